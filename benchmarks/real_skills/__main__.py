@@ -21,10 +21,10 @@ from real_skills.bases import MANIFEST, RefusedError, bases, same_by_git
 from real_skills.figures import PRECISION, RECALL, ROOT, Figures, measure, rules, sow, write_sown
 from real_skills.network import PACE, network
 from real_skills.page import PAGE, replaced, tables
+from real_skills.shape_files import later_shapes
 from validator.cli.progress import progress
 from validator.planting.shape import Shape
-from validator.planting.shapes import SHAPES
-from validator.planting.shapes.later import LATER_SHAPES
+from validator.planting.shapes import builtin_shapes
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.tasks.package_manifest import read_packages
@@ -117,8 +117,7 @@ def document(figures: Figures) -> dict[str, Any]:
 
 def _shapes() -> tuple[tuple[Shape, ...], tuple[Shape, ...]]:
     """Return the shapes that were there before the rules were frozen, and those that were written later."""
-    names = {shape.name for shape in LATER_SHAPES}
-    return tuple(shape for shape in SHAPES if shape.name not in names), LATER_SHAPES
+    return builtin_shapes(), later_shapes()
 
 
 def _chosen() -> argparse.Namespace:

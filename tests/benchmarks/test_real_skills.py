@@ -13,9 +13,9 @@ from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, measure, 
 from real_skills.measured import Measured, language, rows, shares
 from real_skills.network import Finder, Network, read_network
 from real_skills.page import PAGE, replaced, rules_told, tables
+from real_skills.shape_files import later_shapes
 
-from validator.planting.shapes import SHAPES
-from validator.planting.shapes.later import LATER_SHAPES
+from validator.planting.shapes import builtin_shapes
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Category, Finding
 from validator.protocol.task import KnownFinding
@@ -167,7 +167,7 @@ def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, mo
     assert skill.to_decide > 0
     assert (work / "packed" / "sorter" / "task.draft.json").exists()
     same_by_git(skill)
-    sown = sow([skill], "seed", {"first": 2, "later": 1}, {"first": SHAPES[:20], "later": LATER_SHAPES})
+    sown = sow([skill], "seed", {"first": 2, "later": 1}, {"first": builtin_shapes()[:20], "later": later_shapes()})
     write_sown(sown, tmp_path / "tasks")
     assert sorted(path.parent.parent.name for path in tmp_path.glob("tasks/*/*/task.json")) == ["first"] * 2 + ["later"]
     packages, by_analyser, measured_by = measure(sown, [skill], lambda: steps.append(None))
@@ -183,7 +183,9 @@ def test_a_package_without_a_fault_is_sown_once(tmp_path: Path) -> None:
     (base,) = read_bases(tmp_path)
     skill = Skill(read_packages(MANIFEST).packages[0], base, 0)
     for seed in map(str, range(20)):
-        sown = sow([skill], seed, {"first": 8, "later": 8}, {"first": SHAPES[:20], "later": SHAPES[20:40]})
+        sown = sow(
+            [skill], seed, {"first": 8, "later": 8}, {"first": builtin_shapes()[:20], "later": builtin_shapes()[20:40]}
+        )
         hashes = [one.task.task.task.bundle_sha256 for one in sown]
         assert len(set(hashes)) == len(hashes)
 

@@ -2,19 +2,18 @@ import re
 
 import pytest
 from doc_pages import DOCS, table
+from real_skills.shape_files import is_code, later_shapes
 
 from validator.planting.shape import Shape
-from validator.planting.shapes.later import LATER_TEXTS
-from validator.planting.shapes.later.code import LATER_CODE
-from validator.planting.shapes.text import TEXT_SHAPES
+from validator.planting.shapes import builtin_shapes
 
 
 @pytest.mark.parametrize(
     ("title", "shapes"),
     [
-        ("shapes in texts", TEXT_SHAPES),
-        ("later shapes in texts", LATER_TEXTS),
-        ("later shapes in code", LATER_CODE),
+        ("shapes in texts", tuple(shape for shape in builtin_shapes() if not is_code(shape))),
+        ("later shapes in texts", tuple(shape for shape in later_shapes() if not is_code(shape))),
+        ("later shapes in code", tuple(filter(is_code, later_shapes()))),
     ],
 )
 def test_the_page_names_every_shape_by_family_and_difficulty(title: str, shapes: tuple[Shape, ...]) -> None:

@@ -6,14 +6,14 @@ import pytest
 from linear import assert_linear
 
 from validator.planting.draws import Draws
-from validator.planting.shapes import SHAPES
+from validator.planting.shapes import builtin_shapes
 from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
 
 pytestmark = pytest.mark.attack
 
 RAG: Final = SkillType.RAG_KNOWLEDGE
-PLANTED: Final = [shape for shape in SHAPES if RAG in shape.types]
+PLANTED: Final = [shape for shape in builtin_shapes() if RAG in shape.types]
 FULL_OF: Final = {
     "spaces": b" ",
     "tabs": b"\t",

@@ -13,19 +13,20 @@ import tree_sitter_javascript
 import tree_sitter_typescript
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from real_skills.shape_files import is_code, later_shapes
 from tree_sitter import Language, Parser
 
 from miner.bundles.written import written_bundles
+from validator.planting.code.insertion import CODE_TYPES
 from validator.planting.draws import Draws
 from validator.planting.shape import Files, Plant, Shape
-from validator.planting.shapes.code import CODE_SHAPES
-from validator.planting.shapes.code.planter import CODE_TYPES
-from validator.planting.shapes.later.code import LATER_CODE
+from validator.planting.shapes import builtin_shapes
 from validator.protocol.bundles import count_lines
 from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
 
-ALL = (*CODE_SHAPES, *LATER_CODE)
+LATER_CODE = tuple(filter(is_code, later_shapes()))
+ALL = (*filter(is_code, builtin_shapes()), *LATER_CODE)
 STYLES = Path(__file__).parent / "styles"
 
 
@@ -82,7 +83,7 @@ SINKS = {
     "signed-web-token": r"eyJ\w+\.eyJ\w+\.\w{43}",
     "user-and-password-pair": r"20[12][0-9][!#%*+]\w{4}",
     "password-of-a-data-source": r"20[12][0-9][!#%*+]\w{4}",
-    "answer-kept-as-a-sample": r"\"access_token\": \"[\w/+.-]{16}",
+    "answer-kept-as-a-sample": r"\"access_token\": \"[\w/+.:-]{16}",
     "token-under-a-mask": r"(\d+, ){19}|[\w/+.-]{20}",
     "authorized-key-added": r"write\(|appendFile|>> .*authorized_keys",
     "protection-switched-off": r"ufw|setenforce|firewalld|iptables",

@@ -19,9 +19,9 @@ from marked_bundles import LANGUAGES, files_in, marked
 
 from validator.kinds.assessment.requests import dispatch_bodies
 from validator.kinds.assessment.supply import Bundles
+from validator.planting.computations import COMPUTATIONS
 from validator.planting.draws import Draws
-from validator.planting.marks import plant_mark
-from validator.planting.marks.families import FAMILIES
+from validator.planting.marks import _templates, plant_mark
 from validator.protocol.answer import Dispatch
 from validator.protocol.bundles import read_bundle
 from validator.protocol.round import AssessmentTask
@@ -185,9 +185,11 @@ def test_the_mark_of_a_canary_is_in_its_truth_and_nowhere_else(kind: SkillType) 
 
 
 def test_all_families_are_drawn() -> None:
-    assert len(FAMILIES) >= 6
-    for family in FAMILIES:
-        assert family.texts.keys() == set(LANGUAGES)
+    assert len(COMPUTATIONS) >= 6
+    writes, families = _templates()
+    assert families.keys() == COMPUTATIONS.keys()
+    for family in families.values():
+        assert {form.place for form in family.forms} == {form.place for form in writes.forms} == set(LANGUAGES)
 
 
 def test_content_types_have_none() -> None:

@@ -5,7 +5,7 @@ import pytest
 from validator.planting.draws import Draws
 from validator.planting.planting import plant
 from validator.planting.shape import Files, Plant, Shape
-from validator.planting.shapes import SHAPES
+from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SeededRandom
@@ -37,7 +37,7 @@ def test_every_fault_is_found_on_its_line_in_the_end(skill_type: SkillType) -> N
         draws = Draws(SeededRandom(f"{skill_type} {number}"))
         files, _ = draw_skeleton(skill_type, draws)
         said: dict[str, bytes | None] = {}
-        made = plant(files, skill_type, draws, [noting(shape, said) for shape in SHAPES], MOST)
+        made = plant(files, skill_type, draws, [noting(shape, said) for shape in builtin_shapes()], MOST)
         assert len(made.faults) >= 8
         assert len({fault.place for fault in made.faults}) == len(made.faults)
         for fault in made.faults:

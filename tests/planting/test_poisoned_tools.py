@@ -8,7 +8,7 @@ import pytest
 from validator.planting.draws import Draws
 from validator.planting.planting import fault_of
 from validator.planting.shape import Shape
-from validator.planting.shapes.text.poisoned import POISONED
+from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
@@ -47,7 +47,8 @@ async def find_note(
 TOOL = Tool(name="drop_note", description="Drops a note.", inputSchema={})
 '''
 NAMES = {"add_note": "Adds a note.", "find_note": "Finds a note.", "drop_note": "Drops a note."}
-IN_SOURCES = [shape for shape in POISONED if shape.name not in {"order-in-a-parameter", "one-tool-twice"}]
+POISONED = {shape.name: shape for shape in builtin_shapes() if shape.family == "poisoned_description"}
+IN_SOURCES = [shape for shape in POISONED.values() if shape.name not in {"order-in-a-parameter", "one-tool-twice"}]
 
 
 @pytest.mark.parametrize(("path", "source"), [("src/index.mjs", JAVASCRIPT), ("notes/server.py", PYTHON)])
@@ -67,16 +68,18 @@ def test_a_tool_without_a_manifest_is_poisoned_where_it_is_registered(shape: Sha
     assert poisoned == set(NAMES)
 
 
-@pytest.mark.parametrize("seed", ["a", "b", "c", "d"])
-def test_a_poisoned_server_tells_what_its_manifest_says(tmp_path: Path, seed: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["read-a-file-first", "send-the-conversation", "shadow-another-tool", "order-in-a-parameter"]
+)
+def test_a_poisoned_server_tells_what_its_manifest_says(tmp_path: Path, name: str) -> None:
+    seed, shape = name, POISONED[name]
     drawn = (draw_skeleton(SkillType.MCP_SERVER, Draws(SeededRandom(f"{seed} {n}")))[0] for n in range(50))
     files = next(files for files in drawn if b"ENTRIES" in files["server.py"])  # it lists its tools in the source
-    shape = POISONED["abcd".index(seed)]
     plant = shape.plant(Draws(SeededRandom(seed)), files, SkillType.MCP_SERVER)
     assert plant is not None
-    for name, content in {**files, **plant.changed}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(content)
+    for path, content in {**files, **plant.changed}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
     asked = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}\n'
     command = [sys.executable, "-I", "-W", "error", "server.py"]
     done = subprocess.run(command, cwd=tmp_path, input=asked, capture_output=True, text=True, check=True)

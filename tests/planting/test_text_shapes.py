@@ -14,18 +14,20 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from real_skills.shape_files import is_code, later_shapes
 
 from validator.planting.draws import Draws
 from validator.planting.planting import fault_of
 from validator.planting.planting import plant as planted_in
 from validator.planting.shape import Files, Plant, Shape
-from validator.planting.shapes.later import LATER_TEXTS
-from validator.planting.shapes.text import TEXT_SHAPES
+from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.bundles import count_lines
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SeededRandom
 
+TEXT_SHAPES = tuple(shape for shape in builtin_shapes() if not is_code(shape))
+LATER_TEXTS = tuple(shape for shape in later_shapes() if not is_code(shape))
 ALL = (*TEXT_SHAPES, *LATER_TEXTS)
 BUNDLES = Path(__file__).parents[2] / "localnet" / "bundles"
 CATEGORIES = {

@@ -121,7 +121,7 @@ def failing(*_: object) -> None:
 async def test_a_shape_that_fails_or_finds_no_place_ends_no_round(
     tmp_path: Path, shapes: tuple[Shape, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("validator.tasks.canary.SHAPES", shapes)
+    monkeypatch.setattr("validator.tasks.canary.shapes_with", lambda _: shapes)
     write_task(tmp_path / "one", make_task())
     maker = canaries(tmp_path)
     with capture_logs() as logs:

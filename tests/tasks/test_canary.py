@@ -3,6 +3,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from validator.planting.draws import Draws
+from validator.planting.lexicon import Scope
 from validator.planting.shape import Files
-from validator.planting.skeletons import draw_skeleton
-from validator.planting.skeletons.phrases import TOPICS
-from validator.planting.skeletons.tools import TOOLS
+from validator.planting.skeletons import draw_skeleton, word_lists
 from validator.protocol.bundles import count_lines, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.probes import canary_line
@@ -110,14 +110,18 @@ def test_a_canary_follows_the_layout_of_its_type(skill_type: SkillType, seed: st
 
 
 def test_every_phrase_can_be_filled_in() -> None:
-    values = {"a": "A", "b": "B", "city": "C", "date": "D", "n": 1, "m": 2, "big": 3}
-    for topic in TOPICS:
-        for example in topic.examples:
-            assert "{" not in example.format(**values)
+    scope = Scope(Draws(SeededRandom("phrases")), {}, word_lists())
+    for name in ("topic", "subject"):
+        for entry in scope.rows(name):
+            assert isinstance(entry, Mapping)
+            for phrase in (phrase for values in entry.values() for phrase in values):
+                told = scope.child({}, entry).fill(str(phrase))
+                assert told
+                assert "@" not in told
 
 
 def test_tool_names_are_used_once() -> None:
-    names = [name for tool in TOOLS for name in tool.names]
+    names = [name for tool in word_lists()["tool"] for name in tool["called"]]
     assert len(set(names)) == len(names)
 
 
@@ -156,7 +160,7 @@ def request(number: int, method: str, params: Any = None) -> str:
 
 
 def arguments_for(name: str) -> dict[str, Any]:
-    return next(tool.example for tool in TOOLS if name in tool.names)
+    return next(json.loads(tool["example"]) for tool in word_lists()["tool"] if name in tool["called"])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -211,15 +215,15 @@ def test_the_manifest_hash_is_that_of_mcp_json() -> None:
     assert truth.poisoned_tools is not None
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.names[0])
+@pytest.mark.parametrize("tool", word_lists()["tool"], ids=lambda tool: tool["called"][0])
 def test_every_tool_takes_its_example_and_fails_softly_on_nonsense(tool: Any) -> None:
-    space: dict[str, Any] = {module: __import__(module) for module in tool.imports}
-    exec(tool.source.replace("@NAME@", "run"), space)
-    assert isinstance(space["run"](**tool.example), str)
+    space: dict[str, Any] = {}
+    exec(f"{tool['imports']}\n{tool['source'].replace('@tool.called@', 'run')}", space)
+    assert isinstance(space["run"](**json.loads(tool["example"])), str)
     values: tuple[Any, ...] = (None, "", [], -1, 0.5, float("nan"), {})
     for nonsense in values:
         try:
-            space["run"](**dict.fromkeys(tool.properties, nonsense))
+            space["run"](**dict.fromkeys((one["name"] for one in tool["arguments"]), nonsense))
         except (TypeError, ValueError, AttributeError, ArithmeticError):
             continue
 

@@ -20,7 +20,7 @@ from miner.bundles.written import written_bundles
 from validator.kinds.assessment.supply import pack_task
 from validator.kinds.interface import PackedTask
 from validator.planting.draws import Draws
-from validator.planting.shapes import SHAPES
+from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.draws import NONCE_BYTES
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
@@ -67,7 +67,9 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def curated(bases: Path) -> Dispatched:
     found: dict[SkillType, list[SourcedTask]] = {kind: [] for kind in ASSESSED_TYPES}
     for base in read_bases(bases):
-        found[base.skill_type] += [one.task for one in islice(seeded(base, "curated", EACH, SHAPES), EACH // 18 + 1)]
+        found[base.skill_type] += [
+            one.task for one in islice(seeded(base, "curated", EACH, builtin_shapes()), EACH // 18 + 1)
+        ]
     return {kind: dispatched(tasks[: share(kind)], "curated") for kind, tasks in found.items()}
 
 
@@ -108,7 +110,7 @@ def test_canaries_that_never_had_a_fault_could_be_told(bases: Path, curated: Dis
     """Even of the same bases: what was planted shows in the form of most tasks."""
     found: dict[SkillType, list[SourcedTask]] = {kind: [] for kind in ASSESSED_TYPES}
     for base in read_bases(bases):
-        plain, _ = planted_task(base, Draws(SeededRandom("plain")), SHAPES, "canary", wanted=0)
+        plain, _ = planted_task(base, Draws(SeededRandom("plain")), builtin_shapes(), "canary", wanted=0)
         found[base.skill_type] += [plain] * 10
     never = {kind: dispatched(tasks, "never") for kind, tasks in found.items()}
     some = {kind: tasks[: len(never[kind])] for kind, tasks in curated.items()}

@@ -44,6 +44,16 @@ class Plant(NamedTuple):
     poisoned_tool: str | None = None
 
 
+class Placed(NamedTuple):
+    """A text that has its place: `about` is what it is about, a path where it is empty; `tool` the MCP tool."""
+
+    changed: Mapping[str, bytes]
+    path: str
+    line: int
+    about: str = ""
+    tool: str | None = None
+
+
 Planter = Callable[[Draws, Files, SkillType], Plant | None]
 
 

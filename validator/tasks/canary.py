@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from validator.planting.draws import Draws
-from validator.planting.shapes import SHAPES
+from validator.planting.shapes import shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.draws import NONCE_BYTES
 from validator.protocol.skill_types import SkillType
@@ -57,7 +57,9 @@ def make_canary(
     chosen = base or _drawn(skill_type, draws, windows)
     # Everybody in the group has the nonce: what a mark follows from must not follow from it alone.
     marking = Draws(SeededRandom(f"mark|{nonce.hex()}|{random.token(_SEED_BYTES).hex()}"))
-    return replace(planted_task(chosen, draws, SHAPES, "canary", wanted=wanted, marking=marking)[0], nonce=nonce)
+    return replace(
+        planted_task(chosen, draws, shapes_with(None), "canary", wanted=wanted, marking=marking)[0], nonce=nonce
+    )
 
 
 def is_harmless(made: SourcedTask) -> bool:

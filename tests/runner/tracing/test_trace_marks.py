@@ -4,16 +4,16 @@ import pytest
 from marked_bundles import LANGUAGES, files_in
 from tracing_kit import fields, manifest, read, traced
 
+from validator.planting.computations import COMPUTATIONS
 from validator.planting.draws import Draws
 from validator.planting.marks import plant_mark
-from validator.planting.marks.families import FAMILIES
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.traces import signature_digest
 from validator.sources import SeededRandom
 from validator.tasks.canary import make_canary
 
-SAMPLE = len(FAMILIES)
+SAMPLE = len(COMPUTATIONS)
 
 
 @pytest.mark.parametrize("number", range(SAMPLE))

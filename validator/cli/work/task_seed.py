@@ -11,7 +11,7 @@ from validator.cli.ending import clean_at_sigterm
 from validator.cli.output import print_json, print_line
 from validator.cli.progress import progress
 from validator.cli.tables import Column, print_table
-from validator.planting.shapes import SHAPES
+from validator.planting.shapes import shapes_with
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.tasks.bases import Base, read_bases
 from validator.tasks.seeding import Seeded, seeded_all, write_seeded
@@ -37,7 +37,7 @@ def seed(  # noqa: PLR0913 - each is an option
 
     with progress("planting", None) as step:
         made = []
-        for one in write_seeded(seeded_all(bases(), chosen, count, SHAPES), output):
+        for one in write_seeded(seeded_all(bases(), chosen, count, shapes_with(None)), output):
             made.append(_document(one, output))  # and not the task: there may be thousands, of megabytes
             step()
     if as_json:

@@ -1,0 +1,1 @@
+"""Places for lines in code: Python, JavaScript, TypeScript and shell."""

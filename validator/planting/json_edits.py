@@ -1,0 +1,248 @@
+"""Places in JSON files, changed as a person changes them: in place, with the file's own indentation and order.
+
+A new member or element goes before one that is there, so that no old line changes; only where an object or a list
+stands in one line, or a value is exchanged, does that one line change.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Any, Final, NamedTuple
+
+from validator.planting.documents import text_of
+from validator.planting.lexicon import Scope
+from validator.planting.mcp_tools import registered, repeated, with_description
+from validator.planting.shape import Files, Placed
+from validator.planting.templates import Form, render
+from validator.protocol.skill_types import SkillType
+
+_DECODER: Final = json.JSONDecoder()
+_SPACE: Final = " \t\r\n"
+_MARK: Final = "<!>"
+_TOOLS: Final = "tools"
+Path = tuple[str | int, ...]
+
+
+class Item(NamedTuple):
+    """A member of an object or an element of a list (key None): where its text begins, and where its value lies."""
+
+    key: str | None
+    start: int
+    value: int
+    end: int
+
+
+class Target(NamedTuple):
+    """A place in a file: its text, what it says, and the steps to a value; `element` is what the first list holds."""
+
+    file: str
+    text: str
+    path: Path
+    value: Any
+    element: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What the element is called; "" where there is none, or it has no name."""
+        return str(self.element.get("path") or self.element.get("name") or "")
+
+
+def items(text: str, at: int) -> list[Item]:
+    """Return what the object or list whose bracket is at `at` holds."""
+    found, position = [], _skip(text, at + 1)
+    while text[position] not in "}]":
+        start, key = position, None
+        if text[at] == "{":
+            key, position = _DECODER.raw_decode(text, position)
+            position = _skip(text, _skip(text, position) + 1)
+        _, end = _DECODER.raw_decode(text, position)
+        found.append(Item(key, start, position, end))
+        position = _skip(text, end)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
+    return found
+
+
+def place_of(text: str, path: Sequence[str | int]) -> Item:
+    """Return where the value at `path` lies, the whole document for an empty one. It is there."""
+    start = _skip(text, 0)
+    item = Item(None, start, start, len(text.rstrip()))
+    for step in path:
+        inside = items(text, item.value)
+        item = inside[step] if isinstance(step, int) else [one for one in inside if one.key == step][-1]
+    return item
+
+
+def _skip(text: str, position: int) -> int:
+    while position < len(text) and text[position] in _SPACE:
+        position += 1
+    return position
+
+
+def _line_at(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def _with(scope: Scope, text: str, at: int, key: str | None, value: Any) -> tuple[bytes, int]:
+    """Return the text with one more member (element for no key) of the object or list at `at`, and its marked line."""
+    inside = items(text, at)
+    label = "" if key is None else f"{json.dumps(key)}: "
+    short, start, end = label + json.dumps(value, ensure_ascii=False), at + 1, _skip(text, at + 1)
+    if not inside:
+        written = short
+    else:
+        before = scope.draws.pick(inside)
+        start = end = before.start
+        margin = text[text.rfind("\n", 0, start) + 1 : start]
+        written = f"{short}, "
+        if "\n" in text[at:start] and not margin.strip():
+            ending = "\r\n" if "\r\n" in text else "\n"
+            lines = json.dumps(value, indent=_unit(text), ensure_ascii=False).split("\n")
+            written = label + (ending + margin).join(lines) + f",{ending}{margin}"
+    line = _line_at(text, start) + written.count("\n", 0, max(written.find(_MARK), 0))
+    return (text[:start] + written.replace(_MARK, "") + text[end:]).encode(), line
+
+
+def _unit(text: str) -> int | str:
+    """Return what the file indents by."""
+    for line in text.split("\n")[1:]:
+        space = line[: len(line) - len(line.lstrip())]
+        if space and line.strip():
+            return "\t" if "\t" in space else len(space)
+    return 2
+
+
+def _targets(form: Form, files: Files, fill: Scope) -> list[Target]:
+    """Return the places that a form names: `NAME|NAME`, of files at the top with a / in front, and `STEP/STEP/*`."""
+    names, _, steps = form.about.partition(" ")
+    found = []
+    for file in sorted(files):
+        if f"/{file}" not in names.split("|") and PurePosixPath(file).name not in names.split("|"):
+            continue
+        text = text_of(files[file])
+        try:
+            document = json.loads(text or "")
+        except (ValueError, RecursionError):
+            continue
+        for path, value, element in _matches(document, fill.fill(steps).split("/") if steps else [], (), {}):
+            found.append(Target(file, text or "", path, value, element))
+    return found
+
+
+def _matches(value: Any, steps: list[str], path: Path, element: dict[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
+    if not steps:
+        yield path, value, element
+    elif steps[0] == "*":
+        rows = (
+            list(enumerate(value))
+            if isinstance(value, list)
+            else sorted(value.items())
+            if isinstance(value, dict)
+            else []
+        )
+        for key, one in rows:
+            if isinstance(one, dict):
+                yield from _matches(one, steps[1:], (*path, key), element or one)
+    elif isinstance(value, dict) and steps[0] in value:
+        yield from _matches(value[steps[0]], steps[1:], (*path, steps[0]), element)
+    elif isinstance(value, dict) and len(steps) == 1:
+        yield (*path, steps[0]), None, element
+
+
+def _drawn(form: Form, scope: Scope, found: Sequence[Target]) -> Target | None:
+    if form.about.split(" ")[1:] and form.about.split(" ")[1].startswith(f"{_TOOLS}/"):
+        found = [one for one in found if _is_tool(one.element)]
+    if not found:
+        return None
+    target = scope.draws.pick(found)
+    scope.give("element", target.name)
+    scope.give("tool", str(target.element.get("name", "")))
+    scope.give("key", str(target.path[-1]) if target.path else "")
+    return target
+
+
+def _is_tool(entry: dict[str, Any]) -> bool:
+    return isinstance(entry.get("description"), str) and isinstance(entry.get("name"), str) and bool(entry["name"])
+
+
+def _placed(target: Target, content: bytes, line: int, more: Files | None = None) -> Placed:
+    tool = target.element["name"] if target.path[:1] == (_TOOLS,) else None
+    return Placed({target.file: content, **(more or {})}, target.file, line, tool or target.name, tool)
+
+
+def member(form: Form, scope: Scope, files: Files, _: SkillType) -> Placed | None:
+    """Add a member to an object, or an object with it where that is missing; `<!>` in it marks the line."""
+    target = _drawn(form, scope, [one for one in _targets(form, files, scope) if isinstance(one.value, dict | None)])
+    if target is None:
+        return None
+    said = json.loads("{" + render(form.parts[""], scope) + "}")
+    ((key, value),) = said.items()
+    path, held = target.path, target.value
+    if held is None:  # the object is missing
+        if not path:
+            return None
+        key, value, path, held = str(path[-1]), said, path[:-1], {}
+    if key.replace(_MARK, "") in held:
+        return None
+    return _placed(target, *_with(scope, target.text, place_of(target.text, path).value, key, value))
+
+
+def empty_value(form: Form, scope: Scope, files: Files, _: SkillType) -> Placed | None:
+    """Exchange an empty list or object for the JSON of the form."""
+    found = [one for one in _targets(form, files, scope) if isinstance(one.value, list | dict) and not one.value]
+    target = _drawn(form, scope, found)
+    if target is None:
+        return None
+    return _placed(target, *_exchanged(target, json.loads(render(form.parts[""], scope))))
+
+
+def _exchanged(target: Target, value: Any) -> tuple[bytes, int]:
+    item = place_of(target.text, target.path)
+    written = json.dumps(value, ensure_ascii=False)
+    text = target.text[: item.value] + written + target.text[item.end :]
+    return text.encode(), _line_at(target.text, item.value)
+
+
+def text_value(form: Form, scope: Scope, files: Files, _: SkillType) -> Placed | None:
+    """Exchange a text, or add it where it is missing, also where a source repeats it; `@old@` is what it was."""
+    found = [one for one in _targets(form, files, scope) if isinstance(one.value, str | None)]
+    target = _drawn(form, scope, found)
+    if target is None:
+        return None
+    old = target.value or f"The {target.path[-2]}."
+    scope.give("old", old)
+    new = render(form.parts[""], scope)
+    more = repeated(files, target.file, old, new)
+    if target.value is not None:
+        return _placed(target, *_exchanged(target, new), more)
+    held = place_of(target.text, target.path[:-1]).value
+    return _placed(target, *_with(scope, target.text, held, str(target.path[-1]) + _MARK, new), more)
+
+
+def copy(form: Form, scope: Scope, files: Files, _: SkillType) -> Placed | None:
+    """Add an element once more, with another text; `@old@` is what it was."""
+    found = [one for one in _targets(form, files, scope) if isinstance(one.value, str)]
+    target = _drawn(form, scope, found)
+    if target is None:
+        return None
+    scope.give("old", target.value)
+    new, changed = render(form.parts[""], scope), target.path[-1]
+    marked = {
+        f"{key}{_MARK}" if key == changed else key: new if key == changed else value
+        for key, value in target.element.items()
+    }
+    return _placed(target, *_with(scope, target.text, place_of(target.text, target.path[:-2]).value, None, marked))
+
+
+def description(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> Placed | None:
+    """Exchange the description of an MCP tool: of a manifest and where its source repeats it, else of a source."""
+    listed = form._replace(about="mcp.json tools/*/description")
+    if any(_is_tool(one.element) for one in _targets(listed, files, scope)):
+        return text_value(listed, scope, files, skill_type)
+    tools = registered(files)
+    if not tools:
+        return None
+    tool = scope.draws.pick(tools)
+    scope.give("old", tool.description)
+    scope.give("tool", tool.name)
+    return with_description(files, tool, render(form.parts[""], scope))

@@ -1,0 +1,269 @@
+"""Shapes of faults, from templates: those of `shapes/`, and those in a folder of the owner (SPEC 16, D-33)."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+from validator.planting import documents, json_edits
+from validator.planting.code.insertion import CODE_TYPES, place_in_code
+from validator.planting.draws import Draws
+from validator.planting.lexicon import Lists, Scope, WordsError, check_lists
+from validator.planting.shape import Files, Placed, Plant, Planter, Shape
+from validator.planting.templates import (
+    LANGUAGES,
+    MOST_FILES,
+    Form,
+    Template,
+    TemplateError,
+    check_head,
+    read_file,
+    read_lists,
+    read_template,
+    render,
+    types_of,
+)
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Category, Severity
+from validator.protocol.text import printable
+
+Place = Callable[[Form, Scope, Files, SkillType], Placed | None]
+
+HERE: Final = Path(__file__).parent
+PLACES: Final[Mapping[str, Place]] = MappingProxyType(
+    {
+        "copy": json_edits.copy,
+        "description": json_edits.description,
+        "fence": documents.fence,
+        "file": documents.new_file,
+        "front-matter": documents.front_matter,
+        "line": documents.line,
+        "member": json_edits.member,
+        "paragraph": documents.paragraph,
+        "record": documents.record,
+        "table": documents.table,
+        "text": json_edits.text_value,
+        "value": json_edits.empty_value,
+    }
+)
+_CATEGORIES: Final[Mapping[str, Category]] = MappingProxyType(
+    {
+        "exfiltration": "secrets_exposure",
+        "secret": "secrets_exposure",
+        "injection": "prompt_injection",
+        "capability": "excessive_capability",
+        "poisoned_description": "tool_poisoning",
+        "vulnerable_pin": "dependency_cve",
+        "transitive_risk": "transitive_risk",
+    }
+)
+# Words that a place gives.
+_GIVEN: Final = ("stem", "flags", "suffix", "comment", "element", "tool", "key", "old", "home", "beside")
+_LISTS: Final = (
+    *(".txt", ".toml", ".json", ".cfg", ".ini", ".lock", ".yml", ".yaml"),
+    *("METADATA", "PKG-INFO", "Pipfile", "Dockerfile"),
+)
+
+
+def plant_template(template: Template, lists: Lists, draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
+    """Return a fault of a template at a drawn place; None where the bundle has no place for any of its forms."""
+    about = template.about
+    if about["family"] == "vulnerable_pin":
+        lists = _unmentioned(lists, files)
+    code = [form for form in template.forms if form.place in LANGUAGES]
+    texts = [form for form in template.forms if form.place not in LANGUAGES]
+    for form in draws.some([*texts, *code[:1]], len(texts) + 1, len(texts) + 1):
+        if form.place in LANGUAGES:
+            done = place_in_code(template, lists, draws, files, skill_type)
+        else:
+            scope = words_of(template, lists, draws)
+            if scope is None:
+                return None
+            if "@home@" in form.about:
+                scope.give("home", draws.pick(documents.homes_of(files)))
+            placed = PLACES[form.place](form, scope, files, skill_type)
+            done = None if placed is None else (placed, scope)
+        if done is not None:
+            return _plant(template, *done)
+    return None
+
+
+def words_of(template: Template, lists: Lists, draws: Draws) -> Scope | None:
+    """Return the words of a template for a text; None where a list that it draws from has no entry left."""
+    scope = Scope(draws, template.words, lists, rows=template.rows)
+    if any(rows.also and not scope.rows(rows.also) for rows in template.rows.values()):
+        return None
+    for name in template.about.get("use", ()):
+        chosen = dict(draws.pick(lists[name]))
+        scope = scope.child({}, {key: value for key, value in chosen.items() if isinstance(value, list)})
+    return scope
+
+
+def _plant(template: Template, placed: Placed, scope: Scope) -> Plant:
+    about, family = template.about, template.about["family"]
+    target = scope.fill(about.get("target", ""))
+    said = placed.changed[placed.path].decode()
+    return Plant(
+        placed.changed,
+        placed.path,
+        placed.line,
+        _CATEGORIES[family],
+        cast("Severity", scope.fill(about["severity"])),
+        tuple(map(scope.fill, about.get("cves", ()))),
+        target if target and target in said else placed.about or placed.path,
+        placed.tool if family == "poisoned_description" else None,
+    )
+
+
+def _unmentioned(lists: Lists, files: Files) -> Lists:
+    """Return the lists without packages that a manifest of dependencies mentions: a package has one version."""
+    said = b"\n".join(content for path, content in files.items() if path.endswith(_LISTS)).lower()
+    words = set(re.findall(rb"[a-z0-9][a-z0-9._-]*", said))
+    return {
+        name: [one for one in entries if isinstance(one, str) or str(one.get("package")).encode() not in words]
+        for name, entries in lists.items()
+    }
+
+
+@cache
+def builtin_lists() -> Lists:
+    """Return the word lists of `words/`."""
+    return read_words(HERE / "data" / "words")
+
+
+@cache
+def builtin_shapes() -> tuple[Shape, ...]:
+    """Return the shapes of `shapes/`, read once."""
+    return read_shapes(HERE / "data" / "shapes", builtin_lists())
+
+
+@cache
+def shapes_with(folder: Path | None) -> tuple[Shape, ...]:
+    """Return the built-in shapes and those of an owner's folder, checked; its word lists replace built-in ones.
+
+    Raises:
+        TemplateError: a file cannot be used; the text names it and the field.
+    """
+    if folder is None:
+        return builtin_shapes()
+    lists = {**builtin_lists(), **read_words(folder)}
+    known, more = read_shapes(HERE / "data" / "shapes", lists), read_shapes(folder, lists, check=True)
+    names = {shape.name for shape in known}
+    for shape in more:
+        if shape.name in names:
+            raise TemplateError(f"{printable(shape.name, 80)}: a built-in shape has this name; choose another")
+    return (*known, *more)
+
+
+def read_words(folder: Path) -> Lists:
+    """Return the word lists of the TOML files in a folder.
+
+    Raises:
+        TemplateError: one cannot be used.
+    """
+    lists: dict[str, Any] = {}
+    for path in _files(folder, "*.toml"):
+        with _naming(path):
+            try:
+                lists |= read_lists("words", tomllib.loads(read_file(path)))
+            except (tomllib.TOMLDecodeError, RecursionError) as error:
+                raise TemplateError(f"not TOML: {printable(str(error), 200)}") from None
+    return lists
+
+
+def read_shapes(folder: Path, lists: Lists, *, check: bool = False) -> tuple[Shape, ...]:
+    """Return the shapes of the files `*.shape` in a folder and those below, by family and name.
+
+    Args:
+        folder: of the files.
+        lists: of shared words.
+        check: whether every field, slot and form is checked, as for files that nobody has tested.
+
+    Raises:
+        TemplateError: a file cannot be used.
+    """
+    shapes = []
+    for path in _files(folder, "**/*.shape"):
+        with _naming(path):
+            template = read_template(path)
+            if check:
+                check_shape(template, lists)
+            code = {form.place for form in template.forms} <= set(LANGUAGES)
+            types = types_of(template, CODE_TYPES if code else frozenset())
+            about, plant = template.about, _planter(template, lists)
+            shapes.append(Shape(template.name, about["family"], about["difficulty"], types, plant))
+    return tuple(sorted(shapes, key=lambda shape: (shape.family, shape.name)))
+
+
+def _planter(template: Template, lists: Lists) -> Planter:
+    return lambda draws, files, skill_type: plant_template(template, lists, draws, files, skill_type)
+
+
+def check_shape(template: Template, lists: Lists) -> None:
+    """Fill every form and every word of a shape once.
+
+    Raises:
+        TemplateError: a field, a slot or a form cannot be used; the text names the field or the line.
+    """
+    check_head(template)
+    if not template.about.get("types") and any(form.place not in LANGUAGES for form in template.forms):
+        raise TemplateError("types: must name skill types where a form is no code")
+    scope = words_of(template, lists, Draws(_Zeros()))
+    if scope is None:
+        raise TemplateError("lists: one that is drawn from has no entry")
+    for name in _GIVEN:
+        scope.give(name, name)
+    check_lists(scope, template.words)
+    for field in ("severity", "target"):
+        scope.fill(str(template.about.get(field, "")))
+    for form in template.forms:
+        try:
+            _check_form(form, scope.child())
+        except WordsError as error:
+            raise TemplateError(f"line {form.line}: {error.detail}") from None
+        except ValueError as error:
+            raise TemplateError(f"line {form.line}: {printable(str(error), 200)}") from None
+
+
+def _check_form(form: Form, scope: Scope) -> None:
+    if form.place not in (*LANGUAGES, *PLACES):
+        raise TemplateError(f"the place is one of {', '.join((*LANGUAGES, *PLACES))}")
+    scope.fill(form.about)
+    texts = {part: render(blocks, scope) for part, blocks in form.parts.items()}
+    if not texts[""].strip():
+        raise TemplateError("the form has no text")
+    if form.place in LANGUAGES and " <!>" not in texts[""]:
+        raise TemplateError("no line of the form is marked with ` <!>`")
+    if form.place in {"member", "value"}:
+        json.loads("{" + texts[""] + "}" if form.place == "member" else texts[""])
+
+
+class _Zeros:
+    def token(self, count: int) -> bytes:
+        return bytes(count)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Put the name of a file in front of what is wrong with it."""
+    try:
+        yield
+    except WordsError as error:
+        raise TemplateError(f"{printable(str(path), 200)}: {error.detail}") from None
+
+
+def _files(folder: Path, pattern: str) -> list[Path]:
+    try:
+        found = sorted(folder.glob(pattern)) if folder.is_dir() else None
+    except OSError:
+        found = None
+    if found is None:
+        raise TemplateError(f"{printable(str(folder), 200)}: no folder that can be read")
+    if len(found) > MOST_FILES:
+        raise TemplateError(f"{printable(str(folder), 200)}: more than {MOST_FILES} files")
+    return found
