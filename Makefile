@@ -30,10 +30,10 @@ test: setup  ## Run every test but those of make attack and make faults, on SQLi
 	$(PARALLEL) --one-database -m "not attack and not faults"
 
 attack: setup  ## Every kind of hostility once, what twice the input costs, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
-	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/queue tests/runner tests/settings tests/store tests/weights tests/workers
+	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/runner tests/settings tests/store tests/waiting tests/weights tests/workers
 
 engine-test: setup  ## Real containers: hostile bundles in the sandbox, on the engine that DOCKER_HOST names
-	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine $(or $(ROOMS),tests/executions tests/localnet)
+	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine $(or $(ROOMS),tests/sandbox tests/localnet)
 
 compose-test: setup  ## The operator's image built twice, and docker-compose.yml run, on an engine with networks; prints the figures
 	SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/compose -s --durations=0
@@ -42,13 +42,13 @@ crash-test: setup  ## 200 kills around the submission of weights on each databas
 	CRASH_KILLS=200 CRASH_RACERS=10 $(BIN)/pytest tests/weights/test_crashes.py -s --timeout 3600
 
 worker-test: setup  ## 1,000 executions, four worker processes, a kill -9 of one of them every two seconds; prints the figures
-	WORKER_JOBS=$(or $(WORKER_JOBS),1000) $(BIN)/pytest tests/queue/test_worker_processes.py -s --timeout 3600
+	WORKER_JOBS=$(or $(WORKER_JOBS),1000) $(BIN)/pytest tests/waiting/test_worker_processes.py -s --timeout 3600
 
 kill-test: setup  ## 20 kills -9 at random moments of whole rounds on each database; prints the figures
 	KILLS=$(or $(KILLS),20) $(BIN)/pytest tests/acceptance/test_kills.py -s --timeout 3600
 
 execution-kills: setup  ## 20 kills -9 among executions in real containers, on each database; prints the figures
-	EXECUTION_KILLS=$(or $(KILLS),20) SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/executions/test_execution_kills.py -s --timeout 3600
+	EXECUTION_KILLS=$(or $(KILLS),20) SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/sandbox/test_execution_kills.py -s --timeout 3600
 
 bench-workers: setup  ## What a worker process costs per job; what two of them do against one
 	$(BIN)/python benchmarks/worker_throughput.py

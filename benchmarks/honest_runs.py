@@ -27,14 +27,14 @@ from tracer.places import Folder
 
 from miner.bundles.written import written_bundles
 from miner.tracing import pack_traces, trace_as
-from validator.executions.sandbox.containers import ContainerSandbox
-from validator.executions.sandbox.job import Ended, Evidence, SandboxJob, SandboxLimits
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.traces import Traces, read_traces, signature_digest
+from validator.sandbox.containers import ContainerSandbox
+from validator.sandbox.interface import Ended, Evidence, SandboxJob, SandboxLimits
 from validator.scoring import ExecutionRun, TracedAnswer, version
 from validator.sources import SeededRandom
 from validator.tasks.canary import make_canary

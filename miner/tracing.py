@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from tracer.records import Probes, Record, Records, TracingError, empty_records, trace_files
 from tracer.run import trace_bundle
 
-from validator.executions.sandbox.job import Evidence, Sandbox, SandboxJob
 from validator.protocol.answer import Dispatch, ProbeEvidence
 from validator.protocol.archives import pack
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.skill_types import SkillType
+from validator.sandbox.interface import Evidence, Sandbox, SandboxJob
 
 __all__ = ["Records", "RunPolicy", "Tracer", "TracingError", "pack_traces", "trace_as", "trace_hashes"]
 

@@ -11,18 +11,16 @@ from typing import Final, Self
 from localnet.images.machine import ImageError
 from localnet.images.registry import ImageRegistry
 from localnet.images.runtime import runtime_image
-from validator.executions.sandbox.code import CodeSandbox
-from validator.executions.sandbox.code_containers import ContainerCodeSandbox
-from validator.executions.sandbox.containers import ContainerSandbox
-from validator.executions.sandbox.engine import Engine, EngineError
-from validator.executions.sandbox.job import Sandbox, SandboxFailure, SandboxJob
-from validator.executions.sandbox.labels import Owner
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.text import printable
+from validator.sandbox.code_containers import ContainerCodeSandbox
+from validator.sandbox.containers import ContainerSandbox, Owner
+from validator.sandbox.engine import Engine, EngineError
+from validator.sandbox.interface import CodeSandbox, Sandbox, SandboxFailure, SandboxJob
 from validator.settings import Settings
 
 SOCKET: Final = Path("/var/run/docker.sock")

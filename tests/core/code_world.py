@@ -11,9 +11,6 @@ from workflow_builders import make_workflow, plan_document, step
 from workflow_world import ScriptedServices, Try
 from world import VALIDATOR, World, frozen_of, one_round
 
-from validator.executions.code_work import CodeWork
-from validator.executions.sandbox.code import CodeSandbox
-from validator.executions.watch import SandboxWatch
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
@@ -22,12 +19,15 @@ from validator.protocol.signatures import Signer
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
-from validator.queue.embedded import AT_ONCE, EmbeddedWorker
+from validator.sandbox.interface import CodeSandbox
 from validator.scoring import Schedule, version
 from validator.store import Store
 from validator.store.waiting import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
+from validator.waiting.code_checks import CodeWork
+from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
+from validator.waiting.engine_watch import SandboxWatch
 
 TASK = make_workflow("code", goal="Write add.", required_steps=2)
 RAG = make_workflow("rag", required_steps=2)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from validator.executions.sandbox.engine import Engine, EngineError, NotThereError
 from validator.protocol.runtime_image import RuntimeImage
+from validator.sandbox.engine import Engine, EngineError, NotThereError
 
 FIT: dict[str, Any] = {
     "OSType": "linux",

@@ -18,14 +18,13 @@ from typing import Any, Final
 import pytest
 from sandbox_jobs import make_job
 
-from validator.executions.sandbox.containers import ContainerSandbox
-from validator.executions.sandbox.engine import Engine
-from validator.executions.sandbox.job import Evidence, SandboxFailure, SandboxJob, SandboxLimits
-from validator.executions.sandbox.labels import OWNER, Owner
 from validator.protocol.archives import pack
 from validator.protocol.limits import MIB
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
+from validator.sandbox.containers import OWNER, ContainerSandbox, Owner
+from validator.sandbox.engine import Engine
+from validator.sandbox.interface import Evidence, SandboxFailure, SandboxJob, SandboxLimits
 
 BUSYBOX: Final = Path("/bin/busybox")
 RUNS_THE_BUNDLE: Final = ('ENTRYPOINT ["/bin/sh", "/sssa/bundle/main.sh"]',)

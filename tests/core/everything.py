@@ -13,8 +13,15 @@ def everything() -> Metrics:
     Board(SystemClock(), metrics.condition)
     for event in Event:
         for reason in Reason:
-            fields = {"reason": str(reason), "seconds": 1.0, "flags": [], "dispatches": {"accepted": 1}, "block": 1}
-            metrics.observe(event, {**fields, "outcome": "pass", "reached": "cpu", "cost_tao": 0.1})
+            fields = {
+                "reason": str(reason),
+                "kind": "executions",
+                "seconds": 1.0,
+                "flags": [],
+                "dispatches": {"accepted": 1},
+            }
+            metrics.observe(event, {**fields, "block": 1, "outcome": "pass", "reached": "cpu", "cost_tao": 0.1})
+    metrics.observe(Event.WORK_ENDED, {"kind": "code", "reason": "quality_judged"})
     metrics.observe(Event.WEIGHTS_BLOCKED, {"mechid": 0, "reason": "weights_clock_back"})
     metrics.declare({"declarative": 1})
     metrics.pays(0, [str(reason) for reason in UNPAID])

@@ -13,8 +13,6 @@ from builders import FILES, trace_records
 from task_builders import make_truth
 from world import WINDOWS, World, answer_to
 
-from validator.executions.sandbox.job import SandboxJob
-from validator.executions.sandbox.scripted import ScriptedRun
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.archives import pack
@@ -27,6 +25,8 @@ from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.sssa import Verdict
 from validator.protocol.task import Task
 from validator.protocol.traces import read_traces
+from validator.sandbox.interface import SandboxJob
+from validator.sandbox.scripted import ScriptedRun
 from validator.scoring import Schedule
 from validator.store import Store
 from validator.store.waiting import Executed, Execution

@@ -9,13 +9,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from validator.executions.code_work import WaitingCode
-from validator.executions.work import WaitingExecutions
 from validator.health.board import Board
-from validator.queue.jobs import open_jobs
-from validator.queue.sweep import Sweep
 from validator.sources import SystemClock
 from validator.store import Store
+from validator.waiting.jobs import open_jobs
+from validator.waiting.life_cycle import CODE_KIND, EXECUTION_KIND
+from validator.waiting.sweep import Sweep
 
 CHILD = Path(__file__).with_name("worker_child.py")
 
@@ -34,7 +33,7 @@ class WorkerProcess:
     @property
     def at_work(self) -> bool:
         """Whether it has come to an end of something: who is killed earlier gets nothing done on a busy machine."""
-        return "execution_ended" in self.log.read_text()
+        return "work_ended" in self.log.read_text()
 
 
 class WorkerProcesses:
@@ -91,7 +90,7 @@ async def sweeping(store: Store, url: str, stalled_s: float = 4.0) -> AsyncItera
     clock = SystemClock()
     board = Board(clock)
     async with open_jobs(url, make=True) as jobs:
-        sweep = Sweep(store, clock, jobs, (WaitingExecutions(), WaitingCode()), board, stalled_s=stalled_s, every_s=0.2)
+        sweep = Sweep(store, clock, jobs, (EXECUTION_KIND, CODE_KIND), board, stalled_s=stalled_s, every_s=0.2)
         task = asyncio.create_task(sweep.run())
         try:
             yield board

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from validator.executions.sandbox.job import SandboxJob
 from validator.protocol.archives import pack
 from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
+from validator.sandbox.interface import SandboxJob
 
 NONCE = "0123abcd" * 8
 DIGEST = "sha256:" + "ab" * 32

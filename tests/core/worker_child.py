@@ -8,11 +8,10 @@ import execution_world
 
 from validator.daemon.signals import Signals
 from validator.daemon.worker import Outfit, own_name, serve
-from validator.executions.sandbox.job import SandboxJob
-from validator.executions.sandbox.scripted import ScriptedRun, ScriptedSandbox
-from validator.executions.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
 from validator.protocol.code_report import CodeReport
 from validator.protocol.errors import ValidatorError
+from validator.sandbox.interface import SandboxJob
+from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedRun, ScriptedSandbox
 from validator.sources import SystemClock
 from validator.telemetry import configure_logging
 

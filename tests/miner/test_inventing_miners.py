@@ -8,11 +8,11 @@ from tracer.records import trace_files
 from localnet.invented_traces import Inventing, Pretending
 from miner.honest import Thorough
 from miner.tracing import RunPolicy, trace_as
-from validator.executions.comparing import Compared, ExecutedBundle, compare_task
 from validator.protocol.bundles import read_bundle
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import is_runtime
+from validator.waiting.comparison import Compared, ExecutedBundle, compare_task
 
 RUN = [name for name, bundle in BUNDLES.items() if is_runtime(bundle.skill_type)]
 

@@ -12,7 +12,7 @@ from package_files import ROOT
 
 import validator
 from validator.daemon.signals import CLOSING_S
-from validator.queue.worker import GRACE_S
+from validator.waiting.worker import GRACE_S
 
 
 def brought(name: str) -> set[str]:

@@ -11,12 +11,12 @@ from toy_version import TOY, known
 from world import VALIDATOR, frozen_of, on_virtual_time, one_round, online, prepared
 
 from validator.audit.log import verify_file
-from validator.executions.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
+from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox
 from validator.scoring import Schedule
 from validator.store import Store
 from validator.store.errors import MismatchError

@@ -5,8 +5,8 @@ import tomllib
 from pathlib import Path
 
 from validator.daemon.signals import CLOSING_S
-from validator.queue.worker import GRACE_S
 from validator.settings.model import RoundsSettings
+from validator.waiting.worker import GRACE_S
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from validator.queue.work import Words
 from validator.telemetry.catalogue import SUBJECTS
 from validator.telemetry.events import Event
 
@@ -57,24 +56,10 @@ def _levels(func: ast.expr) -> Iterator[str]:
             yield func.attr
 
 
-def words() -> dict[str, set[str]]:
-    """What each of the words of a kind of waiting work is called, over all kinds."""
-    found: dict[str, set[str]] = {field: set() for field in Words._fields}
-    for file in FILES:
-        source = file.read_text()
-        for node in ast.walk(ast.parse(source)) if Words.__module__ in source else ():
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == Words.__name__:
-                for field, given in zip(Words._fields, node.args, strict=True):
-                    found[field].update(_names(given))
-    return found
-
-
 def _names(node: ast.expr) -> Iterator[str]:
-    """Every event that the first argument can be: a literal, Event.NAME, `….words.NAME`, or a choice between such."""
+    """Every event that the first argument can be: a literal, Event.NAME, or a choice between such."""
     if isinstance(node, ast.Constant):
         yield str(node.value)
-    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute) and node.value.attr == "words":
-        yield from words()[node.attr]
     elif isinstance(node, ast.IfExp):
         yield from _names(node.body)
         yield from _names(node.orelse)
@@ -106,7 +91,7 @@ def test_every_event_says_what_it_means() -> None:
 
 def test_every_event_that_warns_says_what_to_do() -> None:
     alarming = {name for call in logged() if call.levels & ALARMING for name in call.names}
-    assert {"daemon_failed", "flag_raised", "execution_ended"} & alarming == {"daemon_failed", "flag_raised"}
+    assert {"daemon_failed", "flag_raised", "work_ended"} & alarming == {"daemon_failed", "flag_raised"}
     assert [name for name in sorted(alarming) if not Event(name).todo] == []
     assert all(event.todo.endswith((".", "?")) and "\n" not in event.todo for event in Event if event.todo)
 

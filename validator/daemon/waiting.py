@@ -8,16 +8,16 @@ from validator.daemon.daemon import Service
 from validator.daemon.queue_watch import QueueWatch
 from validator.daemon.unjudged import UnjudgedWatch
 from validator.daemon.world import World
-from validator.executions.code_work import CodeWork, WaitingCode
-from validator.executions.watch import SandboxWatch
-from validator.executions.work import ExecutionWork, WaitingExecutions
 from validator.health.report import HealthState
-from validator.queue.embedded import AT_ONCE, EmbeddedWorker
-from validator.queue.opening import open_queue
-from validator.queue.work import Work
 from validator.settings import Settings
 from validator.store import Store
 from validator.telemetry import Metrics
+from validator.waiting.code_checks import CodeWork
+from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
+from validator.waiting.engine_watch import SandboxWatch
+from validator.waiting.executions import ExecutionWork
+from validator.waiting.job_queue import open_queue
+from validator.waiting.life_cycle import CODE_KIND, EXECUTION_KIND, Work
 
 
 def executes(settings: Settings, world: World) -> bool:
@@ -35,9 +35,9 @@ async def waiting_work(  # noqa: PLR0913, PLR0917 - the parts of which they are 
     """
     if settings.queue.backend == "postgres":
         jobs = await stack.enter_async_context(open_queue(settings.store.url.reveal(), make=True))
-        from validator.queue.sweep import Sweep  # noqa: PLC0415 - it brings what the extra `scale` installs
+        from validator.waiting.sweep import Sweep  # noqa: PLC0415 - it brings what the extra `scale` installs
 
-        sweep = Sweep(store, world.clock, jobs, (WaitingExecutions(), WaitingCode()), health.board)
+        sweep = Sweep(store, world.clock, jobs, (EXECUTION_KIND, CODE_KIND), health.board)
         return (QueueWatch(store, world.clock, health, metrics, at_once=0, elsewhere=sweep.at_once), sweep)
     return _embedded(world, store, metrics, health)
 

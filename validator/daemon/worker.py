@@ -24,33 +24,30 @@ from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.daemon.stop import Stop
 from validator.daemon.upkeep import BudgetService
 from validator.daemon.world import judging_workers
-from validator.executions.code_work import CodeWork, WaitingCode
-from validator.executions.sandbox.code import CodeSandbox
-from validator.executions.sandbox.code_containers import ContainerCodeSandbox
-from validator.executions.sandbox.job import Sandbox
-from validator.executions.sandbox.opening import open_sandbox
-from validator.executions.watch import SandboxWatch
-from validator.executions.work import ExecutionWork, WaitingExecutions
 from validator.health.board import Board
-from validator.queue.errors import QueueSettingsError
-from validator.queue.opening import open_queue
-from validator.queue.results import Results
+from validator.sandbox.code_containers import ContainerCodeSandbox
+from validator.sandbox.containers import open_sandbox
+from validator.sandbox.interface import CodeSandbox, Sandbox
 from validator.settings import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store
 from validator.store.known import require_known_version
+from validator.store.waiting import CODE, EXECUTIONS
 from validator.telemetry import Event, configure_logging
 from validator.unless import ended, run_whole
+from validator.waiting.code_checks import CodeWork
+from validator.waiting.engine_watch import SandboxWatch
+from validator.waiting.errors import QueueSettingsError
+from validator.waiting.executions import ExecutionWork
+from validator.waiting.job_queue import open_queue
 from validator.workers.interface import Workers
 
 if TYPE_CHECKING:
-    from validator.queue.jobs import JobQueue
-    from validator.queue.worker import QueueWorker
+    from validator.waiting.jobs import JobQueue
+    from validator.waiting.worker import QueueWorker
 
 CONNECTIONS: Final = 2
 """That a worker has to the store; as many to the queue, and one on which it is told of jobs."""
-EXECUTIONS: Final = WaitingExecutions.name
-CODE: Final = WaitingCode.name
 KINDS: Final = (EXECUTIONS, CODE, REPLAY)
 """The kinds of work that a worker can do."""
 _SLOTS: Final = 1_000
@@ -130,7 +127,7 @@ async def serve(outfit: Outfit, signals: Signals) -> int:
             async with store.read() as tx:
                 await require_known_version(tx)
             jobs = await stack.enter_async_context(opening)
-            from validator.queue.worker import GRACE_S  # noqa: PLC0415 - of the extra `scale`
+            from validator.waiting.worker import GRACE_S  # noqa: PLC0415 - of the extra `scale`
 
             workers = _workers(outfit, store, clock, jobs, judging, stack)
             signals.started(GRACE_S)
@@ -174,7 +171,7 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     outfit: Outfit, store: Store, clock: Clock, jobs: "JobQueue", judging: Workers, stack: AsyncExitStack
 ) -> "Sequence[QueueWorker]":
     """Return a worker for what needs the sandbox, and one for what does not: that goes on while the engine is away."""
-    from validator.queue.worker import QueueWorker  # noqa: PLC0415 - of the extra `scale`
+    from validator.waiting.worker import QueueWorker  # noqa: PLC0415 - of the extra `scale`
 
     make = partial(
         QueueWorker,
@@ -195,7 +192,7 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         code = CodeWork(store, outfit.code, clock, board)
         found.append(make(works=[code], fit=fit, able=lambda: not board.stands("code_waits")))
     if REPLAY in outfit.kinds:
-        errand = ReplayErrand(outfit.url, Results(jobs, REPLAY), outfit.concurrency, outfit.archive)
+        errand = ReplayErrand(outfit.url, jobs, outfit.concurrency, outfit.archive)
         stack.callback(errand.close)
         found.append(make(errands=[errand]))
     return found

@@ -9,10 +9,6 @@ from typing import Final
 from validator.chain.base import Chain
 from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
-from validator.executions.sandbox.code import CodeSandbox
-from validator.executions.sandbox.code_containers import ContainerCodeSandbox
-from validator.executions.sandbox.job import Sandbox
-from validator.executions.sandbox.opening import open_sandbox
 from validator.incoming.server import Listen, listening_sockets
 from validator.kinds.assessment.supply import CanaryMaker
 from validator.kinds.registry import KINDS
@@ -22,6 +18,9 @@ from validator.miners.client import HttpMinerClient, MinerClient
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.rounds.listening import RoundListener
+from validator.sandbox.code_containers import ContainerCodeSandbox
+from validator.sandbox.containers import open_sandbox
+from validator.sandbox.interface import CodeSandbox, Sandbox
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom, ns_of
 from validator.store import open_store
@@ -39,8 +38,8 @@ PRELOAD: Final = (
     *sorted({kind.judge.__module__ for kind in KINDS.values()}),
     "validator.kinds.workflow.step",
     "validator.protocol.capabilities",
-    "validator.executions.comparing",
     "validator.tasks.wire",
+    "validator.waiting.comparison",
 )
 
 

@@ -14,14 +14,14 @@ from validator.settings.urls import NETWORKS, SecretUrl, check_endpoint, check_s
 ROOMS = (
     "chain",
     "daemon",
-    "executions",
     "health",
     "incoming",
     "kinds",
     "miners",
-    "queue",
     "rounds",
+    "sandbox",
     "tasks",
+    "waiting",
     "weights",
     "workers",
 )

@@ -70,21 +70,16 @@ class Event(StrEnum):
     ROUND_ABANDONED = auto()
     ROUND_FAILED = auto()
 
-    # Executions
-    EXECUTION_ENDED = auto()
-    EXECUTION_POSTPONED = auto()
-    SANDBOX_LEFT = auto()
-    EXECUTIONS_FAILED = auto()
+    # Waiting work
+    WORK_ENDED = auto()
+    WORK_POSTPONED = auto()
     WORK_HANDED_BACK = auto()
+    WORK_FAILED = auto()
+    SANDBOX_LEFT = auto()
     QUEUE_FAILED = auto()
     WORKER_STARTED = auto()
     WORKER_ALIVE = auto()
     WORKER_STOPPED = auto()
-
-    # Code of plans
-    CODE_CHECKED = auto()
-    CODE_POSTPONED = auto()
-    CODE_FAILED = auto()
 
     # Tasks and miners
     TASK_REFUSED = auto()

@@ -29,8 +29,7 @@ _ROUND: Final = (Reason.SETTLED, Reason.SKIPPED_NO_TASKS, Reason.SKIPPED_NO_CAND
 _ERRORS: Final = (
     Event.DISPATCH_FAILED,
     Event.ROUND_FAILED,
-    Event.EXECUTIONS_FAILED,
-    Event.CODE_FAILED,
+    Event.WORK_FAILED,
     Event.WEIGHTS_FAILED,
     Event.REQUEST_FAILED,
 )
@@ -69,9 +68,8 @@ class Metrics:
         )
         self.workflow_cost = made.counter("workflow_cost_tao", "TAO that the runs of plans took.")
         self.workflow_seconds = made.histogram("workflow_seconds", "From a run's first step to its last.")
-        self.executions = made.counter("executions", "Executions of tasks that ended, by reason.", "reason")
-        self.code_checks = made.counter(
-            "code_checks", "Checks of plans' code that ended, by what they came to.", "outcome"
+        self.work_ended = made.counter(
+            "work_ended", "Executions and code checks that ended, by kind and reason.", "kind", "reason"
         )
         self.queued = made.gauge("queue", "Waiting work in the store, by kind and state.", "kind", "state")
         self.queue_oldest = made.gauge(
@@ -113,8 +111,7 @@ class Metrics:
             Event.DISPATCH: self._dispatch,
             Event.WORKFLOW_RAN: self._run,
             Event.WORKER_ENDED: self._worker,
-            Event.EXECUTION_ENDED: lambda fields: self.executions.labels(fields["reason"]).inc(),
-            Event.CODE_CHECKED: lambda fields: self.code_checks.labels(fields["outcome"]).inc(),
+            Event.WORK_ENDED: lambda fields: self.work_ended.labels(fields["kind"], fields["reason"]).inc(),
             Event.ROUND_SETTLED: self._round,
             Event.ROUND_ENDED: self._round,
             Event.WEIGHTS_SUBMITTED: self._weights,

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from engine_kit import Registry, left_behind
 
-from validator.executions.sandbox.engine import Engine
+from validator.sandbox.engine import Engine
 
 pytestmark = pytest.mark.engine
 

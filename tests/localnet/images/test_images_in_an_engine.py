@@ -10,9 +10,9 @@ from localnet.images.build import Image, python_image
 from localnet.images.machine import PYTHON
 from localnet.images.registry import ImageRegistry
 from localnet.images.tree import File
-from validator.executions.sandbox.job import Ended, Evidence, SandboxFailure
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
+from validator.sandbox.interface import Ended, Evidence, SandboxFailure
 
 pytestmark = pytest.mark.engine
 

@@ -12,14 +12,13 @@ from localnet.images.runtime import ENTRYPOINT, FOLDER, PACKAGES, PROGRAMS, prog
 from localnet.images.tree import File
 from miner.bundles.written import written_bundles
 from miner.tracing import pack_traces, trace_as
-from validator.executions.sandbox.contract import TRACER, environment
-from validator.executions.sandbox.job import SandboxJob
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.traces import read_traces
+from validator.sandbox.interface import TRACER, SandboxJob, environment
 
 NONCE = "5eed0123" * 8
 BUNDLES = {bundle.skill_type: bundle for bundle in written_bundles() if is_runtime(bundle.skill_type)}

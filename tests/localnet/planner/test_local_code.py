@@ -10,9 +10,9 @@ from local_code import CONDUCTS, local_code_world
 from runner_kit import judged
 from world import on_virtual_time
 
-from validator.executions.sandbox.code import CodeJob
-from validator.executions.sandbox.scripted_code import ScriptedCheck, ScriptedCodeSandbox
 from validator.protocol.code_report import CodeReport
+from validator.sandbox.interface import CodeJob
+from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox
 from validator.store import open_store
 
 

@@ -13,16 +13,18 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from validator.audit.replay.many import batches_of, replay_batch
 from validator.audit.replay.report import RoundReplay
 from validator.protocol import typed
-from validator.queue.errors import QueueError
-from validator.queue.opening import open_queue
-from validator.queue.results import Asked, Results
+from validator.waiting.errors import QueueError
+from validator.waiting.job_queue import open_queue
+
+if TYPE_CHECKING:
+    from validator.waiting.jobs import JobQueue
 
 KIND: Final = "replay"
 _LOOK_S: Final = 0.2
@@ -41,14 +43,14 @@ class ReplayErrand:
 
     Args:
         url: of the store.
-        results: where to.
+        jobs: the queue, which has the results.
         processes: so many at the same time, which end with this one. Threads would not do: msgspec prepares a type when
             it is first used, and two threads that do so at once crash.
         archive: the folder with the files of old rounds.
     """
 
     url: str
-    results: Results
+    jobs: "JobQueue"
     processes: int
     archive: Path | None = None
     name: str = KIND
@@ -67,7 +69,7 @@ class ReplayErrand:
             if self._pool is pool:  # not the one that another errand has begun since
                 self._pool = None
             raise
-        await self.results.put(work_id, msgspec.json.encode(replays))
+        await self.jobs.put_result(work_id, msgspec.json.encode(replays))
 
     def close(self) -> None:
         """End its processes as soon as what they do is done."""
@@ -128,35 +130,40 @@ class _Asking:
         run = secrets.token_hex(8)
         batches = {f"{run}-{number}": list(batch) for number, batch in enumerate(batches_of(ids))}
         async with open_queue(self.url, make=False) as jobs:
-            results = Results(jobs, KIND)
             try:
-                await results.ask([Asked(name, {"rounds": rounds}) for name, rounds in batches.items()])
+                await _ask(jobs, batches)
                 waiting, found = list(batches), dict[str, bytes]()
                 while waiting:
-                    found |= await results.fetch([name for name in waiting if name not in found])
+                    found |= await jobs.results([name for name in waiting if name not in found])
                     while waiting and waiting[0] in found:
                         yield typed.decode(found.pop(waiting.pop(0)), list[RoundReplay])
                     missing = {name: batches[name] for name in waiting if name not in found}
                     if missing and time.monotonic() - self._healed >= self.stalled_s / _LOOKS:
-                        await self._heal(results, missing)
+                        await self._heal(jobs, missing)
                     await asyncio.sleep(_LOOK_S)
             finally:
-                await results.drop(list(batches))
+                await jobs.withdraw(KIND, list(batches))
 
-    async def _heal(self, results: Results, missing: Mapping[str, list[int]]) -> None:
+    async def _heal(self, jobs: "JobQueue", missing: Mapping[str, list[int]]) -> None:
         """Ask again for what no worker does any more."""
         self._healed = time.monotonic()
-        await results.jobs.drop_lost(KIND, self.stalled_s)
-        held = await results.jobs.held(KIND)
+        await jobs.drop_lost(KIND, self.stalled_s)
+        held = await jobs.held(KIND)
         taken = {name for name, _ in held.taken}
-        found = await results.fetch(list(missing))  # after the jobs: a result is written before its job ends
+        found = await jobs.results(list(missing))  # after the jobs: a result is written before its job ends
         lost = {name: ids for name, ids in missing.items() if name not in held.waiting | taken | found.keys()}
         self._tries.update(lost.keys())
         for name, ids in lost.items():
             if self._tries[name] >= _MOST_TRIES:
                 raise NobodyReplaysError(f"{_MOST_TRIES} workers ended over the rounds {ids[0]} to {ids[-1]}")
-            await results.ask([Asked(name, {"rounds": ids})], self._tries[name] + 1)
-        if any(KIND in one.queues for one in await results.jobs.live(self.stalled_s)):
+            await _ask(jobs, {name: ids}, self._tries[name] + 1)
+        if any(KIND in one.queues for one in await jobs.live(self.stalled_s)):
             self._served = self._healed
         elif self._healed - self._served >= 2 * self.stalled_s:
             raise NobodyReplaysError("no live worker does it: start `validator worker --queue replay`")
+
+
+async def _ask(jobs: "JobQueue", batches: Mapping[str, Sequence[int]], attempt: int = 1) -> None:
+    """Put a job for each batch into the queue."""
+    wanted = [(name, attempt, -rank, {"rounds": rounds}) for rank, (name, rounds) in enumerate(batches.items())]
+    await jobs.put(KIND, wanted)

@@ -2,11 +2,10 @@
 
 from typing import Final
 
-from validator.executions.sandbox.engine import Engine, EngineAwayError, EngineError
-from validator.executions.sandbox.fitness import lacks
 from validator.health.doctor.finding import Check, Finding, fault, note, ok
 from validator.health.doctor.site import LIMITS, Site
 from validator.protocol.text import printable
+from validator.sandbox.engine import Engine, EngineAwayError, EngineError, lacks
 
 _AWAY: Final = "start it, let this user use its socket (its group), or correct sandbox.engine or DOCKER_HOST"
 _NONE: Final = "set sandbox.engine to have answers run again (docs/operators/sandbox.md)"

@@ -7,7 +7,7 @@ from validator.telemetry.catalogue.entry import Entry, Subject
 from validator.telemetry.catalogue.miners import TASKS_AND_MINERS
 from validator.telemetry.catalogue.process import PROCESS, SERVERS
 from validator.telemetry.catalogue.rounds import ROUNDS
-from validator.telemetry.catalogue.waiting import CODE_OF_PLANS, EXECUTIONS
+from validator.telemetry.catalogue.waiting import WAITING
 from validator.telemetry.catalogue.weights import CHAIN_AND_WEIGHTS
 
 __all__ = ["SUBJECTS", "Entry"]
@@ -17,8 +17,7 @@ SUBJECTS: Final[Mapping[str, Subject]] = {
     "The process": PROCESS,
     "Servers": SERVERS,
     "Rounds": ROUNDS,
-    "Executions": EXECUTIONS,
-    "Code of plans": CODE_OF_PLANS,
+    "Waiting work": WAITING,
     "Tasks and miners": TASKS_AND_MINERS,
     "Chain and weights": CHAIN_AND_WEIGHTS,
 }

@@ -1,0 +1,170 @@
+"""Code that waits is judged by the embedded worker over a scripted sandbox, on virtual time and both databases."""
+
+import asyncio
+from itertools import cycle, pairwise
+
+import structlog
+from code_world import CODE, TASK, WHOLE, code_world, ended, entries, until, working, worth
+from msgspec.structs import replace
+from recorded import grouped
+from replays import replayed
+from workflow_builders import make_workflow
+from world import World, frozen_of, one_round
+
+from validator.daemon.unjudged import UnjudgedWatch
+from validator.health.board import Board
+from validator.protocol.code_report import CodeReport
+from validator.protocol.reasons import Reason
+from validator.sandbox.interface import CodeJob, SandboxFailure
+from validator.sandbox.scripted import CodeScript, ScriptedCheck, ScriptedCodeSandbox
+from validator.store import Store
+from validator.store.waiting import CodeCheck, Judged
+from validator.tasks.goals import MemoryGoals
+from validator.waiting.life_cycle import MOST_TRIES, pause_after
+
+
+async def comes_to(world: World, script: CodeScript) -> tuple[CodeCheck, ...]:
+    await one_round(world)
+    async with working(world, ScriptedCodeSandbox(script, world.clock)):
+        return await until(world, ended)
+
+
+async def test_a_plans_code_is_judged_by_its_tasks_tests_and_paid_in_the_next_round(store: Store) -> None:
+    jobs: list[CodeJob] = []
+
+    def passes(job: CodeJob) -> ScriptedCheck:
+        jobs.append(job)
+        return ScriptedCheck(WHOLE, 5.0)
+
+    world = code_world(store)
+    found = await comes_to(world, passes)
+    image = (await frozen_of(store, 0)).runtime_image
+    assert {(job.image, job.code, job.tests) for job in jobs} == {(image, CODE, TASK.reference.given("tests"))}
+    assert [(one.state, one.reason, one.report, one.attempts) for one in found] == [
+        ("done", "quality_judged", WHOLE, 1)
+    ] * 3
+    assert [one.score for one in found] == [await worth(store, one, WHOLE) for one in found]
+    await one_round(world)
+    assert await entries(store, 1) == [(one.hotkey, one.task_id, one.score) for one in found]
+    assert (await replayed(store, 1)).verdict == "equal"
+
+
+async def test_tests_that_hang_cost_their_own_job_and_are_a_result(store: Store) -> None:
+    world = code_world(store)
+    hangs = iter((True, False, False))
+    found = await comes_to(world, lambda _: ScriptedCheck(CodeReport(4, 4, 1), 1e9 if next(hangs) else 1.0))
+    assert {one.state for one in found} == {"done"}
+    assert [one.report and one.report.passed for one in sorted(found, key=lambda one: one.score or 0.0)] == [0, 4, 4]
+    others = [one.ended_at for one in found if one.report == CodeReport(4, 4, 1) and one.ended_at]
+    (hanging,) = [one for one in found if one.report == CodeReport(0, 4, 1)]
+    assert hanging.started_at is not None
+    assert hanging.ended_at is not None
+    assert (hanging.ended_at - hanging.started_at).total_seconds() >= 60.0
+    assert all(other < hanging.ended_at for other in others)
+
+
+async def test_a_sandbox_that_cannot_is_asked_again_for_as_long_as_it_takes(store: Store) -> None:
+    world = code_world(store, miners=1)
+    tries: list[float] = []
+    reasons = cycle(
+        [
+            Reason.SANDBOX_ENGINE,
+            Reason.SANDBOX_IMAGE,
+            Reason.SANDBOX_NO_ENGINE,
+            Reason.SANDBOX_SLOW,
+            Reason.SANDBOX_UNFIT,
+        ]
+    )
+    away = True
+
+    def sometimes(_job: CodeJob) -> ScriptedCheck | SandboxFailure:
+        tries.append(world.clock.monotonic())
+        return SandboxFailure(next(reasons), "no\nroute") if away else ScriptedCheck(WHOLE)
+
+    await one_round(world)
+    async with working(world, ScriptedCodeSandbox(sometimes, world.clock)):
+        (waiting,) = await until(world, lambda found: found[0].attempts == 20 and found[0].state == "pending")
+        assert waiting.detail == "no\\u000aroute"
+        assert world.board.stands("code_waits")
+        away = False
+        (found,) = await until(world, ended)
+        assert not world.board.stands("code_waits")
+    assert (found.state, found.report, found.attempts) == ("done", WHOLE, 21)
+    pauses = [later - earlier for earlier, later in pairwise(tries)]
+    assert all(pause >= pause_after(number) for number, pause in enumerate(pauses, 1))
+
+
+async def test_tests_that_judge_nobody_leave_it_inconclusive(store: Store) -> None:
+    world = code_world(store)
+    found = await comes_to(world, lambda _: SandboxFailure(Reason.SANDBOX_TESTS, "no test"))
+    assert {(one.state, one.reason, one.report) for one in found} == {("inconclusive", "sandbox_tests", None)}
+    await one_round(world)
+    assert (await frozen_of(store, 1)).filled == ()
+    assert await entries(store, 1) == []
+
+
+async def test_an_error_of_ours_is_given_up_at_last_and_can_be_tried_anew(store: Store) -> None:
+    world = code_world(store, miners=1)
+
+    def broken(_job: CodeJob) -> ScriptedCheck:
+        raise RuntimeError("a fault of ours")
+
+    with structlog.testing.capture_logs() as lines:
+        (found,) = await comes_to(world, broken)
+    assert (found.state, found.reason, found.attempts) == ("inconclusive", "bug_internal", MOST_TRIES)
+    assert [line["outcome"] for line in lines if line["event"] == "work_ended"] == ["inconclusive"]
+    assert sum(line["event"] == "work_postponed" for line in lines) == MOST_TRIES - 1
+    assert any(line["event"] == "work_failed" for line in lines)
+    async with store.begin() as tx:
+        assert await tx.code_checks.retry(found.work_id, world.clock.now())
+    async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
+        (found,) = await until(world, ended)
+    assert found.report == WHOLE
+
+
+async def test_a_crash_is_never_the_end_of_it(store: Store) -> None:
+    class Hanging(ScriptedCodeSandbox):
+        async def check(self, _job: CodeJob) -> CodeReport | SandboxFailure:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    world = code_world(store, miners=1)
+    await one_round(world)
+    for tries in range(1, MOST_TRIES + 2):
+        async with working(world, Hanging(lambda _: ScriptedCheck(WHOLE), world.clock)):
+            await until(world, lambda found, tries=tries: found[0].attempts == tries)  # type: ignore[misc]
+    async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
+        (found,) = await until(world, ended)
+    assert (found.report, found.attempts) == (WHOLE, MOST_TRIES + 2)
+
+
+async def test_what_can_no_longer_be_read_is_said(store: Store) -> None:
+    world = code_world(store)
+    await one_round(world)
+    async with store.begin() as tx:
+        await grouped(lambda group: replace(group, runs=()))(tx)
+    async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
+        found = await until(world, ended)
+    assert {(one.state, one.reason) for one in found} == {("inconclusive", "code_lost")}
+
+
+async def test_a_validator_without_a_sandbox_names_what_it_cannot_judge(store: Store) -> None:
+    world = code_world(store)
+    goals = [make_workflow("code", goal=f"Goal {n}\x1b[31m" + "x" * 200) for n in range(5)]
+    board = Board(world.clock)
+    watch = UnjudgedWatch(MemoryGoals([*goals, make_workflow("rag")]), store, world.clock, board)
+    await one_round(world)
+    await watch.look()
+    (standing,) = board.standing()
+    assert standing.condition.name == "code_off"
+    assert standing.detail.startswith("tasks that cannot be judged: 5 (Goal 0\\u001b[31mxxx")
+    assert standing.detail.endswith("; …); plans that wait: 3")
+    assert len(standing.detail) < 400
+    nothing = UnjudgedWatch(MemoryGoals([make_workflow("rag")]), store, world.clock, board)
+    await nothing.look()
+    assert board.stands("code_off")  # plans wait
+    async with store.begin() as tx:
+        while (taken := await tx.code_checks.take(world.clock.now())) is not None:
+            await tx.code_checks.end(taken, "done", Reason.QUALITY_JUDGED, world.clock.now(), "", Judged(WHOLE, 0.5))
+    await nothing.look()
+    assert not board.stands("code_off")

@@ -1,0 +1,180 @@
+"""Worker processes on a real Postgres: killed, stopped, beside a running validator (SPEC 15).
+
+`make worker-test` takes a thousand executions and four workers, one of which is killed every two seconds.
+"""
+
+import asyncio
+import os
+import random
+import signal
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from code_world import checks_of, code_world, entries
+from daemon_process import Miners, Site, free_port, until
+from execution_world import plain_world, running
+from queue_kit import counted, eventually, sweeping, worker_processes
+from sqlalchemy import update
+from world import World, one_round
+
+from validator.protocol.code_report import CodeReport
+from validator.protocol.task import Windows
+from validator.store import Store, open_store
+from validator.store.tables import waiting_work
+
+JOBS = int(os.environ.get("WORKER_JOBS", "60"))
+LIVES = 4
+
+
+@pytest.fixture
+async def store(postgres_url: str) -> AsyncIterator[Store]:
+    async with open_store(postgres_url, writer=True) as opened:
+        yield opened
+
+
+async def waiting(store: Store, rounds: int) -> World:
+    """So many rounds with two executions each, all of which are to be made: as if each had been asked for again."""
+    world = plain_world(store)
+    for _ in range(rounds):
+        await one_round(world)
+    async with store.begin() as tx:
+        for one in await tx.executions.listing(2 * rounds, "inconclusive"):
+            assert await tx.executions.retry(one.work_id, world.clock.now())
+    return world
+
+
+async def test_on_sigterm_a_worker_finishes_what_it_has_and_takes_nothing_more(
+    store: Store, postgres_url: str, tmp_path: Path
+) -> None:
+    await waiting(store, 3)
+    kinds = ("executions", "replay")  # what does the second has nothing in hand
+    async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, 1.5, kinds) as workers:
+        worker = await workers.start()
+        await counted(store, lambda found: found.get("running") == 2)
+        worker.process.send_signal(signal.SIGTERM)
+        assert await asyncio.wait_for(worker.process.wait(), 30) == 0
+        assert await counted(store, lambda _: True) == {"done": 2, "pending": 4}
+    ours = [line["event"] for line in worker.events() if line["event"] != "judging_budget"]
+    assert ours == ["worker_started", "work_ended", "work_ended", "worker_stopped"]
+
+
+async def test_a_worker_judges_code_and_the_next_round_pays_it(store: Store, postgres_url: str, tmp_path: Path) -> None:
+    world = code_world(store)
+    await one_round(world)
+    async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, kinds=("code",)) as workers:
+        await workers.start()
+        await eventually(lambda: all_judged(store))
+    found = await checks_of(store)
+    assert {one.report for one in found} == {CodeReport(3, 4, 2)}
+    await one_round(world)
+    assert [value for _, _, value in await entries(store, 1)] == [one.score for one in found]
+
+
+async def all_judged(store: Store) -> bool:
+    return all(one.state == "done" for one in await checks_of(store))
+
+
+@pytest.mark.attack
+async def test_on_the_second_sigterm_it_hands_back_what_it_has(store: Store, postgres_url: str, tmp_path: Path) -> None:
+    await waiting(store, 1)
+    async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, seconds=60) as workers:
+        worker = await workers.start()
+        await counted(store, lambda found: found == {"running": 2})
+        worker.process.send_signal(signal.SIGTERM)
+        worker.process.send_signal(signal.SIGINT)
+        assert await asyncio.wait_for(worker.process.wait(), 30) == 0
+        await counted(store, lambda found: found == {"pending": 2})
+    async with store.read() as tx:
+        assert {one.attempts for one in await tx.executions.of_round(0)} == {0}
+
+
+@pytest.mark.attack
+async def test_what_a_killed_worker_had_is_taken_back_and_its_place_is_free(
+    store: Store, postgres_url: str, tmp_path: Path
+) -> None:
+    await waiting(store, 1)
+    async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, seconds=60) as workers:
+        worker = await workers.start()
+        await counted(store, lambda found: found == {"running": 2})
+        worker.process.kill()
+        await counted(store, lambda found: found == {"pending": 2})
+    async with store.read() as tx:
+        assert {(one.attempts, one.reason) for one in await tx.executions.of_round(0)} == {(1, "bug_crash")}
+
+
+@pytest.mark.attack
+async def test_whichever_workers_are_killed_every_execution_ends_once(
+    store: Store, postgres_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = await waiting(store, JOBS // 2)
+    chance, kills = random.Random(12), 0
+    loop = asyncio.get_running_loop()
+
+    async def over() -> bool:
+        async with store.begin() as tx:  # nobody waits the minutes of a pause here
+            pending = update(waiting_work).where(waiting_work.c.state == "pending")
+            await tx.connection.execute(pending.values(due_at=world.clock.now()))
+            return not await tx.executions.unended()
+
+    async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, seconds=0.2) as workers:
+        began = loop.time()
+        living = [await workers.start() for _ in range(LIVES)]
+        while not await over():
+            await asyncio.sleep(2.0)
+            at_work = [number for number, one in enumerate(living) if one.at_work]
+            if at_work:
+                number = chance.choice(at_work)
+                living[number].process.kill()
+                kills += 1
+                living[number] = await workers.start()
+        seconds = loop.time() - began
+    await one_round(world)
+    async with store.read() as tx:
+        every = [one for round_id in range(JOBS // 2) for one in await tx.executions.of_round(round_id)]
+        outcome = await tx.records.outcome(JOBS // 2)
+        counted_in = [event.kind for event in outcome.reputation] if outcome else []
+        assert await tx.executions.results() == ()
+    assert Counter((one.state, one.entered_in) for one in every) == {("done", JOBS // 2): JOBS}
+    assert all([result.event for result in one.results] == ["rerun_pass"] for one in every)
+    assert counted_in.count("rerun_pass") == JOBS
+    cut = sum(one.attempts - 1 for one in every)
+    with capsys.disabled():
+        print(f"\n{JOBS} executions, {LIVES} workers: {kills} kills cut {cut} tries; {seconds:.0f} s")  # noqa: T201 - figures
+    ends = [line for one in workers.every for line in one.events() if line["event"] == "work_ended"]
+    # A kill may come between the end and its line.
+    assert len({end["work_id"] for end in ends}) == len(ends) <= JOBS
+
+
+@pytest.mark.attack
+async def test_a_validator_gives_its_executions_to_a_worker_and_counts_what_comes_of_them(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    miners = Miners()
+    miners.answerer = running
+    await miners.start()
+    site = Site(tmp_path, postgres_url, miners, Windows((0, 15.0), (0, 15.0)), free_port())
+    site.config.write_text(site.config.read_text() + '[queue]\nbackend = "postgres"\n')
+    async with worker_processes(postgres_url, tmp_path) as workers, site.daemon(), open_store(postgres_url) as store:
+        await until(lambda: site.log.exists() and "daemon_started" in site.log.read_text(), site)
+        await workers.start()
+
+        async def entered() -> bool:
+            async with store.read() as tx:
+                return any(one.entered_in is not None and one.results for one in await tx.executions.listing(1_000))
+
+        async def report() -> dict[str, Any]:
+            async with aiohttp.request("GET", f"http://127.0.0.1:{site.health_port}/readyz") as answer:
+                found: dict[str, Any] = await answer.json()
+                return found
+
+        async def worker_is_seen() -> bool:
+            return bool((await report())["checks"]["executions"]["at_once"] == 2)
+
+        await until(entered, site)
+        await until(worker_is_seen, site)
+        assert "executions_off" not in {one["name"] for one in (await report())["conditions"]}
+    await miners.close()

@@ -1,0 +1,141 @@
+"""Judging code in containers: the runtime image, sealed tests in, a report that only it can have written out."""
+
+import asyncio
+import hashlib
+import hmac
+from typing import Annotated, Final, Literal
+
+from msgspec import Meta
+
+from validator.protocol.archives import pack_tar
+from validator.protocol.code_report import MAX_LINT_FINDINGS, CodeReport, parse_code_report
+from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import RuntimeImage
+from validator.protocol.sssa import Document
+from validator.protocol.strict_json import JsonError, decode
+from validator.protocol.text import printable
+from validator.sandbox.containers import Containers
+from validator.sandbox.interface import BUNDLE, EVIDENCE, JUDGE, SCRATCH, CodeJob, Evidence, SandboxFailure
+from validator.sandbox.recipe import Run
+from validator.sources import SystemRandom
+
+NOTHING: Final = CodeReport(0, 0, MAX_LINT_FINDINGS)
+"""What code is worth that keeps its own judging from an end."""
+TRIAL: Final = (
+    "def answer():\n    return 42\n",
+    "from solution import answer\n\n\ndef test_answer():\n    assert answer() == 42\n",
+)
+"""Code that is known, and its tests."""
+_TRIED: Final = CodeReport(1, 1, 0)
+_KEY: Final = 32  # bytes
+_RUNS: Final = 2  # of code whose judging comes to no report
+_MAX_FAULT: Final = 4_096  # bytes of a report that names what is wrong with the tests
+_TOLD: Final = 300
+
+
+class _Fault(Document, frozen=True):
+    fault: Annotated[str, Meta(max_length=_MAX_FAULT)]
+
+
+class _Late(Document, frozen=True):
+    late: Literal[True]
+
+
+class ContainerCodeSandbox:
+    """A `CodeSandbox` over containers that it shares: they are closed by whom they belong to.
+
+    Whose fault a run without a report is, is told by trying code that is known right after it, and then the same again:
+    where known code is judged and this comes to nothing twice, the code keeps its judging from an end.
+
+    Args:
+        containers: where images run.
+    """
+
+    def __init__(self, containers: Containers) -> None:
+        self._containers = containers
+        self._trying = asyncio.Lock()
+        self._tried: RuntimeImage | None = None
+
+    async def start(self) -> SandboxFailure | None:
+        """Return what keeps code from being judged in any image."""
+        return await self._containers.start()
+
+    async def check(self, job: CodeJob) -> CodeReport | SandboxFailure:
+        """Return what the tests and the linter found; an image is tried first. See `CodeSandbox.check`."""
+        if (failure := await self.start()) is not None:
+            return failure
+        async with self._trying:
+            failure = None if self._tried == job.image else await self._try(job.image)
+        if failure is not None:
+            return failure
+        for _ in range(_RUNS):
+            found = await self._once(job)
+            if found is not None:
+                return found
+            async with self._trying:
+                failure = await self._try(job.image)
+            if failure is not None:
+                return failure
+        return NOTHING
+
+    async def close(self) -> None:
+        """Do nothing: the containers belong to somebody else."""
+
+    async def _try(self, image: RuntimeImage) -> SandboxFailure | None:
+        """Judge code that is known; return what is wrong with the image or the engine."""
+        found = await self._once(CodeJob(image, *TRIAL))
+        self._tried = image if found == _TRIED else None
+        if self._tried or (isinstance(found, SandboxFailure) and found.ours):
+            return found if isinstance(found, SandboxFailure) else None
+        return _unfit(f"code that is known comes to {printable(str(found), _TOLD)}")
+
+    async def _once(self, job: CodeJob) -> CodeReport | SandboxFailure | None:
+        """Return what a run came to; None where the code may have kept the runner from its report."""
+        key = SystemRandom().token(_KEY)
+        bundle = {
+            "solution.py": job.code.encode("utf-8", "surrogatepass"),
+            "tests.sealed": sealed(key, job.tests.encode("utf-8", "surrogatepass")),
+        }
+        variables = {
+            "SSSA_KEY": key.hex(),
+            "SSSA_BUNDLE": BUNDLE,
+            "SSSA_EVIDENCE": EVIDENCE,
+            "SSSA_SECONDS": f"{job.limits.wall_s:g}",
+            "HOME": SCRATCH,
+            "TMPDIR": SCRATCH,
+        }
+        run = Run(JUDGE, pack_tar(bundle), variables, job.limits)
+        found = await self._containers.execute(job.image, run)
+        if isinstance(found, SandboxFailure):
+            return None if found.reason == Reason.SANDBOX_EVIDENCE else found
+        return _read(found, key)
+
+
+def sealed(key: bytes, data: bytes) -> bytes:
+    """Return the data so that only who has the key can read it, and the other way round; one key for one text.
+
+    The bundle's folder can be read by the code that is judged, the keeper's variables cannot.
+    """
+    stream = hashlib.shake_256(key).digest(len(data))
+    return (int.from_bytes(data, "big") ^ int.from_bytes(stream, "big")).to_bytes(len(data), "big")
+
+
+def _read(evidence: Evidence, key: bytes) -> CodeReport | SandboxFailure | None:
+    """Return the report of a runner that had the key; None without one."""
+    report, mac = evidence.files.get("report.json", b""), evidence.files.get("report.mac", b"")
+    if not hmac.compare_digest(mac, hmac.digest(key, report, "sha256").hex().encode()):
+        return None
+    try:
+        if report.startswith(b'{"fault"'):
+            fault = decode(report, _Fault, limit=_MAX_FAULT).fault
+            return SandboxFailure(Reason.SANDBOX_TESTS, printable(fault, _TOLD))
+        if report.startswith(b'{"late"'):
+            decode(report, _Late, limit=_MAX_FAULT)
+            return SandboxFailure(Reason.SANDBOX_SLOW, "the machine stood still, or took too long to find the tests")
+        return parse_code_report(report)
+    except JsonError as error:
+        return _unfit(f"its report is none of this version: {error}")
+
+
+def _unfit(what: str) -> SandboxFailure:
+    return SandboxFailure(Reason.SANDBOX_UNFIT, f"the runtime image does not judge code: {what}")

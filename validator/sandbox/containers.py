@@ -1,0 +1,324 @@
+"""The runtime image in containers of an engine, each run in one of its own (SPEC 15)."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import structlog
+
+from validator.protocol.archives import ArchiveError, pack_tar, tar_bound, unpack_tar
+from validator.protocol.bundles import read_bundle
+from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import RuntimeImage
+from validator.sandbox import recipe
+from validator.sandbox.engine import (
+    Engine,
+    EngineAwayError,
+    EngineError,
+    EngineSlowError,
+    RefusedError,
+    TooLargeError,
+    lacks,
+)
+from validator.sandbox.interface import (
+    BUNDLE,
+    EVIDENCE,
+    TRACER,
+    Ended,
+    Evidence,
+    SandboxFailure,
+    SandboxJob,
+    environment,
+)
+from validator.sandbox.recipe import Run, holder_image
+from validator.settings import SandboxSettings
+from validator.sources import Clock, SystemClock, SystemRandom
+from validator.store.unbroken import unbroken
+from validator.telemetry import Event
+
+OWNER: Final = "org.sssa.sandbox.owner"
+UNTIL: Final = "org.sssa.sandbox.until"
+_SLACK_S: Final = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One process that runs images.
+
+    What it left when it died is removed when it starts again; what others left, when its time is over.
+
+    Attributes:
+        name: no two processes that use one engine at a time have the same.
+        clock: for the times.
+    """
+
+    name: str
+    clock: Clock = field(default_factory=SystemClock)
+
+    def labels(self, seconds: float) -> dict[str, str]:
+        """Return the labels of something that is of use for so many seconds at most."""
+        until = self.clock.now().timestamp() + seconds + _SLACK_S
+        return {OWNER: self.name, UNTIL: str(int(until))}
+
+    def may_remove(self, labels: Mapping[str, str]) -> bool:
+        """Whether what has these labels is a leftover, if it is not in use by this process."""
+        if labels.get(OWNER) == self.name:
+            return True
+        until = labels.get(UNTIL, "")
+        return until.isdecimal() and int(until) < self.clock.now().timestamp()
+
+
+_PLATFORM: Final = ("linux", "amd64")
+_AGAIN_S: Final = 60.0
+
+
+class NoImageError(Exception):
+    """The engine does not have the image; the text says why."""
+
+
+class Images:
+    """The images of one engine that bundles and code run in.
+
+    Args:
+        engine: where they are.
+        clock: an image that could not be pulled is asked for again after a minute, not for every run.
+        pull_s: how long pulling one may take.
+    """
+
+    def __init__(self, engine: Engine, clock: Clock, *, pull_s: float) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._pull_s = pull_s
+        self._pulling = asyncio.Lock()
+        self._failed: dict[str, tuple[float, str]] = {}
+
+    async def present(self, image: RuntimeImage) -> Mapping[str, Any]:
+        """Return the image as the engine knows it; it is pulled first if it is not there.
+
+        Raises:
+            NoImageError: there is none of this digest for this platform.
+            EngineError: the engine failed otherwise.
+        """
+        async with self._pulling:
+            found = await self._engine.image(image.pinned)
+            if found is None:
+                await self._pull(image)
+                found = await self._engine.image(image.pinned)
+        if found is None or not any(name.endswith(f"@{image.digest}") for name in found["RepoDigests"] or ()):
+            raise NoImageError(f"{image.pinned}: what was pulled has another digest")
+        if (found["Os"], found["Architecture"]) != _PLATFORM:
+            raise NoImageError(f"{image.pinned} is not for {'/'.join(_PLATFORM)}")
+        return found
+
+    async def _pull(self, image: RuntimeImage) -> None:
+        at, why = self._failed.get(image.pinned, (-_AGAIN_S, ""))
+        if self._clock.monotonic() - at >= _AGAIN_S:
+            try:
+                await self._engine.pull(image.pinned, self._pull_s)
+            except (EngineAwayError, EngineSlowError):
+                raise
+            except EngineError as error:
+                why = f"{image.pinned}: {error.detail}"
+                self._failed[image.pinned] = (self._clock.monotonic(), why)
+            else:
+                self._failed.pop(image.pinned, None)
+                return
+        raise NoImageError(why)
+
+
+_FOLDER: Final = EVIDENCE.rpartition("/")[2]
+_log = structlog.get_logger()
+_END_S: Final = 60.0  # how long a killed container may take to end
+
+
+class Containers:
+    """Containers of one engine. An engine that is away when it starts may come later.
+
+    Args:
+        engine: where images run.
+        owner: of what is made there.
+        runtime: the OCI runtime that the image runs in, `runsc` for gVisor; None for the engine's own.
+        pull_s: how long pulling an image may take.
+
+    Attributes:
+        set_aside: what an earlier run left that the engine does not remove, by name, and why; it bars no other run.
+    """
+
+    def __init__(self, engine: Engine, owner: Owner, *, runtime: str | None = None, pull_s: float = 600.0) -> None:
+        self._engine = engine
+        self._owner = owner
+        self._runtime = runtime
+        self._images = Images(engine, owner.clock, pull_s=pull_s)
+        self.set_aside: dict[str, str] = {}
+        self._live: set[str] = set()
+        self._starting = asyncio.Lock()
+        self._clean = False
+
+    async def start(self) -> SandboxFailure | None:
+        """Look whether the engine is fit, and remove what an earlier process left there.
+
+        Returns:
+            What keeps images from being run; None if nothing does. Every run asks again until nothing does.
+        """
+        try:
+            return await self._start()
+        except EngineError as error:
+            return _ours(error)
+
+    async def execute(self, image: RuntimeImage, run: Run) -> Evidence | SandboxFailure:
+        """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
+        try:
+            if (unfit := await self._start()) is not None:
+                return unfit
+            return await self._run(await self._images.present(image), run)
+        except NoImageError as error:
+            return SandboxFailure(Reason.SANDBOX_IMAGE, str(error))
+        except EngineError as error:
+            if isinstance(error, EngineAwayError):
+                self._clean = False  # look again whether it is fit, and what it kept
+            return _ours(error)
+
+    async def close(self) -> None:
+        """Close the connections to the engine."""
+        await self._engine.close()
+
+    async def _start(self) -> SandboxFailure | None:
+        async with self._starting:
+            if self._clean:
+                return None
+            if missing := lacks(await self._engine.info(), self._runtime):
+                return SandboxFailure(Reason.SANDBOX_UNFIT, f"it lacks {', '.join(missing)}")
+            self._clean = True  # before looking: what a run leaves meanwhile is for the next look
+            try:
+                await self._remove_leftovers()
+            except BaseException:
+                self._clean = False
+                raise
+            return None
+
+    async def _remove_leftovers(self) -> None:
+        """Remove what earlier runs left. What the engine does not remove is set aside, and not tried again."""
+        for container in await self._engine.containers(OWNER):
+            name = container["Names"][0].lstrip("/")
+            if self._left(name, container["Labels"]):
+                await self._remove_leftover(name, self._engine.remove_container(name))
+        for volume in await self._engine.volumes(OWNER):
+            if self._left(volume["Name"], volume["Labels"]):
+                await self._remove_leftover(volume["Name"], self._engine.remove_volume(volume["Name"]))
+
+    async def _remove_leftover(self, name: str, removal: Awaitable[None]) -> None:
+        try:
+            await removal
+        except EngineAwayError:
+            raise
+        except EngineError as error:
+            self.set_aside[name] = error.detail
+            _log.warning(Event.SANDBOX_LEFT, name=name, detail=error.detail)
+
+    def _left(self, name: str, labels: Mapping[str, str]) -> bool:
+        known = name in self.set_aside or any(name.startswith(live) for live in self._live)
+        return not known and self._owner.may_remove(labels)
+
+    async def _run(self, image: Mapping[str, Any], run: Run) -> Evidence | SandboxFailure:
+        name = f"sssa-run-{SystemRandom().token(8).hex()}"
+        self._live.add(name)
+        try:
+            await self._hold(name, run)
+            return await self._watched(name, image, run)
+        finally:
+            await unbroken(self._remove(name))
+
+    async def _hold(self, name: str, run: Run) -> None:
+        """Make the two volumes, keep them, and put the bundle into its own."""
+        labels = self._labels(run)
+        await self._engine.make_volume(f"{name}-bundle", labels, recipe.bundle_options())
+        await self._engine.make_volume(f"{name}-evidence", labels, recipe.evidence_options(run.limits))
+        image = await holder_image(self._engine)
+        await self._engine.make_container(f"{name}-holder", recipe.holder(image, name, labels))
+        await self._engine.start(f"{name}-holder")
+        await self._engine.put(f"{name}-holder", BUNDLE, run.bundle)
+
+    async def _watched(self, name: str, image: Mapping[str, Any], run: Run) -> Evidence | SandboxFailure:
+        runner = f"{name}-image"
+        await self._engine.make_container(runner, recipe.container(image, name, run, self._labels(run), self._runtime))
+        started = self._owner.clock.monotonic()
+        try:
+            await self._engine.start(runner)
+        except RefusedError as error:
+            return SandboxFailure(Reason.SANDBOX_ENGINE, f"the image's program is not started: {error.detail}")
+        in_time = await self._engine.ended(runner, run.limits.wall_s)
+        seconds = self._owner.clock.monotonic() - started
+        if not in_time:
+            await self._engine.kill(runner)
+            if not await self._engine.ended(runner, _END_S):
+                raise EngineSlowError("a killed container did not end")
+        state = (await self._engine.container(runner))["State"]
+        try:
+            files = await self._evidence(name, run)
+        except (ArchiveError, TooLargeError) as error:
+            return SandboxFailure(Reason.SANDBOX_EVIDENCE, error.detail)
+        ended = Ended.OUT_OF_MEMORY if state["OOMKilled"] else Ended.BY_ITSELF
+        log = await self._engine.log(runner, run.limits.log)
+        return Evidence(files, ended if in_time else Ended.OUT_OF_TIME, state["ExitCode"], seconds, log)
+
+    async def _evidence(self, name: str, run: Run) -> dict[str, bytes]:
+        """Return the evidence folder's files; its archive is a stranger's as far as names, kinds and contents go."""
+        most = tar_bound(run.limits.evidence, run.limits.entries)
+        data = await self._engine.get(f"{name}-holder", EVIDENCE, most)
+
+        def read() -> dict[str, bytes]:
+            found = unpack_tar(
+                data, expanded=run.limits.evidence, file_size=run.limits.evidence, entries=run.limits.entries
+            )
+            return {path.removeprefix(f"{_FOLDER}/"): content for path, content in found}
+
+        return await asyncio.to_thread(read)
+
+    async def _remove(self, name: str) -> None:
+        try:
+            for container in (f"{name}-image", f"{name}-holder"):
+                await self._engine.remove_container(container)
+            for volume in (f"{name}-bundle", f"{name}-evidence"):
+                await self._engine.remove_volume(volume)
+        except EngineError:
+            self._clean = False  # the next run begins by removing what is left
+        finally:
+            self._live.discard(name)
+
+    def _labels(self, run: Run) -> dict[str, str]:
+        return self._owner.labels(run.limits.wall_s)
+
+
+class ContainerSandbox(Containers):
+    """A `Sandbox` over a container engine."""
+
+    async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
+        """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
+        bundle = job.bundle
+        files = {} if bundle is None else await asyncio.to_thread(read_bundle, bundle)
+        return await self.execute(job.image, Run(TRACER, pack_tar(files), environment(job), job.limits))
+
+
+def _ours(error: EngineError) -> SandboxFailure:
+    if isinstance(error, EngineAwayError):
+        return SandboxFailure(Reason.SANDBOX_NO_ENGINE, error.detail)
+    if isinstance(error, EngineSlowError):
+        return SandboxFailure(Reason.SANDBOX_SLOW, error.detail)
+    return SandboxFailure(Reason.SANDBOX_ENGINE, error.detail)
+
+
+def open_sandbox(settings: SandboxSettings, owner: str) -> ContainerSandbox | None:
+    """Return the sandbox over the engine of the settings, else of DOCKER_HOST; None without either.
+
+    Nothing is connected yet.
+
+    Args:
+        settings: the operator's.
+        owner: of what is made in the engine; no two processes that use one engine at a time have the same.
+    """
+    host = settings.engine or os.environ.get("DOCKER_HOST")
+    if not host:
+        return None
+    return ContainerSandbox(Engine(host), Owner(owner), runtime=settings.runtime)

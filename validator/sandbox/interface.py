@@ -1,0 +1,190 @@
+"""Interfaces of the sandboxes: jobs, limits, evidence, failures, and what the image finds inside (SPEC 12, 15)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Protocol
+
+from validator.protocol.answer import ProbeEvidence
+from validator.protocol.archives import pack
+from validator.protocol.code_report import CodeReport
+from validator.protocol.limits import MAX_TRACES_EXPANDED, MIB
+from validator.protocol.reasons import Reason
+from validator.protocol.runtime_image import RuntimeImage
+from validator.protocol.skill_types import SkillType
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """Bounds on one run; docs/miner-protocol.md names the defaults.
+
+    Attributes:
+        wall_s: seconds from the start of the image's program to its end; more than the 60 s at which it ends by itself.
+        memory: bytes, what lies in /tmp and in the evidence folder included; there is no swap.
+        cpus: how many processors' time it may use.
+        processes: processes and threads at once.
+        scratch: bytes in /tmp.
+        evidence: bytes in the evidence folder.
+        entries: files and folders in the evidence folder, itself included.
+        log: bytes kept of what it writes to its outputs.
+        open_files: in one process.
+    """
+
+    wall_s: float = 120.0
+    memory: int = 1024 * MIB
+    cpus: float = 1.0
+    processes: int = 256
+    scratch: int = 256 * MIB
+    evidence: int = MAX_TRACES_EXPANDED
+    entries: int = 64
+    log: int = 64 * 1024
+    open_files: int = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxJob:
+    """One run of the runtime image (SPEC 15).
+
+    Attributes:
+        image: the one that the task's round names.
+        skill_type: the task's, a runtime type.
+        bundle: the dispatched bundle, a gzip tar that the validator made or checked; None for the run of nothing, which
+            shows the probes alone.
+        nonce: of the dispatch, 64 hex digits.
+        probes: the probe spec of the dispatch.
+        limits: of the run.
+    """
+
+    image: RuntimeImage
+    skill_type: SkillType
+    bundle: bytes | None
+    nonce: str
+    probes: ProbeEvidence
+    limits: SandboxLimits = field(default_factory=SandboxLimits)
+
+
+class Ended(StrEnum):
+    """How the image's program ended."""
+
+    BY_ITSELF = "by_itself"
+    OUT_OF_TIME = "out_of_time"  # killed at limits.wall_s
+    OUT_OF_MEMORY = "out_of_memory"  # the engine saw the kernel kill it or a process of its
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a run left behind.
+
+    Attributes:
+        files: name to content of every file in the evidence folder: plain relative names, within the job's limits.
+        ended: how the program ended.
+        exit_code: 0 to 255; 137 of one that was killed.
+        seconds: from start to end.
+        log: what it wrote to its outputs, at most `limits.log` bytes; not printable as it is.
+    """
+
+    files: Mapping[str, bytes]
+    ended: Ended
+    exit_code: int
+    seconds: float
+    log: bytes
+
+    def trace_bundle(self) -> bytes:
+        """Return the files as a miner's trace bundle has them, for the same reader: `protocol/traces.py`."""
+        return pack(self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxFailure:
+    """Why there is no evidence.
+
+    Attributes:
+        reason: its code.
+        detail: what happened, printable.
+    """
+
+    reason: Reason
+    detail: str
+
+    @property
+    def ours(self) -> bool:
+        """Whether the validator, its engine or its network is at fault, not the tests of the task."""
+        return self.reason != Reason.SANDBOX_TESTS
+
+
+class Sandbox(Protocol):
+    """Runs bundles of strangers in the runtime image, any number at once."""
+
+    async def start(self) -> SandboxFailure | None:
+        """Remove what an earlier process left; return what keeps bundles from being run, None if nothing does."""
+
+    async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
+        """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
+
+    async def close(self) -> None:
+        """Free what it holds. Runs that go on must be cancelled before."""
+
+
+def code_limits() -> SandboxLimits:
+    """Return the bounds on judging one plan's code; docs/miner-protocol.md promises them to planners."""
+    return SandboxLimits(wall_s=60.0, memory=512 * MIB, scratch=64 * MIB, evidence=MIB)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeJob:
+    """One judging of code.
+
+    Attributes:
+        image: of the round that the code was made in.
+        code: a stranger's, a Python module; not empty, at most 64 KiB.
+        tests: the task's, a Python test module that imports the code as `solution`.
+        limits: of the run.
+    """
+
+    image: RuntimeImage
+    code: str
+    tests: str
+    limits: SandboxLimits = field(default_factory=code_limits)
+
+
+class CodeSandbox(Protocol):
+    """Judges strangers' code away from the host, any number at once."""
+
+    async def start(self) -> SandboxFailure | None:
+        """Remove what an earlier process left; return what keeps code from being judged, None if nothing does."""
+
+    async def check(self, job: CodeJob) -> CodeReport | SandboxFailure:
+        """Return what the tests and the linter found, or why they found nothing; nothing of the run remains.
+
+        Whatever the code does is a report: code that hangs, dies or writes gigabytes passes fewer tests. A failure that
+        is `ours` is tried again later; any other is the task's (`sandbox_tests`): its tests judge nobody's code.
+        """
+
+    async def close(self) -> None:
+        """Free what it holds. Checks that go on must be cancelled before."""
+
+
+BUNDLE: Final = "/sssa/bundle"
+EVIDENCE: Final = "/sssa/evidence"
+SCRATCH: Final = "/tmp"  # noqa: S108 - the image's own, inside the container
+TRACER: Final = "tracer"
+JUDGE: Final = "code_runner"
+USER: Final = "65534:65534"
+PLATFORM: Final = ("linux", "x86_64")
+
+
+def environment(job: SandboxJob) -> dict[str, str]:
+    """Return the variables that are set for the tracer, in addition to those of the image."""
+    return {
+        "SSSA_SKILL_TYPE": str(job.skill_type),
+        "SSSA_NONCE": job.nonce,
+        "SSSA_PROBE_FILE_PATH": job.probes.file_path,
+        "SSSA_PROBE_FILE_CONTENT": job.probes.file_content,
+        "SSSA_PROBE_DNS_HOST": job.probes.dns_host,
+        "SSSA_PROBE_PROCESS_ECHO": job.probes.process_echo,
+        "SSSA_BUNDLE": BUNDLE if job.bundle is not None else "",
+        "SSSA_EVIDENCE": EVIDENCE,
+        "SSSA_SECONDS": f"{job.limits.wall_s:g}",
+        "HOME": SCRATCH,
+        "TMPDIR": SCRATCH,
+    }

@@ -1,0 +1,109 @@
+"""Sandboxes without an engine: a callable decides what a run comes to, and time passes on a clock."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from validator.protocol.code_report import CodeReport
+from validator.protocol.reasons import Reason
+from validator.sandbox.interface import CodeJob, Ended, Evidence, SandboxFailure, SandboxJob
+from validator.sources import Clock
+
+_KILLED = 137
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedRun:
+    """What a scripted run does.
+
+    Attributes:
+        files: what it leaves in the evidence folder.
+        seconds: how long it takes.
+        exit_code: of its program.
+        log: what it writes to its outputs.
+    """
+
+    files: dict[str, bytes]
+    seconds: float = 0.0
+    exit_code: int = 0
+    log: bytes = b""
+
+
+Script = Callable[[SandboxJob], ScriptedRun | SandboxFailure]
+
+
+class ScriptedSandbox:
+    """A `Sandbox` that follows a script; wall time and sizes hold as in a container.
+
+    Args:
+        script: decides every run, when it starts.
+        clock: time passes on it.
+    """
+
+    def __init__(self, script: Script, clock: Clock) -> None:
+        self._script = script
+        self._clock = clock
+
+    async def start(self) -> SandboxFailure | None:
+        """Do nothing: there is nothing to remove, and nothing keeps the script from being followed."""
+        return None
+
+    async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
+        """Ask the script."""
+        found = self._script(job)
+        if isinstance(found, SandboxFailure):
+            return found
+        await self._clock.sleep(min(found.seconds, job.limits.wall_s))
+        total = sum(map(len, found.files.values()))
+        if total > job.limits.evidence or len(found.files) >= job.limits.entries:
+            return SandboxFailure(Reason.SANDBOX_EVIDENCE, f"{len(found.files)} files of {total} bytes together")
+        log = found.log[: job.limits.log]
+        evidence = Evidence(found.files, Ended.BY_ITSELF, found.exit_code, found.seconds, log)
+        if found.seconds <= job.limits.wall_s:
+            return evidence
+        return replace(evidence, ended=Ended.OUT_OF_TIME, exit_code=_KILLED, seconds=job.limits.wall_s)
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to free."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCheck:
+    """What a scripted check comes to: the report, and how long its tests take; none has passed of tests too slow."""
+
+    report: CodeReport
+    seconds: float = 0.0
+
+
+CodeScript = Callable[[CodeJob], ScriptedCheck | SandboxFailure]
+
+
+class ScriptedCodeSandbox:
+    """A `CodeSandbox` that follows a script; wall time holds as in a container.
+
+    Args:
+        script: decides every check, when it starts.
+        clock: time passes on it.
+    """
+
+    def __init__(self, script: CodeScript, clock: Clock) -> None:
+        self._script = script
+        self._clock = clock
+
+    async def start(self) -> SandboxFailure | None:
+        """Do nothing: nothing keeps the script from being followed."""
+        return None
+
+    async def check(self, job: CodeJob) -> CodeReport | SandboxFailure:
+        """Ask the script."""
+        found = self._script(job)
+        if isinstance(found, SandboxFailure):
+            return found
+        await self._clock.sleep(min(found.seconds, job.limits.wall_s))
+        if found.seconds <= job.limits.wall_s:
+            return found.report
+        return msgspec.structs.replace(found.report, passed=0)
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to free."""

@@ -1,0 +1,90 @@
+"""Judging a plan's code, as a kind of waiting work: one try of one check (SPEC 12)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from validator.protocol.code_report import CodeReport
+from validator.protocol.reasons import Reason
+from validator.protocol.round import GoalTask, WorkflowSubmission
+from validator.protocol.workflow_score import WorkflowRun
+from validator.sandbox.interface import CodeJob, CodeSandbox, SandboxFailure
+from validator.scoring import Version, version
+from validator.sources import Clock
+from validator.store import Store, Transaction
+from validator.store.errors import DamagedError
+from validator.store.waiting import CodeCheck, Judged
+from validator.telemetry.reports import Reports
+from validator.waiting.life_cycle import CODE_KIND, Finished, Kind, Outcome, Postponed
+
+
+class _Needs(NamedTuple):
+    """What a try needs of the store: the job, and what was measured of the run, by the version of its round."""
+
+    job: CodeJob
+    measured: WorkflowRun
+    version: Version
+
+
+@dataclass(frozen=True, slots=True)
+class CodeWork:
+    """Code of plans, run with its task's tests in the sandbox; its worth enters the next round.
+
+    Whatever the code does is a result. A failure of the engine is tried again for as long as it takes.
+
+    Args:
+        store, sandbox, clock: what it works with.
+        board: told while code waits for the sandbox.
+    """
+
+    kind: ClassVar[Kind[CodeCheck]] = CODE_KIND
+    store: Store
+    sandbox: CodeSandbox
+    clock: Clock
+    board: Reports
+
+    async def attempt(self, taken: CodeCheck) -> Outcome:
+        """Run the task's tests against the plan's code once."""
+        async with self.store.read() as tx:
+            needs = await _needs(tx, taken)
+        if needs is None:
+            return Finished("inconclusive", Reason.CODE_LOST)
+        began = self.clock.monotonic()
+        found = await self.sandbox.check(needs.job)
+        if isinstance(found, SandboxFailure) and found.ours:
+            self.board.raise_("code_waits", f"{found.reason} {found.detail}")
+            return Postponed(found.reason, found.detail)
+        self.board.clear("code_waits")
+        if isinstance(found, SandboxFailure):
+            return Finished("inconclusive", found.reason, found.detail)
+        return _finished(needs, found, round(self.clock.monotonic() - began, 3))
+
+
+def _finished(needs: _Needs, report: CodeReport, seconds: float) -> Finished:
+    score = needs.version.fill_run(needs.measured, report).score.score
+    told = f"{report.passed} of {report.total} tests passed, {report.findings} findings of the linter"
+    return Finished("done", Reason.QUALITY_JUDGED, told, Judged(report, score), seconds)
+
+
+async def _needs(tx: Transaction, check: CodeCheck) -> _Needs | None:
+    """Return what the try needs, None where some of it is gone or cannot be read."""
+    stored = await tx.rounds.get(check.round_id)
+    if stored is None or stored.input is None:
+        return None
+    try:
+        results = await tx.submissions.results(check.round_id, [check.task_id])
+    except DamagedError:
+        return None
+    task = next((one for one in stored.input.tasks if one.task_id == check.task_id), None)
+    answers = results.answers(check.task_id, WorkflowSubmission)
+    answer = next((one for one in answers if one.hotkey == check.hotkey), None)
+    if not isinstance(task, GoalTask) or answer is None:
+        return None
+    scored_by = version(stored.input.scoring_version)
+    output = scored_by.result_of(answer.plan, answer.run)
+    if output is None:
+        return None
+    return _Needs(
+        CodeJob(stored.input.runtime_image, scored_by.code_of(output), task.goal.reference.given("tests")),
+        scored_by.measure(task.goal, answer.plan, answer.run, 0.0),
+        scored_by,
+    )

@@ -1,0 +1,109 @@
+"""The embedded worker: what waits is done in the validator's own process, so many pieces at a time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import structlog
+
+from validator.protocol.reasons import Reason
+from validator.sources import Clock
+from validator.store import Store
+from validator.store.errors import StoreAwayError, StoreLostError
+from validator.telemetry import Event
+from validator.telemetry.repetition import Once, place_of
+from validator.waiting.life_cycle import Tries, Work
+
+AT_ONCE: Final = 2
+_LOOK_S: Final = 5.0
+_log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class EmbeddedWorker:
+    """Does what waits, several at a time, kinds in turn, fair between miners; a service of the daemon.
+
+    What was running when the process ended is tried again.
+
+    Args:
+        store, clock: what it works with.
+        works: the kinds.
+        at_once: so many tries at the same time.
+    """
+
+    store: Store
+    clock: Clock
+    works: Sequence[Work[Any]]
+    at_once: int = AT_ONCE
+    _tries: Tries = field(init=False)
+    _said: Once = field(init=False)
+    _turn: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._tries = Tries(self.store, self.clock)
+        self._said = Once(self.clock)
+
+    async def run(self) -> None:
+        """Put back what a crash left running, then work until cancelled.
+
+        Raises:
+            StoreLostError: the store must not be used any more.
+        """
+        for work in self.works:
+            await self._unless_away(work, self._take_back)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self.at_once):
+                group.create_task(self._work())
+
+    async def one(self) -> bool:
+        """Try the next piece that is due; return whether there was one."""
+        for _ in self.works:
+            self._turn = (self._turn + 1) % len(self.works)
+            if await self._unless_away(self.works[self._turn], self._one):
+                return True
+        return False
+
+    async def _work(self) -> None:
+        while True:
+            if not await self.one():
+                await self.clock.sleep(_LOOK_S)
+
+    async def _take_back(self, work: Work[Any]) -> bool:
+        while True:
+            try:
+                await self._tries.take_back(work.kind)
+            except StoreAwayError:  # later nobody could tell what a crash left from what runs
+                await self.clock.sleep(_LOOK_S)
+            else:
+                return True
+
+    async def _one(self, work: Work[Any]) -> bool:
+        async with self.store.read() as tx:
+            due = await work.kind.queue(tx).next_due()
+        if due is None or due > self.clock.now():
+            return False
+        async with self.store.begin() as tx:
+            taken = await work.kind.queue(tx).take(self.clock.now())
+        if taken is None:
+            return False
+        try:
+            await self._tries.make(work, taken)
+        except StoreAwayError:
+            await self._tries.hand_back(work.kind, taken, patience_s=None)  # until the next start nobody else would
+            raise
+        return True
+
+    async def _unless_away(self, work: Work[Any], step: Callable[[Work[Any]], Awaitable[bool]]) -> bool:
+        """Return what the step returns; an error of ours is said once per change and waited out."""
+        try:
+            return await step(work)
+        except StoreLostError:
+            raise
+        except StoreAwayError:
+            return False  # the board has it
+        except Exception as error:  # noqa: BLE001 - one piece must not end the others
+            repeats = self._said.fresh(place_of(error))
+            if repeats is not None:
+                _log.exception(Event.WORK_FAILED, kind=work.kind.name, reason=Reason.BUG_INTERNAL, repeats=repeats)
+            return False

@@ -1,0 +1,343 @@
+"""The jobs of waiting work in a schema of their own in the store's Postgres database, by Procrastinate."""
+
+import hashlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, LiteralString, NamedTuple
+
+import psycopg
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+from procrastinate.jobs import Job, Status
+from procrastinate.schema import SchemaManager
+from psycopg import OperationalError, sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import PoolTimeout
+
+from validator.protocol.text import printable
+from validator.store.connect import CONNECT_S
+from validator.store.urls import StoreUrl, parse_url
+from validator.store.waiting import Upcoming
+from validator.waiting.errors import QueueAwayError, QueueError
+
+_OURS: Final = "sssa-validator: jobs of waiting work, "
+_OWN_TABLES: Final = """
+CREATE TABLE presence (
+    worker_id bigint PRIMARY KEY REFERENCES procrastinate_workers (id) ON DELETE CASCADE,
+    name text NOT NULL,
+    queues text[] NOT NULL,
+    concurrency integer NOT NULL,
+    running integer NOT NULL,
+    done bigint NOT NULL
+);
+CREATE TABLE results (
+    job text PRIMARY KEY,
+    made_at timestamptz NOT NULL DEFAULT now(),
+    result bytea NOT NULL
+)
+"""
+_STATEMENT_MS: Final = 30_000
+_IDLE_MS: Final = 5_000
+
+
+class Place(NamedTuple):
+    """A database and the schema of its jobs.
+
+    Attributes:
+        conninfo: for psycopg; may hold a password.
+        schema: the schema's name.
+        shown: what may stand in a message.
+    """
+
+    conninfo: str
+    schema: str
+    shown: str
+
+
+async def place_of(url: StoreUrl) -> Place:
+    """Return where the jobs of a store on Postgres lie.
+
+    Raises:
+        QueueAwayError: the database does not answer.
+    """
+    given: Mapping[str, Any] = conninfo_to_dict(
+        url.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    )
+    async with _connected(make_conninfo(**given, connect_timeout=CONNECT_S), url.shown) as connection:
+        row = await (await connection.execute("SELECT current_schema()")).fetchone()
+    schema = f"{row[0] if row else 'public'}_queue"
+    options = " ".join(
+        (
+            str(given.get("options", "")),
+            f"-c search_path={schema} -c statement_timeout={_STATEMENT_MS}",
+            f"-c idle_in_transaction_session_timeout={_IDLE_MS}",
+        )
+    )
+    wanted = {**given, "connect_timeout": CONNECT_S, "application_name": "validator queue", "options": options.strip()}
+    return Place(make_conninfo(**wanted), schema, url.shown)
+
+
+async def make_tables(place: Place) -> None:
+    """Make the tables of the jobs, anew where another version made them: they hold nothing that the store does not.
+
+    To be called by the store's writer alone.
+
+    Raises:
+        QueueError: the schema is somebody else's, or the database lets us make none.
+        QueueAwayError: the database does not answer.
+    """
+    name = sql.Identifier(place.schema)
+    async with _connected(place.conninfo, place.shown) as connection:
+        found = await _mark(connection, place.schema)
+        if found == _mark_of_this():
+            return
+        if found is not None and not found.startswith(_OURS):
+            raise QueueError(
+                f"the database has a schema `{printable(place.schema, 80)}` that is not ours; the jobs of waiting work"
+                " belong there: rename it, or give the validator a database of its own"
+            )
+        try:
+            async with connection.transaction():
+                await connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
+                await connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+                await connection.execute(SchemaManager.get_schema())
+                await connection.execute(_OWN_TABLES)
+                await connection.execute(
+                    sql.SQL("COMMENT ON SCHEMA {} IS {}").format(name, sql.Literal(_mark_of_this()))
+                )
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise QueueError(
+                f"{place.shown}: {printable(str(error), 200)}; let the validator's role make a schema there:"
+                " GRANT CREATE ON DATABASE … TO …"
+            ) from None
+
+
+async def require_tables(place: Place) -> None:
+    """Refuse a database whose jobs are not those of this program.
+
+    Raises:
+        QueueError: there are none, or another version made them; the text says what to do.
+        QueueAwayError: the database does not answer.
+    """
+    async with _connected(place.conninfo, place.shown) as connection:
+        found = await _mark(connection, place.schema)
+    if found is None:
+        raise QueueError(
+            f'{place.shown} has no queue: start the validator with queue.backend = "postgres", which makes it'
+        )
+    if found != _mark_of_this():
+        raise QueueError(
+            f"the queue in {place.shown} was made by another version of the validator or of procrastinate:"
+            " run the validator and its workers from one version"
+        )
+
+
+def _mark_of_this() -> str:
+    tables = SchemaManager.get_schema() + _OWN_TABLES
+    return _OURS + hashlib.sha256(tables.encode()).hexdigest()[:16]
+
+
+async def _mark(connection: psycopg.AsyncConnection[Any], schema: str) -> str | None:
+    """Return the schema's comment, None where there is no such schema."""
+    cursor = await connection.execute(
+        "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace WHERE nspname = %s", (schema,)
+    )
+    row = await cursor.fetchone()
+    return None if row is None else str(row[0])
+
+
+@asynccontextmanager
+async def _connected(conninfo: str, shown: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    try:
+        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+            yield connection
+    except psycopg.OperationalError as error:
+        raise QueueAwayError(f"{shown}: {printable(str(error), 200)}") from None
+
+
+STALLED_S: Final = 30.0
+"""A worker that has not been heard of for so long is taken for lost."""
+_ALIVE: Final = """
+SELECT p.name, p.queues, p.concurrency, p.running, p.done,
+       extract(epoch FROM now() - w.last_heartbeat)::float8 AS silent_s
+FROM presence p JOIN procrastinate_workers w ON w.id = p.worker_id
+WHERE w.last_heartbeat > now() - make_interval(secs => %(seconds)s)
+ORDER BY p.name, p.worker_id
+"""
+_PUT_RESULT: Final = "INSERT INTO results (job, result) VALUES (%(job)s, %(result)s) ON CONFLICT DO NOTHING"
+_RESULTS: Final = "SELECT job, result FROM results WHERE job = ANY(%(jobs)s)"
+_DROP_RESULTS: Final = "DELETE FROM results WHERE job = ANY(%(jobs)s) OR made_at < now() - interval '1 day'"
+_WITHDRAW: Final = """
+DELETE FROM procrastinate_jobs
+WHERE status = 'todo' AND queue_name = %(kind)s AND args->>'work_id' = ANY(%(jobs)s)
+"""
+_PRESENT: Final = """
+INSERT INTO presence (worker_id, name, queues, concurrency, running, done)
+SELECT id, %(name)s, %(queues)s, %(concurrency)s, %(running)s, %(done)s
+FROM procrastinate_workers WHERE id = %(worker_id)s
+ON CONFLICT (worker_id) DO UPDATE SET running = excluded.running, done = excluded.done
+RETURNING worker_id
+"""
+
+
+class Held(NamedTuple):
+    """A kind's jobs.
+
+    Attributes:
+        waiting: ids of the work that has a job nobody has taken yet.
+        taken: (id, number of the try) of the jobs that a worker has taken.
+    """
+
+    waiting: frozenset[str]
+    taken: frozenset[tuple[str, int]]
+
+
+class LiveWorker(NamedTuple):
+    """A worker process that was heard of lately.
+
+    Attributes:
+        name: its own.
+        queues: the kinds of work that it does.
+        concurrency: so many tries at the same time.
+        running, done: pieces of work.
+        silent_s: seconds since.
+    """
+
+    name: str
+    queues: tuple[str, ...]
+    concurrency: int
+    running: int
+    done: int
+    silent_s: float
+
+
+class JobQueue:
+    """The jobs in one database. Every method raises QueueAwayError while that does not answer.
+
+    Args:
+        app: opened.
+        shown: what may stand in a message.
+    """
+
+    def __init__(self, app: App, shown: str) -> None:
+        self.app = app
+        self._shown = shown
+
+    async def defer(self, kind: str, upcoming: Sequence[Upcoming]) -> None:
+        """Put a job for each into the queue; those who come first in a miner's own row come first."""
+        await self.put(kind, [(one.work_id, one.attempt, -one.turn, {}) for one in upcoming])
+
+    async def put(self, kind: str, wanted: Sequence[tuple[str, int, int, Mapping[str, Any]]]) -> None:
+        """Put jobs into the queue: work's id, number of the try, priority, and what else the worker is given."""
+        jobs = [
+            Job(
+                id=None,
+                queue=kind,
+                lock=None,
+                queueing_lock=f"{kind}:{work_id}",
+                task_name=kind,
+                priority=priority,
+                task_kwargs={"work_id": work_id, "attempt": attempt, **more},
+            )
+            for work_id, attempt, priority, more in wanted
+        ]
+        with suppress(AlreadyEnqueued):  # the next look sees which
+            if jobs:
+                async with self._away():
+                    await self.app.job_manager.batch_defer_jobs_async(jobs)
+
+    async def put_result(self, name: str, result: bytes) -> None:
+        """Store the result of a job whose name no other has, unless there is one already."""
+        await self.execute(_PUT_RESULT, job=name, result=result)
+
+    async def results(self, names: Sequence[str]) -> dict[str, bytes]:
+        """Return the stored results of these jobs."""
+        rows = await self.execute(_RESULTS, jobs=list(names))
+        return {str(row["job"]): bytes(row["result"]) for row in rows}
+
+    async def withdraw(self, kind: str, names: Sequence[str]) -> None:
+        """Remove these jobs unless a worker has taken them, their results, and results older than a day."""
+        await self.execute(_WITHDRAW, kind=kind, jobs=list(names))
+        await self.execute(_DROP_RESULTS, jobs=list(names))
+
+    async def execute(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
+        """Run one statement in the queue's schema; return its rows, none of one that has none."""
+        async with self._away(), self.app.connector.pool.connection() as connection:  # type: ignore[attr-defined]
+            cursor = await connection.execute(statement, parameters)
+            if cursor.description is None:
+                return []
+            names = [column.name for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in await cursor.fetchall()]
+
+    async def held(self, kind: str) -> Held:
+        """Return the kind's jobs."""
+        async with self._away():
+            found = list(await self.app.job_manager.list_jobs_async(queue=kind))
+        keys = {(job.status, str(job.task_kwargs["work_id"]), int(str(job.task_kwargs["attempt"]))) for job in found}
+        return Held(
+            frozenset(work_id for status, work_id, _ in keys if status == Status.TODO.value),
+            frozenset((work_id, attempt) for status, work_id, attempt in keys if status == Status.DOING.value),
+        )
+
+    async def drop_lost(self, kind: str, stalled_s: float) -> None:
+        """Take the kind's jobs from workers that have not been heard of for so long."""
+        async with self._away():
+            await self.app.job_manager.prune_stalled_workers(stalled_s)
+            lost = await self.app.job_manager.get_stalled_jobs(queue=kind, seconds_since_heartbeat=stalled_s)
+            for job in lost:
+                with suppress(ConnectorException):  # its worker was not lost, and has finished it meanwhile
+                    await self.app.job_manager.finish_job(job, status=Status.FAILED, delete_job=True)
+
+    async def live(self, stalled_s: float = STALLED_S) -> tuple[LiveWorker, ...]:
+        """Return the workers that were heard of within so long, by name."""
+        async with self._away():
+            rows = await self.app.connector.execute_query_all_async(_ALIVE, seconds=stalled_s)
+        return tuple(
+            LiveWorker(
+                row["name"], tuple(row["queues"]), row["concurrency"], row["running"], row["done"], row["silent_s"]
+            )
+            for row in rows
+        )
+
+    async def present(self, worker_id: int, worker: LiveWorker) -> bool:
+        """Let a worker show itself; False if it is not registered any more: it was taken for lost."""
+        async with self._away():
+            await self.app.job_manager.update_heartbeat(worker_id)
+            found = await self.app.connector.execute_query_all_async(
+                _PRESENT, worker_id=worker_id, **{**worker._asdict(), "queues": list(worker.queues)}
+            )
+        return bool(found)
+
+    @asynccontextmanager
+    async def _away(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except (ConnectorException, OperationalError, PoolTimeout) as error:
+            cause = error.__cause__ or error
+            if isinstance(error, ConnectorException) and not isinstance(cause, OperationalError | PoolTimeout):
+                raise
+            raise QueueAwayError(f"{self._shown}: {printable(str(cause), 200)}") from None
+
+
+@asynccontextmanager
+async def open_jobs(url: str, *, make: bool, connections: int = 1) -> AsyncIterator[JobQueue]:
+    """Open the queue of a store on Postgres, close it afterwards.
+
+    Args:
+        url: of the store.
+        make: make its tables, or refuse a database without those of this version. For the store's writer alone.
+        connections: at most so many, and one more for who listens.
+
+    Raises:
+        QueueAwayError: the database does not answer.
+        QueueError: the tables cannot be made, or are not those of this version.
+    """
+    place = await place_of(parse_url(url))
+    await (make_tables if make else require_tables)(place)
+    async with _app(place, connections).open_async() as app:
+        yield JobQueue(app, place.shown)
+
+
+def _app(place: Place, connections: int) -> App:
+    options: dict[str, Any] = {"conninfo": place.conninfo, "min_size": 1, "max_size": connections, "timeout": 10.0}
+    return App(connector=PsycopgConnector(**options))

@@ -1,0 +1,217 @@
+"""A worker in a process of its own: takes jobs from the queue and makes the tries that they name."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Protocol
+
+import structlog
+from procrastinate.worker import Worker
+
+from validator.protocol.reasons import Reason
+from validator.sources import Clock
+from validator.store import PATIENCE_S, Store
+from validator.store.errors import StoreAwayError
+from validator.store.unbroken import unbroken
+from validator.telemetry import Event
+from validator.telemetry.repetition import Once, place_of
+from validator.unless import ended, unless_set
+from validator.waiting.errors import QueueAwayError
+from validator.waiting.jobs import STALLED_S, JobQueue, LiveWorker
+from validator.waiting.life_cycle import Tries, Work
+
+GRACE_S: Final = 180.0
+"""How long tries may go on after a request to stop: longer than an image may run."""
+_POLL_S: Final = 5.0
+_LOOK_S: Final = 30.0
+_AGAIN_S: Final = 5.0
+_ALIVE_S: Final = 60.0
+_START_S: Final = 0.05
+_END_S: Final = 2.0
+_log = structlog.get_logger()
+
+
+class Errand(Protocol):
+    """What is done once because somebody asks for it."""
+
+    @property
+    def name(self) -> str:
+        """Of the kind."""
+
+    async def run(self, work_id: str, **arguments: Any) -> None:
+        """Do it; what it raises is said, and who asked asks again."""
+
+
+async def _always() -> bool:
+    return True
+
+
+@dataclass(slots=True)
+class QueueWorker:
+    """Makes tries, several at a time, as long as it can.
+
+    A try that is cut off is handed back; one of a process that dies is seen to by the validator. While the worker is
+    not fit it takes nothing.
+
+    Args:
+        store, clock, jobs: what it works with.
+        name: as the validator shows it.
+        concurrency: so many tries at the same time.
+        works: kinds of waiting work, whose names differ.
+        errands: kinds that no table waits for.
+        fit: looks whether it could do the work now; asked before it takes jobs.
+        able: whether nothing has shown since that it cannot; asked after each try.
+        grace_s: how long tries may go on after a request to stop.
+        heartbeat_s: between two signs of life.
+    """
+
+    store: Store
+    clock: Clock
+    jobs: JobQueue
+    name: str
+    concurrency: int
+    works: Sequence[Work[Any]] = ()
+    errands: Sequence[Errand] = ()
+    fit: Callable[[], Awaitable[bool]] = _always
+    able: Callable[[], bool] = lambda: True
+    grace_s: float = GRACE_S
+    heartbeat_s: float = 10.0
+    done: int = field(init=False, default=0)
+    _in_hand: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+    _worker: Worker | None = field(init=False, default=None)
+    _tries: Tries = field(init=False)
+    _said: Once = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._tries = Tries(self.store, self.clock)
+        self._said = Once(self.clock)
+        for work in self.works:
+            self._take_on(work.kind.name, partial(self._make, work))
+        for errand in self.errands:
+            self._take_on(errand.name, partial(self._run, errand))
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The kinds of work that it does."""
+        return (*(work.kind.name for work in self.works), *(errand.name for errand in self.errands))
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Work until told to stop, and until what is in hand has ended then."""
+        alive = asyncio.create_task(self._tell())
+        try:
+            while not stop.is_set():
+                if not await self.fit():
+                    await unless_set(stop, lambda: self.clock.sleep(_LOOK_S))
+                    continue
+                try:
+                    await self._take_jobs(stop)
+                except Exception as error:  # noqa: BLE001 - the database may come back, and the next turn do better
+                    self._say(error)
+                    await unless_set(stop, lambda: self.clock.sleep(_AGAIN_S))
+        finally:
+            alive.cancel()
+
+    def cut_off(self) -> None:
+        """Hand back at once what is in hand."""
+        for task in self._in_hand:
+            task.cancel()
+
+    async def _take_jobs(self, stop: asyncio.Event) -> None:
+        """Take jobs until told to stop or no longer fit; return when all that was taken has ended."""
+        self._worker = worker = Worker(
+            self.jobs.app,
+            queues=list(self.queues),
+            name=self.name,
+            concurrency=self.concurrency,
+            fetch_job_polling_interval=_POLL_S,
+            abort_job_polling_interval=_ALIVE_S,
+            shutdown_graceful_timeout=self.grace_s,
+            delete_jobs="always",
+            install_signal_handlers=False,
+            update_heartbeat_interval=self.heartbeat_s,
+            stalled_worker_timeout=STALLED_S,
+        )
+        over = asyncio.Event()
+        showing = asyncio.create_task(self._show(worker, over))
+        watching = asyncio.create_task(self._watch(worker, stop))
+        try:
+            await worker.run()
+        finally:
+            self._worker = None
+            over.set()
+            await asyncio.wait({showing}, timeout=_END_S)  # a statement that is cancelled costs its connection
+            await ended({showing, watching})
+
+    async def _watch(self, worker: Worker, stop: asyncio.Event) -> None:
+        await stop.wait()
+        worker.stop()
+
+    async def _show(self, worker: Worker, over: asyncio.Event) -> None:
+        """Give signs of life, beside the library's own also while it stops and while the database was away."""
+        while not over.is_set():
+            if worker.worker_id is None:
+                await unless_set(over, lambda: asyncio.sleep(_START_S))
+                continue
+            with suppress(QueueAwayError):
+                shown = LiveWorker(self.name, self.queues, self.concurrency, len(self._in_hand), self.done, 0.0)
+                if not await self.jobs.present(worker.worker_id, shown):
+                    worker.stop()  # taken for lost: it begins anew
+            await unless_set(over, lambda: asyncio.sleep(self.heartbeat_s))
+
+    def _take_on(self, kind: str, do: Callable[..., Coroutine[Any, Any, None]]) -> None:
+        async def make(**arguments: Any) -> None:
+            trying = asyncio.create_task(do(**arguments))
+            self._in_hand.add(trying)
+            trying.add_done_callback(self._in_hand.discard)
+            await trying
+            if self._worker is not None and not self.able():
+                self._worker.stop()
+
+        self.jobs.app.task(name=kind, queue=kind)(make)
+
+    async def _run(self, errand: Errand, *, work_id: str, attempt: int, **arguments: Any) -> None:  # noqa: ARG002 - of every job
+        try:
+            await errand.run(work_id, **arguments)
+            self.done += 1
+        except Exception as error:  # noqa: BLE001 - who asked will ask again
+            self._say(error)
+
+    async def _make(self, work: Work[Any], work_id: str, attempt: int) -> None:
+        try:
+            taken = await self.store.lasting(
+                lambda tx: work.kind.queue(tx).claim(work_id, attempt, self.clock.now()), patience_s=PATIENCE_S
+            )
+        except StoreAwayError:
+            return  # nothing was begun: there will be another job for it
+        if taken is None:
+            return
+        try:
+            await self._tries.make(work, taken)
+            self.done += 1
+        except asyncio.CancelledError:
+            with suppress(StoreAwayError):
+                await unbroken(self._tries.hand_back(work.kind, taken))
+            raise
+        except Exception as error:  # noqa: BLE001 - it is written down, and must not end the others
+            self._say(error)
+
+    def _say(self, error: Exception) -> None:
+        if isinstance(error, QueueAwayError | StoreAwayError):
+            return
+        repeats = self._said.fresh(place_of(error))
+        if repeats is not None:
+            _log.error(Event.QUEUE_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats, exc_info=error)
+
+    async def _tell(self) -> None:
+        while True:
+            await asyncio.sleep(_ALIVE_S)
+            _log.info(
+                Event.WORKER_ALIVE,
+                name=self.name,
+                queues=self.queues,
+                ready=self._worker is not None,
+                running=len(self._in_hand),
+                done=self.done,
+            )
