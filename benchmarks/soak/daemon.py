@@ -7,7 +7,7 @@ from pathlib import Path
 from localnet.library import WINDOWS
 from soak.inside import tell
 from soak.site import Site
-from validator.cli.configured import settings_of
+from validator.cli.session import settings_of
 from validator.daemon.main import run_daemon
 from validator.daemon.signals import Signals
 from validator.daemon.world import World, build_world

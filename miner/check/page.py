@@ -6,7 +6,7 @@ from typing import Final
 from miner.check.report import Fault, Outcome, Report
 from miner.check.sections import Section
 from validator.cli.output import NONE, print_line
-from validator.cli.tables import Column, print_table
+from validator.cli.rendering import Column, print_table
 from validator.kinds.assessment.explain.quality import Axis
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.text import printable

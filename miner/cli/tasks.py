@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from miner.cli import work
-from validator.cli.options import Json
-from validator.cli.tasks import assessed
+from validator.cli.options import Json, assessed
 from validator.protocol.skill_types import SkillType
 
 

@@ -17,7 +17,7 @@ from world import VALIDATOR
 
 from validator.audit.explain import NothingToExplainError, explain_round
 from validator.audit.log import FaultError, verify_file
-from validator.cli.explain_round import print_round_explanation
+from validator.cli.explain import print_round_explanation
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.proofs.document import verify_document
 from validator.rounds.receipts import close_epoch

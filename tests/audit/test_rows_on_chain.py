@@ -11,7 +11,7 @@ from validator.audit.log.fates import Mechanism
 from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
-from validator.cli.audit_rows import HeldRow, held_rows
+from validator.cli.audit_evidence import HeldRow, held_rows
 from validator.sources import VirtualClock
 
 ME = "Validator"

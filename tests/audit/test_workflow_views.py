@@ -5,7 +5,7 @@ from explained import HOTKEYS
 from planned import CYCLE, GOOD, MINERS, planned
 
 from validator.audit.views import round_view
-from validator.cli.round_text import print_round
+from validator.cli.rounds import print_round
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FailedMember, RanMember
 from validator.store import Store

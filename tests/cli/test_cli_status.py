@@ -14,8 +14,8 @@ import pytest
 from cli_store import EVIL, EVIL_SHOWN, PROGRAM, Example, called, environment, example_in, write_config
 
 from validator.chain.base import Head
-from validator.cli.ages import size, span
-from validator.cli.status_text import screen
+from validator.cli.output import byte_size, span
+from validator.cli.status import screen
 from validator.health.client import HealthAnswer
 from validator.health.status import (
     Disk,
@@ -239,6 +239,6 @@ def test_spans_have_two_units_at_most(seconds: float, words: str) -> None:
     assert span(seconds) == words
 
 
-@pytest.mark.parametrize(("amount", "words"), [(0, "0 B"), (1536, "1.5 KiB"), (5 * 1024**4, "5120.0 GiB")])
+@pytest.mark.parametrize(("amount", "words"), [(0, "0 B"), (1536, "1.5 KiB"), (5 * 1024**4, "5.0 TiB"), (None, "-")])
 def test_sizes_have_the_unit_that_fits(amount: float, words: str) -> None:
-    assert size(amount) == words
+    assert byte_size(amount) == words

@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 _LOADED: Final = (
-    "validator.cli.run",
-    "validator.cli.work.run",
+    "validator.cli.service",
     "validator.daemon.assembly",
     "validator.store.migrating",
     "bittensor.http_auth",

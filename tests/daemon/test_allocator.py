@@ -70,7 +70,7 @@ STARTED = (
     SEEN
     + """
 from pathlib import Path
-from validator.cli.configured import settings_of
+from validator.cli.session import settings_of
 from validator.daemon.main import run_daemon
 from validator.daemon.signals import Signals
 

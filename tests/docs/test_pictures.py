@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pictures import FOLDER, PARTS, picture, shown
 
-from validator.cli.status_text import _LABEL, _RESULTS
-from validator.cli.tables import table_lines
+from validator.cli.rendering import table_lines
+from validator.cli.status import _LABEL, _RESULTS
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "explain"
@@ -29,7 +29,7 @@ def test_the_picture_of_status_has_the_parts_of_the_page() -> None:
     drawn = [line[:_LABEL].strip() for line in page if line[:_LABEL].strip() in labels]
     assert len(drawn) >= 9
     assert set(labels) - set(drawn) <= {"store", "chain", "locked", "wallet"}, "`make pictures`"
-    head = table_lines(_RESULTS, [("",) * len(_RESULTS)], styled=False)[0].split()
+    head = table_lines(_RESULTS, [("",) * len(_RESULTS.split())], styled=False)[0].split()
     assert head in [line.split() for line in page]
     assert page[0].startswith("A validator runs: ok")
 

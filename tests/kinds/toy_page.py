@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from toy_kind import ToyExplanation
 
 from validator.audit.views import TaskView
-from validator.cli.explain_page import Page
 from validator.cli.output import print_line
+from validator.cli.rendering import Page
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
 from validator.store.dispatch import Dispatch

@@ -1,19 +1,62 @@
-"""`validator audit …`: the signed log of all rounds, as a file that anybody can check (docs/audit.md)."""
+"""`validator audit …`: the signed log of all rounds, as a file that anybody can check (docs/audit.md).
 
+`verify` and `compare` read files alone: they load neither store nor chain.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from validator.cli import work
-from validator.cli.options import Config, Json
-from validator.protocol.limits import MAX_ROUND_ID
+from validator.audit.log import (
+    Compared,
+    FaultError,
+    Folder,
+    Given,
+    GoneOn,
+    InFileError,
+    Key,
+    Verified,
+    compare_files,
+    key_file,
+    own_key,
+    row_fault,
+    verify_file,
+    verify_on,
+    write_checkpoint,
+)
+from validator.audit.log.comparing import Relation
+from validator.cli.audit_evidence import Beyond, HeldRow, ask_chain, given_row, named, row_lines
+from validator.cli.errors import EXIT_NO, say_no
+from validator.cli.files import line_writer, require_regular
+from validator.cli.options import Config, Json, group
+from validator.cli.output import print_json, print_line
+from validator.cli.rendering import progress
+from validator.cli.session import checked_hotkeys, settings_of, use_store
+from validator.protocol.limits import CLOCK_TOLERANCE_S, MAX_ROUND_ID
+from validator.protocol.text import printable
+from validator.protocol.times import format_time, parse_time
+
+if TYPE_CHECKING:
+    from validator.store import Store
+
+AUDIT = group("audit", "The log of receipts: export it, verify an export, compare two.")
+_SAID: Final[Mapping[Relation, str]] = {
+    "same": "one history, to the same end",
+    "prefix": "one history",
+    "forked": "two histories, both signed",
+    "apart": "no receipt in common, nor does one begin where the other ends: nothing can be said",
+}
 
 
 def _folder(name: str, what: str) -> Any:
     return typer.Option(name, metavar="DIR", exists=True, file_okay=False, help=what, show_default=False)
 
 
+@AUDIT.command()
 def export(
     since: Annotated[
         int | None,
@@ -36,9 +79,34 @@ def export(
     of retired tasks alone (`validator tasks retire`), and anybody may read it. Exit 1: there is no such receipt, or
     the log tells truths from before they were committed to; --since starts behind them.
     """
-    work.audit_export.export(since, out, config, public=public)
+    with line_writer(out, public=public) as write:
+        written = use_store(config, lambda store, _: _write_log(store, since, write, public=public))
+        if not written:
+            nothing = "the log is not opened yet" if since is None else f"round {since} has no receipt"
+            say_no(f"{nothing}; `validator rounds list` shows the rounds")
 
 
+async def _write_log(
+    store: "Store", since: int | None, write: Callable[[bytes], None], *, public: bool = False
+) -> bool:
+    """Write the log from a round's receipt on, a transaction for each receipt; return whether there is one."""
+    from validator.audit.log import EVERY, RETIRED, audit_lines, first_sequence  # noqa: PLC0415 - they load the store
+
+    async with store.read() as tx:
+        first = await first_sequence(tx, since)
+        if first is None:
+            return False
+        numbers = range(first, await tx.receipts.count())
+    with progress("exporting", len(numbers)) as advance:
+        for sequence in numbers:
+            async with store.read() as tx:
+                async for data in audit_lines(tx, sequence, RETIRED if public else EVERY):
+                    write(data)
+            advance()
+    return True
+
+
+@AUDIT.command()
 def verify(  # noqa: PLR0913, PLR0917 - each is an option
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="From `audit export`.")],
     hotkey: Annotated[
@@ -90,11 +158,76 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
     --chain whether the row on chain is that of its newest vector (exit 1: it is not). Only --chain needs settings, and
     of them only the subnet and its chain. With folders of what it names, these are held against it as well.
     """
-    work.audit.verify(
-        file, hotkey, rows, checkpoint, against, config, bundles, tasks, answers, chain=chain, as_json=as_json
-    )
+    reach = named(against)
+    row = None if rows is None else given_row(rows)
+    checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
+    require_regular(file)
+    size = file.stat().st_size
+    if checkpoint is not None and (bundles or tasks or answers):
+        raise typer.BadParameter(
+            "goes without folders: what lies before it is not read again", param_hint="--checkpoint"
+        )
+    folders = [None if folder is None else Folder(folder) for folder in (bundles, tasks, answers)]
+    given = Given(bundles=folders[0], tasks=folders[1], answers=folders[2])
+    settings = settings_of(config) if chain else None
+    with progress("verifying", size) as advance:
+        try:
+            found = _verified(file, checkpoint, hotkey, _up_to(advance), given)
+            there = None if settings is None else ask_chain(settings, found)
+            beyond = Beyond(reach, None if there is None else there.anchored)
+            beyond.look(file)
+        except FaultError as fault:
+            _print_fault(fault, as_json=as_json)
+            raise typer.Exit(EXIT_NO) from None
+    held = [] if row is None else [HeldRow(row, row_fault(found, row))]
+    held += () if there is None else there.rows
+    _print_verified(found, beyond, held, as_json=as_json, asked=chain)
+    if not beyond.reached or not all(one.holds for one in held):
+        raise typer.Exit(EXIT_NO)
 
 
+def _verified(
+    file: Path, checkpoint: Path | None, hotkey: str | None, progress: Callable[[int], None], given: Given
+) -> Verified:
+    """Verify a file, from its checkpoint on where there is one, and write that anew; without one also what is given.
+
+    Raises:
+        CheckpointError: the checkpoint was changed, or is of another file or key.
+        NotAnAuditFileError: the file is something else.
+        FaultError: the first thing that does not hold.
+        OSError: a file cannot be read.
+    """
+    if checkpoint is None:
+        return verify_file(file, hotkey, progress, given)
+    key = own_key(key_file())
+    gone = verify_on(file, checkpoint, key, hotkey, progress)
+    _note(_begun(gone, existed=checkpoint.exists()))
+    _note(_written(gone, checkpoint, key))
+    return gone.found
+
+
+def _begun(gone: GoneOn, *, existed: bool) -> str:
+    if gone.begun is not None:
+        at = f"receipt {gone.begun.sequence}, line {gone.begun.line}"
+        return f"went on behind {at}; the bytes before are those that were verified"
+    return "verified from the first line" + (": another program made the checkpoint" if existed else "")
+
+
+def _written(gone: GoneOn, checkpoint: Path, key: Key) -> str:
+    if gone.kept is None:
+        return "no checkpoint yet: the first round of the file waits for its epoch's salt"
+    try:
+        write_checkpoint(checkpoint, gone.kept, key)
+    except OSError as error:
+        return f"no checkpoint could be written: {error}"
+    return f"{checkpoint}: goes on behind receipt {gone.kept.position.sequence}"
+
+
+def _note(text: str) -> None:
+    typer.echo(printable(text, 2_000), err=True)
+
+
+@AUDIT.command()
 def compare(
     a: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="From `audit export`.")],
     b: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="Another one of that log.")],
@@ -104,4 +237,152 @@ def compare(
 
     Receipts alone are compared: they name everything else. `audit verify` says whether a file holds to its receipts.
     """
-    work.audit.compare(a, b, as_json=as_json)
+    for file in (a, b):
+        require_regular(file)
+    with progress("comparing", a.stat().st_size + b.stat().st_size) as advance:
+        try:
+            found = compare_files(a, b, _up_to(advance))
+        except InFileError as fault:
+            _print_fault(fault, as_json=as_json, file=fault.file)
+            raise typer.Exit(EXIT_NO) from None
+    _print_compared(found, (a, b), as_json=as_json)
+    if not found.one_history:
+        raise typer.Exit(EXIT_NO)
+
+
+def _up_to(advance: Callable[[int], None]) -> Callable[[int], None]:
+    """Return what takes how much is done for a bar that takes steps."""
+    done = 0
+
+    def advanced(offset: int) -> None:
+        nonlocal done
+        advance(offset - done)
+        done = offset
+
+    return advanced
+
+
+def _print_fault(fault: FaultError, *, as_json: bool, file: Path | None = None) -> None:
+    """Print what does not hold, and where; `file` names it where there are two."""
+    if as_json:
+        place = {"line": fault.line, "kind": fault.kind, "round_id": fault.round_id, "path": fault.path}
+        of_two = {} if file is None else {"file": str(file)}
+        print_json({"ok": False, "fault": {**of_two, **place, "what": fault.what}})
+    else:
+        print_line(str(fault) if file is None else f"{file}: {fault}")
+
+
+def _print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool) -> None:
+    """Print how two files stand to each other."""
+    if as_json:
+        named = zip("ab", files, found.first, found.last, strict=True)
+        sides = {
+            side: {"file": str(path), "first": one._asdict(), "last": end._asdict()} for side, path, one, end in named
+        }
+        told = {"relation": found.relation, "longer": found.longer, "hotkey": found.hotkey, "common": found.common}
+        print_json({"ok": found.one_history, **told, **sides})
+        return
+    print_line(f"{_SAID[found.relation]}: log of {found.hotkey}")
+    print_line(f"receipts that both have: {found.common}")
+    for path, first, last in zip(files, found.first, found.last, strict=True):
+        span = "parts with" if found.relation == "forked" else f"receipts {first.sequence} to"
+        of_round = "" if last.round_id is None else f", round {last.round_id}"
+        print_line(f"{path}: {span} {last.sequence} ({last.kind}{of_round}, {last.issued_at}), digest {last.digest}")
+    if found.longer is not None:
+        print_line(f"{files['ab'.index(found.longer)]} goes on where the other one ends")
+
+
+def _print_verified(found: Verified, beyond: Beyond, rows: Sequence[HeldRow], *, as_json: bool, asked: bool) -> None:
+    """Print what was checked, what could not be yet, what stands on chain, and how far the file goes."""
+    warnings = _warnings(found)
+    if as_json:
+        held = {"rows": [one.document() for one in rows], "warnings": warnings}
+        ok = beyond.reached and all(one.holds for one in rows)
+        print_json({"ok": ok, **asdict(found), **held, **beyond.document()})
+        return
+    rounds = ", ".join(f"{many} {state}" for state, many in found.rounds.items()) or "none"
+    span = "" if found.first_round is None else f" {found.first_round} to {found.last_round}"
+    print_line(f"holds: log of {found.hotkey}")
+    for warning in warnings:
+        print_line(f"warning: {warning}")
+    print_line(f"receipts {found.first} to {found.last}, the last one's digest is {found.head}")
+    if found.first:
+        print_line(f"what comes before receipt {found.first} is not in the file")
+    under = ", ".join(f"{many:,} under {name}" for name, many in found.versions.items())
+    print_line(f"rounds{span}: {rounds}" + (f"; {under}" if under else ""))
+    print_line(f"computed again: {found.tasks} groups, {found.answers} signed answers, {found.proofs} proofs")
+    print_line(_answers(found))
+    if found.whole_unpaid:
+        print_line(f"answers that came whole and were not paid: {_listed(found.whole_unpaid)}")
+    _print_counted(
+        (found.acts, "acts of the operator, each of flags that stood"),
+        (found.executions, "results of execution, each of an answer that the file shows"),
+        (found.executions_before, "results of execution of answers that the file does not show"),
+        (found.filled, "late qualities of code, each held against its answer"),
+        (found.filled_before, "late qualities of code of answers that the file does not show"),
+    )
+    _print_weights(found)
+    for line in row_lines(rows, found, asked=asked):
+        print_line(line)
+    _print_open(found)
+    for line in beyond.lines(found):
+        print_line(line)
+
+
+def _warnings(found: Verified) -> list[str]:
+    """Return what is odd and contradicts nothing in the file."""
+    now = datetime.now(UTC)
+    if parse_time(found.issued[1], "issued_at") <= now + timedelta(seconds=CLOCK_TOLERANCE_S):
+        return []
+    return [f"the last receipt was issued at {found.issued[1]}, in the future of this machine ({format_time(now)})"]
+
+
+def _print_open(found: Verified) -> None:
+    """Print what could not be computed again, or not yet."""
+    if found.truths or found.truths_untold:
+        print_line(f"truths: {found.truths} shown as their rounds committed to them, {found.truths_untold} not shown")
+    if found.untold:
+        scores = ", ".join(f"{many} {kind}" for kind, many in found.untold.items())
+        print_line(f"scores on the validator's word, because their truth is not shown: {scores}")
+    if found.word:
+        print_line(f"besides on the validator's word: {_listed(found.word)}")
+    if found.given:
+        print_line(f"held against what was given: {_listed(found.given)}")
+    if found.pending:
+        print_line(f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet")
+
+
+def _print_counted(*lines: tuple[int, str]) -> None:
+    for many, what in lines:
+        if many:
+            print_line(f"{what}: {many}")
+
+
+def _print_weights(found: Verified) -> None:
+    if not found.vectors:
+        print_line("weights: the file tells none")
+        return
+    fates = ", ".join(f"{many} {state}" for state, many in found.fates.items()) or "none sent"
+    print_line(f"vectors of weights: {found.vectors}, of which {found.vectors_recomputed} recomputed in full; {fates}")
+    words = (
+        (found.scores_on_word, "scores of windows that began before the file"),
+        (found.reasons_on_word, "windows of which the file does not tell whether they are paid"),
+        (found.left_out, "miners left out of a vector as not registered"),
+        (found.fates_before, "fates of vectors that the file does not show"),
+    )
+    told = ", ".join(f"{many} {what}" for many, what in words if many)
+    if told:
+        print_line(f"of weights on the validator's word: {told}")
+    if found.vectors_pending:
+        print_line(f"weights pending: {found.vectors_pending} vectors, computed in a round that is not in the file yet")
+
+
+def _answers(found: Verified) -> str:
+    """Return how many answers follow from the file, and why the others ended as they did by the validator's word."""
+    unshown = sum(found.unshown.values())
+    said = f"{found.dispatches:,} answers: {found.dispatches - unshown:,} recomputed"
+    return f"{said}, {unshown:,} on the validator's word ({_listed(found.unshown)})" if unshown else said
+
+
+def _listed(counted: Mapping[str, int]) -> str:
+    return ", ".join(f"{many:,} {name}" for name, many in counted.items())

@@ -1,11 +1,27 @@
-"""`validator doctor`: what keeps the validator from its work."""
+"""`validator doctor`: examination of everything that the validator needs, before and while it runs."""
 
-from typing import Annotated
+import asyncio
+import os
+from typing import Annotated, Final
 
 import typer
 
-from validator.cli import work
 from validator.cli.options import Config, Json
+from validator.cli.output import NONE, print_json, print_line
+from validator.cli.rendering import print_table
+from validator.cli.session import log_to_standard_error
+from validator.daemon.exits import Exit
+from validator.daemon.world import judging_workers
+from validator.health.doctor import Diagnosis, Finding, Status, diagnose
+
+_ADVISED: Final = ("fault", "warning", "note")
+_WORDS: Final[dict[Status, tuple[str, str]]] = {
+    "fault": ("fault", "faults"),
+    "warning": ("warning", "warnings"),
+    "unknown": ("not looked at", "not looked at"),
+    "note": ("note", "notes"),
+    "ok": ("fine", "fine"),
+}
 
 
 def doctor(
@@ -20,4 +36,49 @@ def doctor(
     A validator may be running. It takes at most half a minute. Exit 0: all is well. Exit 1: a fault, which keeps it
     from its work. Exit 6: warnings alone.
     """
-    raise typer.Exit(work.doctor.examine(config, only or (), as_json=as_json))
+    log_to_standard_error()
+    with asyncio.Runner() as runner:
+        found = runner.run(diagnose(config, os.environ, judging_workers, only or ()))
+        if as_json:
+            print_json(_document(found))
+        else:
+            _print(found)
+        code = _code(found)
+        if found.cut_off:
+            os._exit(code)  # a call that hangs in the system holds a thread, for which the loop's end would wait
+    raise typer.Exit(code)
+
+
+def _code(found: Diagnosis) -> Exit:
+    if "fault" in found.counts:
+        return Exit.NO
+    return Exit.LOOK if "warning" in found.counts else Exit.FINE
+
+
+def _document(found: Diagnosis) -> dict[str, object]:
+    checks = [
+        {"check": one.check, "seconds": one.seconds, "findings": [finding._asdict() for finding in one.findings]}
+        for one in found.examined
+    ]
+    return {"counts": {status: found.counts[status] for status in _WORDS}, "checks": checks}
+
+
+def _print(found: Diagnosis) -> None:
+    findings = [finding for one in found.examined for finding in one.findings]
+    print_table("status about seen~", ((finding.status, finding.about, finding.seen) for finding in findings))
+    print_line()
+    for status in _ADVISED:
+        for finding in findings:
+            if finding.status == status and finding.advice:
+                print_line(_advice(finding))
+    print_line(
+        ", ".join(_counted(found.counts[status], words) for status, words in _WORDS.items() if found.counts[status])
+    )
+
+
+def _counted(number: int, words: tuple[str, str]) -> str:
+    return f"{number} {words[number != 1]}"
+
+
+def _advice(finding: Finding) -> str:
+    return f"{finding.status}, {finding.about}: {finding.advice or NONE}"

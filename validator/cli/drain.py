@@ -1,11 +1,24 @@
 """`validator drain`: the running validator finishes its round and ends."""
 
-from typing import Annotated
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import Annotated, Final
 
 import typer
+from sqlalchemy.exc import DBAPIError
 
-from validator.cli import work
+from validator.cli.errors import say_no
 from validator.cli.options import Config
+from validator.cli.output import print_line
+from validator.cli.session import settings_of
+from validator.store import Store, open_store
+from validator.store.errors import StoreLockedError
+from validator.store.locks import take_lock
+from validator.store.schema import unreachable
+from validator.store.urls import parse_url
+
+_EVERY_S: Final = 0.5
 
 
 def drain(
@@ -18,4 +31,47 @@ def drain(
 
     Unlike SIGTERM it sets the round no limit. Exit 1: no validator runs, it ended otherwise, or the time was over.
     """
-    work.drain.drain(config, timeout)
+    url = settings_of(config).store.url.get_secret_value()
+    try:
+        fault = asyncio.run(_drained(url, timeout))
+    except DBAPIError as error:
+        raise unreachable(parse_url(url), error) from None
+    if fault is not None:
+        say_no(fault)
+    print_line("drained: the round in hand was finished, the validator has ended")
+
+
+async def _drained(url: str, timeout_s: float | None) -> str | None:
+    """Ask, and wait; return why it was in vain."""
+    if not await _runs(url):
+        return "no validator runs on this store"
+    until = None if timeout_s is None else time.monotonic() + timeout_s
+    async with open_store(url) as store:
+        async with store.begin() as tx:
+            number = await tx.drains.ask(datetime.now(UTC))
+        print_line("asked: the validator finishes the round in hand, which may take as long as its longest deadline")
+        while True:
+            runs = await _runs(url)
+            if await _ended(store, number):
+                return None
+            if not runs:
+                return "the validator ended without finishing the round in hand; the next start resumes it"
+            if until is not None and time.monotonic() >= until:
+                return f"not drained within {timeout_s:g} s; the request stays"
+            await asyncio.sleep(_EVERY_S)
+
+
+async def _ended(store: Store, number: int) -> bool:
+    async with store.read() as tx:
+        found = await tx.drains.get(number)
+    return found is not None and found.ended_at is not None
+
+
+async def _runs(url: str) -> bool:
+    """Whether somebody holds the store's lock."""
+    try:
+        lock = await take_lock(parse_url(url))
+    except StoreLockedError:
+        return True
+    await lock.release()
+    return False

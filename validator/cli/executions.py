@@ -1,32 +1,228 @@
-"""`validator executions …`: tasks whose bundles are run after their round (SPEC 15)."""
+"""`validator executions …` and `validator checks …`: work that waits next to the rounds (SPEC 12, 15)."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Protocol
 
 import typer
 
-from validator.cli import work
-from validator.cli.options import Config, Json, Limit, State
+from validator.audit.views import (
+    CheckView,
+    ExecutionView,
+    ResultView,
+    check_list,
+    check_of,
+    execution_list,
+    execution_of,
+)
+from validator.cli.errors import say_no
+from validator.cli.options import Config, Json, Limit, State, group
+from validator.cli.output import cell, print_json, print_line
+from validator.cli.rendering import Page, print_table
+from validator.cli.session import ask_store, change_store
+from validator.protocol.execution import RunReport
+from validator.protocol.reasons import Reason
+from validator.protocol.work_states import WorkState
+from validator.store import Transaction
 
+EXECUTIONS = group("executions", "Executions: bundles that are run in a sandbox after their round.")
+CHECKS = group("checks", "Code checks: code of plans that is judged after its round.")
 ExecutionId = Annotated[
     str, typer.Argument(metavar="ID", help="The execution's id, as `executions list` has it.", show_default=False)
 ]
+CheckId = Annotated[
+    str, typer.Argument(metavar="ID", help="The check's id, as `checks list` has it.", show_default=False)
+]
 
 
-def list_(
-    config: Config = None,
-    limit: Limit = 20,
-    state: State = None,
-    as_json: Json = False,
-) -> None:
+class _Tried(Protocol):
+    """Waiting work, as a view shows it."""
+
+    @property
+    def round_id(self) -> int: ...
+    @property
+    def state(self) -> WorkState: ...
+    @property
+    def attempts(self) -> int: ...
+    @property
+    def due_at(self) -> datetime: ...
+    @property
+    def started_at(self) -> datetime | None: ...
+    @property
+    def ended_at(self) -> datetime | None: ...
+    @property
+    def reason(self) -> Reason | None: ...
+    @property
+    def meaning(self) -> str | None: ...
+    @property
+    def detail(self) -> str | None: ...
+
+
+class _Queue(Protocol):
+    async def retry(self, work_id: str, at: datetime) -> bool: ...
+
+
+@EXECUTIONS.command("list")
+def list_executions(config: Config = None, limit: Limit = 20, state: State = None, as_json: Json = False) -> None:
     """List executions, newest round first, with how many there are in each state."""
-    work.executions.list_(config, limit, state, as_json=as_json)
+    found = ask_store(config, lambda tx, _: execution_list(tx, limit, state))
+    if as_json:
+        print_json(found)
+        return
+    _print_counts(found.counts, "no executions")
+    if found.executions:
+        print_table(
+            "id task type state tries> answers> pass> reason counted_in>", map(_execution_cells, found.executions)
+        )
 
 
-def show(execution_id: ExecutionId, config: Config = None, as_json: Json = False) -> None:
+def _execution_cells(one: ExecutionView) -> tuple[object, ...]:
+    passed = sum(result.event == "rerun_pass" for result in one.results)
+    answers = one.attempts, len(one.hotkeys), passed
+    return one.execution_id, one.task_id, one.skill_type, one.state, *answers, one.reason, one.counted_in
+
+
+@EXECUTIONS.command("show")
+def show_execution(execution_id: ExecutionId, config: Config = None, as_json: Json = False) -> None:
     """Show an execution: the runs next to what each miner's traces claim. Exit 1: there is none."""
-    work.executions.show(execution_id, config, as_json=as_json)
+    found = ask_store(config, lambda tx, _: execution_of(tx, execution_id))
+    if found is None:
+        say_no(f"no execution has this id: {execution_id}")
+    if as_json:
+        print_json(found)
+        return
+    page = Page()
+    page.title(f"Round {found.round_id}")
+    write_execution(page, found)
+    page.write()
 
 
-def retry(execution_id: ExecutionId, config: Config = None) -> None:
+@EXECUTIONS.command("retry")
+def retry_execution(execution_id: ExecutionId, config: Config = None) -> None:
     """Execute a task again now: one that waits, or one that ended inconclusive. Exit 1: it is neither."""
-    work.executions.retry(execution_id, config)
+
+    async def retry(tx: Transaction) -> str | None:
+        return await _retry(tx, tx.executions, "execution", execution_id, await execution_of(tx, execution_id))
+
+    if fault := change_store(config, lambda tx, _: retry(tx)):
+        say_no(fault)
+    print_line(f"{execution_id} is due now; a running validator with a sandbox takes it before the next round settles")
+
+
+@CHECKS.command("list")
+def list_checks(config: Config = None, limit: Limit = 20, state: State = None, as_json: Json = False) -> None:
+    """List code checks, newest round first, with how many there are in each state."""
+    found = ask_store(config, lambda tx, _: check_list(tx, limit, state))
+    if as_json:
+        print_json(found)
+        return
+    _print_counts(found.counts, "no code checks")
+    if found.checks:
+        print_table("id hotkey state tries> passed> lint> S> reason entered_in>", map(_check_cells, found.checks))
+
+
+def _check_cells(one: CheckView) -> tuple[object, ...]:
+    report = one.report
+    passed = None if report is None else f"{report.passed} of {report.total}"
+    lint = None if report is None else report.findings
+    return one.check_id, one.hotkey, one.state, one.attempts, passed, lint, one.score, one.reason, one.entered_in
+
+
+@CHECKS.command("show")
+def show_check(check_id: CheckId, config: Config = None, as_json: Json = False) -> None:
+    """Show a code check: what became of it, and what it is worth. Exit 1: there is none."""
+    found = ask_store(config, lambda tx, _: check_of(tx, check_id))
+    if found is None:
+        say_no(f"no code check has this id: {check_id}")
+    if as_json:
+        print_json(found)
+        return
+    page = Page()
+    page.title(f"Round {found.round_id}, miner {found.hotkey}")
+    page.heading(f"Code of the plan for task {found.task_id}, {found.state}")
+    _write_tries(page, found)
+    if found.entered_in is not None and found.score is not None:
+        page.line(f"entered its window with round {found.entered_in}: {found.score:.4f}")
+    elif found.score is not None:
+        page.line(f"the next round that is settled enters it: {found.score:.4f}")
+    page.line(f"`validator explain {found.round_id} {found.hotkey}` has the plan, its run and the parts of the score")
+    page.write()
+
+
+@CHECKS.command("retry")
+def retry_check(check_id: CheckId, config: Config = None) -> None:
+    """Try a code check again now: one that waits, or one that ended inconclusive. Exit 1: it is neither."""
+
+    async def retry(tx: Transaction) -> str | None:
+        return await _retry(tx, tx.code_checks, "code check", check_id, await check_of(tx, check_id))
+
+    if fault := change_store(config, lambda tx, _: retry(tx)):
+        say_no(fault)
+    print_line(f"{check_id} is due now; a running validator with a sandbox for code takes it within seconds")
+
+
+async def _retry(tx: Transaction, queue: _Queue, name: str, work_id: str, found: _Tried | None) -> str | None:
+    """Make waiting work due now; return why that cannot be."""
+    if found is None:
+        return f"no {name} has this id: {work_id}"
+    if found.round_id <= await tx.archives.removed_through():
+        return f"round {found.round_id} is archived: nothing of it is run again"
+    if await queue.retry(work_id, datetime.now(UTC)):
+        return None
+    return f"{work_id} is {found.state}: only what waits or ended inconclusive can be tried again"
+
+
+def _print_counts(counts: Mapping[str, int], none: str) -> None:
+    print_line(", ".join(f"{name} {many}" for name, many in counts.items()) or none)
+
+
+def _write_tries(page: Page, one: _Tried) -> None:
+    tries = "tried once" if one.attempts == 1 else f"tried {one.attempts} times"
+    if one.state == "pending":
+        page.line(f"{tries}; the next try is not before {cell(one.due_at)}")
+    elif one.state == "running":
+        page.line(f"{tries}; running since {cell(one.started_at)}")
+    else:
+        page.line(f"{tries}; ended at {cell(one.ended_at)}")
+    if one.reason is not None:
+        detail = f" ({one.detail})" if one.detail else ""
+        page.line(f"{one.reason}: {one.meaning or '-'}{detail}")
+
+
+def write_execution(page: Page, execution: ExecutionView) -> None:
+    """Add everything that is known of an execution to a page (SPEC 15)."""
+    page.heading(f"Executed: task {execution.task_id} ({execution.skill_type}), {execution.state}")
+    page.line(f"execution {execution.execution_id}, for {len(execution.hotkeys)} valid primaries")
+    _write_tries(page, execution)
+    if execution.report is not None:
+        page.line("three runs: the bundle, the bundle again, and nothing, the probes alone")
+        files = execution.report.files.items()
+        rows = ((name, one.stable, one.varying, one.tracer, one.possible) for name, one in files)
+        page.table("trace stable> varies> of_the_tracer> in_any_run>", rows)
+    for result in execution.results:
+        _write_result(page, execution.report, result)
+    if execution.state == "inconclusive":
+        page.line("it says nothing of any miner, and nothing was counted")
+    elif execution.counted_in is not None:
+        page.line(f"counted in round {execution.counted_in}")
+    elif execution.results:
+        page.line("the next round that is settled counts it")
+
+
+def _write_result(page: Page, runs: RunReport | None, result: ResultView) -> None:
+    faults = f": {', '.join(result.report.faults)}" if result.report.faults else ""
+    page.line(f"{result.hotkey}: {result.event}{faults}", style="red" if faults else "")
+    if result.report.mark is not None:
+        named = f": {runs.mark}" if runs is not None and runs.mark is not None else ""
+        page.line(f"the execution mark is {'in' if result.report.mark else 'missing from'} its traces{named}")
+    stable = {name: one.stable for name, one in runs.files.items()} if runs else {}
+    files = result.report.files.items()
+    page.table(
+        "trace the_runs_show> the_miner_claims> in_both> missing> invented>",
+        ((name, stable.get(name), one.claimed, one.shared, one.missing, one.invented) for name, one in files),
+    )
+    for name, one in files:
+        page.things(f"{name}: every run shows it, the miner does not claim it", one.shown_missing)
+        page.things(f"{name}: the miner claims it, no run shows it", one.shown_invented)
+    if result.struck is not None:
+        page.line(f"the window entry of the answer was {result.struck:.4f} and is 0 since then (D-30)", style="red")

@@ -1,13 +1,42 @@
-"""`validator explain …`: why a number is what it is."""
+"""`validator explain …`: why a round was worth to a miner what it was, and where a miner stands."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
 
+import msgspec
 import typer
 
-from validator.cli import work
+from validator.audit.explain import (
+    MinerExplanation,
+    NothingToExplainError,
+    RoundExplanation,
+    explain_miner,
+    explain_round,
+)
+from validator.audit.explain.miner import Point
+from validator.audit.explain.standing import Collusion, ReputationChange
+from validator.audit.explain.window import TypeWindow, WeightEffect
+from validator.cli.errors import say_no
+from validator.cli.executions import write_execution
+from validator.cli.kinds.pages import page_of
+from validator.cli.kinds.parts import ROLES
 from validator.cli.options import Config, Json
+from validator.cli.output import NONE, cell, print_json
+from validator.cli.rendering import Page
+from validator.cli.session import ask_store
+from validator.kinds.explained.gates import Gates
+from validator.kinds.explained.page import TaskExplanation
+from validator.protocol.reasons import meaning_of
+from validator.scoring import Rules, version
+from validator.store.computed import UnpaidTold
+from validator.weights.plan import mechanisms
 
-MAX_LAST = 1_000
+_DIGITS: Final = 19  # no more than a round's id can have
+_BARS: Final = "▁▂▃▄▅▆▇█"
+_FAILED: Final = "×"
+_NOTHING: Final = "·"
+_LONGEST: Final = 60
 
 
 def explain(
@@ -15,7 +44,7 @@ def explain(
         list[str],
         typer.Argument(metavar="[ROUND] HOTKEY", help="A round's id and a miner, or only a miner.", show_default=False),
     ],
-    last: Annotated[int, typer.Option(min=1, max=MAX_LAST, help="Most rounds, for a miner alone.")] = 30,
+    last: Annotated[int, typer.Option(min=1, max=1_000, help="Most rounds, for a miner alone.")] = 30,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -23,4 +52,251 @@ def explain(
 
     A miner is a hotkey, the beginning of one, or a uid. Exit 1: no such round or miner, or the round was not settled.
     """
-    work.explain.explain(about, last, config, as_json=as_json)
+    try:
+        match about:
+            case [who]:
+                now = datetime.now(UTC)
+                miner = ask_store(
+                    config,
+                    lambda tx, settings: explain_miner(tx, who, last, now, mechanisms(settings.weights)),
+                )
+                print_json(miner) if as_json else print_miner_explanation(miner)
+            case [first, who]:
+                round_id = _round_id(first)
+                found = ask_store(
+                    config, lambda tx, settings: explain_round(tx, round_id, who, mechanisms(settings.weights))
+                )
+                print_json(explanation_json(found)) if as_json else print_round_explanation(found)
+            case _:
+                raise typer.BadParameter("write a round's id and a miner, or only a miner")
+    except NothingToExplainError as error:
+        say_no(error.detail)
+
+
+def _round_id(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
+        raise typer.BadParameter(f"`{text[:80]}` is no round's id: a number, as `validator rounds list` shows it")
+    return int(text)
+
+
+def print_round_explanation(explained: RoundExplanation) -> None:
+    """Print why the round was worth to the miner what it was."""
+    page, rules = Page(), version(explained.round.scoring_version).rules
+    _write_header(page, explained)
+    for task in explained.tasks:
+        page_of(task.skill_type).explained(page, rules, task, explained.miner.hotkey)
+    if explained.executions:
+        page.section("Executed")
+        for execution in explained.executions:
+            write_execution(page, execution)
+    if explained.reputation or explained.collusion or explained.windows:
+        page.section("What the round left behind")
+        for change in explained.reputation:
+            _write_reputation(page, change)
+        for sample in explained.collusion:
+            _write_collusion(page, rules, sample)
+        for window in explained.windows:
+            _write_window(page, rules, window)
+        for weight in explained.weights:
+            _write_weight(page, weight)
+    page.write()
+
+
+def _write_header(page: Page, explained: RoundExplanation) -> None:
+    facts, miner = explained.round, explained.miner
+    page.title(
+        f"Round {facts.round_id}, {facts.state}: epoch {facts.epoch}, block {facts.block} of {cell(facts.block_time)}"
+    )
+    page.line(f"miner {miner.hotkey}, {'not registered' if miner.uid is None else f'uid {miner.uid}'}", indent=0)
+    if miner.max_concurrent is not None:
+        page.line(
+            f"declared {', '.join(miner.skill_types) or 'nothing usable'}; takes {miner.max_concurrent} of a type at "
+            f"once; collusion flags {miner.flags}",
+            indent=0,
+        )
+    if explained.tasks:
+        page.blank()
+        page.table("type slot> part worth> outcome", map(_task_cells, explained.tasks), indent=0)
+    if explained.not_candidate:
+        page.blank()
+        for why in dict.fromkeys(other.why for other in explained.not_candidate):
+            kinds = ", ".join(other.skill_type for other in explained.not_candidate if other.why == why)
+            page.line(f"no candidate for {kinds}: {why}", indent=0)
+
+
+def _task_cells(task: TaskExplanation) -> tuple[object, ...]:
+    place = task.selection.place
+    if task.gates is None:
+        return task.skill_type, task.slot, ROLES[place], None, task.selection.excluded
+    return task.skill_type, task.slot, ROLES[place], task.entry, task.entry_reason or task.reason
+
+
+def _write_reputation(page: Page, change: ReputationChange) -> None:
+    page.heading(f"Reputation for {change.skill_type}: {change.before:.4f} to {change.after:.4f}")
+    if not change.steps:
+        page.line("no event")
+    for step in change.steps:
+        cause = f" by {step.cause}" if step.cause else ""
+        page.line(f"{step.kind}{cause}: {step.before:.4f} to {step.after:.4f}")
+
+
+def _write_collusion(page: Page, rules: Rules, sample: Collusion) -> None:
+    page.heading(f"Agreement for {sample.skill_type}: {'counted' if sample.counted else 'not counted'}")
+    page.line(
+        f"with primaries {cell(sample.with_primaries)}, with auditors {cell(sample.with_auditors)}; "
+        f"{sample.reason}: {sample.meaning}"
+    )
+    if len(sample.tasks) > 1:
+        for task in sample.tasks:
+            page.line(
+                f"task {task.task_id}: {cell(task.with_primaries)}, {cell(task.with_auditors)}; {task.reason}",
+                indent=4,
+            )
+    page.line(
+        f"window {sample.samples}, {sample.window_before} before; mean with primaries "
+        f"{cell(sample.mean_with_primaries)}, with auditors {cell(sample.mean_with_auditors)}"
+    )
+    limits = f"from {rules.collusion.min_samples} on, above {rules.collusion.primaries_above:.2f} and below "
+    limits += f"{rules.collusion.auditors_below:.2f} raise a flag"
+    if sample.flag is None:
+        page.line(f"no flag: {limits}")
+    else:
+        page.line(f"a flag was raised: {limits}; the window begins anew (D-9)", style="red")
+
+
+def _write_window(page: Page, rules: Rules, window: TypeWindow) -> None:
+    page.heading(f"Score of the type {window.skill_type}: {window.score_before:.4f} to {window.score_after:.4f}")
+    warm = "" if window.warm_up == 1 else f" (warm-up {window.length} of {rules.pay.warm_up} entries)"
+    page.line(
+        f"mean {window.mean:.4f} of {window.length} entries, at most the newest {rules.pay.window}, times "
+        f"{window.warm_up:.4f}{warm}"
+    )
+    for entry in window.entries:
+        now = "has left the window since" if entry.position_now is None else f"now {entry.position_now}"
+        late = "" if entry.answered_in is None else f" of round {entry.answered_in}, judged since"
+        page.line(f"task {entry.task_id}{late}: {entry.value:.4f}, entry {entry.position}; {now}")
+
+
+def _write_weight(page: Page, weight: WeightEffect) -> None:
+    mechanism = f" in mechanism {weight.mechid}" if weight.mechid else ""
+    page.heading(f"Weight{mechanism} when the round had settled: {weight.weight:.4f}")
+    page.line(
+        f"its score in the vector {weight.score:.4f}; without this round's entries of the miner it would have been "
+        f"{weight.score_without:.4f} and the weight {weight.weight_without:.4f}"
+    )
+
+
+def print_miner_explanation(explained: MinerExplanation) -> None:
+    """Print where the miner stands and how its last rounds went, with a sparkline for each type."""
+    page = Page()
+    page.title(f"Miner {explained.hotkey}")
+    uid = f"uid {explained.uid}" if explained.registered else "not registered any more"
+    ejected = ", ejected" if explained.ejected else ""
+    page.line(f"{uid}; collusion flags {explained.flags}{ejected}", indent=0)
+    weights = ", ".join(f"{weight:.4f} (mechanism {mechid})" for mechid, weight in explained.weights.items()) or NONE
+    page.line(f"score over all types {explained.score:.4f}, weight {weights} from the windows as they are", indent=0)
+    rounds = explained.rounds
+    if rounds:
+        page.line(f"below: the last {len(rounds)} rounds in which it was scored, {rounds[-1]} to {rounds[0]}", indent=0)
+    else:
+        page.line("it was never scored", indent=0)
+    page.blank()
+    _write_types(page, explained)
+    if explained.unpaid:
+        page.heading("Not paid now")
+        page.line("These windows keep their entries, but count as 0 in the weights while the reason holds.")
+        for window in explained.unpaid:
+            _write_unpaid(page, window)
+    if explained.failures:
+        page.heading("Last failures")
+        for failure in explained.failures:
+            page.line(f"round {failure.round_id}, {failure.skill_type}, {failure.role}: {failure.reason}")
+            page.line(f"{failure.meaning}{f' ({failure.detail})' if failure.detail else ''}", indent=4)
+    page.write()
+
+
+def _write_types(page: Page, explained: MinerExplanation) -> None:
+    page.table(
+        "type declared score> entries> reputation> tasks> failed> mean>",
+        (
+            (
+                one.skill_type,
+                one.declared,
+                one.score,
+                one.window_entries,
+                one.reputation,
+                one.tasks,
+                None if one.failure_rate is None else f"{one.failure_rate:.0%}",
+                one.mean_emission,
+            )
+            for one in explained.types
+        ),
+        indent=0,
+    )
+    if scored := [one for one in explained.types if one.points]:
+        page.blank()
+        lines = ((one.skill_type, sparkline(one.points)) for one in scored)
+        page.table("type its_tasks,_oldest_to_newest~", lines, indent=0)
+        page.line(
+            f"{_FAILED} failed a gate, {_NOTHING} entered nothing; the highest bar is the type's largest",
+            indent=0,
+            style="dim",
+        )
+
+
+def sparkline(points: Sequence[Point]) -> str:
+    """Return one character per task of the newest 60, the highest bar being the largest emission among them."""
+    newest = points[-_LONGEST:]
+    largest = max((point.value for point in newest if point.value is not None), default=0.0)
+    return "".join(_bar(point, largest) for point in newest)
+
+
+def _bar(point: Point, largest: float) -> str:
+    if point.failed:
+        return _FAILED
+    if point.value is None:
+        return _NOTHING
+    return _BARS[round(point.value / largest * (len(_BARS) - 1))] if largest > 0 else _BARS[0]
+
+
+def _write_unpaid(page: Page, window: UnpaidTold) -> None:
+    since = f"since the weights of epoch {window.since_epoch}"
+    if window.since_round is not None:
+        since += f" (round {window.since_round} was the newest then)"
+    page.line(f"{window.skill_type}: {window.reason}, {since}")
+    page.line(f"why: {window.meaning or 'this program does not know the reason'} ({window.detail})", indent=4)
+    if window.remedy:
+        page.line(f"what brings it back: {window.remedy}", indent=4)
+
+
+def explanation_json(explained: RoundExplanation) -> dict[str, Any]:
+    """Return an explained round for `--json`."""
+    return {**msgspec.structs.asdict(explained), "tasks": [_task_json(task) for task in explained.tasks]}
+
+
+def _task_json(task: TaskExplanation) -> dict[str, Any]:
+    shown: dict[str, Any] = msgspec.to_builtins(task, builtin_types=(datetime,), str_keys=True)
+    return {**shown, "gates": None if task.gates is None else _gates_json(task.gates)}
+
+
+def _gates_json(gates: Gates) -> dict[str, Any]:
+    dispatch = gates.dispatch
+    return {
+        "role": dispatch.role,
+        "state": dispatch.state,
+        "reason": dispatch.reason,
+        "meaning": meaning_of(dispatch.reason),
+        "detail": dispatch.detail,
+        "sent_at": dispatch.sent_at,
+        "received_at": dispatch.received_at,
+        "seconds": dispatch.seconds,
+        "stalled": dispatch.stalled,
+        "t_min": gates.window.t_min,
+        "deadline": gates.window.deadline,
+        "part": gates.part,
+        "http_status": dispatch.http_status,
+        "body_bytes": dispatch.body_bytes,
+        "sssa_sha256": dispatch.signed_sha256,
+        "gates": [gate._asdict() for gate in gates.gates],
+        "semantic_subset": gates.semantic_subset,
+    }

@@ -1,22 +1,56 @@
 """`validator flags …`: collusion flags (SPEC 9)."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from validator.cli import work
-from validator.cli.options import Config, Json
+from validator.audit.views import FlagDetailView, flag_details, flag_list
+from validator.cli.errors import say_no
+from validator.cli.options import Config, Json, group
+from validator.cli.output import cell, plural, print_json, print_line
+from validator.cli.rendering import print_table
+from validator.cli.session import ask_store, change_store
+
+FLAGS = group("flags", "Collusion flags: three of them eject a miner.")
+_COLUMNS = "id> hotkey type round> with_primaries> with_auditors> samples> raised cleared why_cleared~"
 
 
+@FLAGS.command("list")
 def list_(
     config: Config = None,
     everything: Annotated[bool, typer.Option("--all", help="Cleared flags too.")] = False,
     as_json: Json = False,
 ) -> None:
     """List the standing flags, oldest first."""
-    work.flags.list_(config, everything=everything, as_json=as_json)
+    found = ask_store(config, lambda tx, _: flag_list(tx, include_cleared=everything))
+    if as_json:
+        print_json({"flags": found})
+        return
+    if not found:
+        print_line("no flags" if everything else "no standing flags")
+        return
+    print_table(
+        _COLUMNS,
+        (
+            (
+                flag.id,
+                flag.hotkey,
+                flag.skill_type,
+                flag.round_id,
+                flag.mean_with_primaries,
+                flag.mean_with_auditors,
+                flag.samples,
+                flag.raised_at,
+                flag.cleared_at,
+                flag.cleared_reason,
+            )
+            for flag in found
+        ),
+    )
 
 
+@FLAGS.command()
 def show(
     which: Annotated[
         str,
@@ -26,13 +60,38 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show flags with the agreements that led to them, cleared ones too. Exit 1: there is none."""
-    work.flags.show(which, config, as_json=as_json)
+    found = ask_store(config, lambda tx, _: flag_details(tx, which))
+    if not found:
+        say_no(f"no flag has this id or hotkey: {which}")
+    if as_json:
+        print_json({"flags": found})
+        return
+    for detail in found:
+        _print(detail)
 
 
+def _print(detail: FlagDetailView) -> None:
+    flag = detail.flag
+    state = "standing" if flag.standing else f"cleared {cell(flag.cleared_at)}: {flag.cleared_reason}"
+    print_line(f"Flag {flag.id} of {flag.hotkey} for {flag.skill_type}: {state}")
+    print_line(
+        f"raised in round {flag.round_id} at {cell(flag.raised_at)}: {flag.samples} samples, mean agreement "
+        f"{flag.mean_with_primaries:.4f} with primaries, {flag.mean_with_auditors:.4f} with auditors"
+    )
+    agreements = ((a.round_id, a.with_primaries, a.with_auditors, a.reason) for a in detail.agreements)
+    print_table("round> with_primaries> with_auditors> reason", agreements)
+    print_line()
+
+
+@FLAGS.command()
 def clear(
     hotkey: Annotated[str, typer.Argument(metavar="HOTKEY", help="Whose standing flags.", show_default=False)],
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; stored with the flags.")],
     config: Config = None,
 ) -> None:
     """Clear all standing flags of a hotkey. Exit 1: it has none."""
-    work.flags.clear(hotkey, reason, config)
+    now = datetime.now(UTC)
+    cleared = change_store(config, lambda tx, _: tx.flags.clear(hotkey, reason, now))
+    if not cleared:
+        say_no(f"nothing to clear: {hotkey} has no standing flag")
+    print_line(f"cleared {plural(cleared, 'flag')} of {hotkey}")

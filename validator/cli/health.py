@@ -1,11 +1,14 @@
-"""`validator health`: ask a running validator how it is; the container's health check."""
+"""`validator health`: the state of a running validator; the container's health check."""
 
 from typing import Annotated
 
 import typer
 
-from validator.cli import work
+from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Json
+from validator.cli.output import print_json, print_line
+from validator.cli.session import settings_of
+from validator.health.client import ask_health
 
 
 def health(
@@ -18,4 +21,15 @@ def health(
 
     Exit 0: ok, degraded or stopping, which no restart would better. Exit 1: unhealthy, or no answer.
     """
-    work.health.health(config, timeout, strict=strict, as_json=as_json)
+    answer = ask_health(settings_of(config).health, timeout)
+    if as_json:
+        print_json(
+            {"healthy": answer.healthy, "address": answer.address, "status": answer.status, "report": answer.report}
+        )
+    else:
+        print_line(f"{answer.address}: {answer.status}")
+        for line in answer.conditions:
+            print_line(f"  {line}")
+    degraded = answer.report is not None and answer.report.get("status") == "degraded"
+    if not answer.healthy or (strict and degraded):
+        raise typer.Exit(EXIT_NO)

@@ -1,10 +1,12 @@
-"""Options that many commands share."""
+"""Options and arguments that several commands share."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from validator.protocol.limits import MAX_ROUND_ID
+from validator.protocol.skill_types import SkillType
 from validator.protocol.work_states import WorkState
 
 Config = Annotated[
@@ -19,6 +21,33 @@ Config = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most so many.")]
 State = Annotated[WorkState | None, typer.Option("--state", help="Those in this state alone.")]
+RoundId = Annotated[int, typer.Argument(metavar="ROUND", min=0, help="The round's id.", show_default=False)]
+Since = Annotated[
+    int | None, typer.Option("--since", metavar="ROUND", min=0, max=MAX_ROUND_ID, help="This round and all later ones.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "--out", metavar="FILE", help="Else standard output.", show_default=False)
+]
+HotkeyUri = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URI",
+        help="Sign with a development key such as //Alice instead of the wallet that the settings name.",
+        show_default=False,
+    ),
+]
+CaseFiles = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.", show_default=False)]
+
+
+def assessed(skill_type: SkillType | None) -> SkillType | None:
+    """Return the type that an option names.
+
+    Raises:
+        typer.BadParameter: it has no bundles.
+    """
+    if skill_type is SkillType.WORKFLOW:
+        raise typer.BadParameter("a workflow has no bundle: write its workflow.json (docs/workflows.md)")
+    return skill_type
 
 
 def group(name: str, text: str) -> typer.Typer:

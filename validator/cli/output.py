@@ -1,18 +1,19 @@
-"""What commands print: one JSON document, and lines. Nothing from outside is printed unescaped."""
+"""Lines, JSON documents, and values for people. Nothing from outside is printed unescaped."""
 
 import json
 import sys
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from validator.files import write_file
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
 
 _CELL: Final = 400
+_SPANS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+_STEP: Final = 1024
 NONE: Final = "-"
 
 
@@ -23,8 +24,14 @@ def print_json(value: Any) -> None:
 
 
 def print_line(text: str = "") -> None:
-    """Print one harmless line."""
+    """Print one line, escaped."""
     write_line(printable(text, 10 * _CELL))
+
+
+def write_line(line: str) -> None:
+    """Write a line that the caller has escaped."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()  # a reader that has gone must be noticed here, not when the interpreter ends
 
 
 def cell(value: object) -> str:
@@ -40,20 +47,26 @@ def cell(value: object) -> str:
     return printable(str(value), _CELL)
 
 
-def write_line(line: str) -> None:
-    """Write a line as it is: whoever calls this made it harmless."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()  # a reader that has gone must be noticed here, not when the interpreter ends
+def plural(many: int, thing: str) -> str:
+    """Return a count: `1 flag`, `2 flags`."""
+    return f"{many} {thing}" if many == 1 else f"{many} {thing}s"
 
 
-def write_bytes(data: bytes, path: Path | None) -> None:
-    """Write a file, whole or not at all, or standard output as it is.
+def byte_size(amount: float | None) -> str:
+    """Return bytes in the unit that fits: `213.4 MiB`."""
+    if amount is None:
+        return NONE
+    step = 0
+    while amount >= _STEP and step < len(_UNITS) - 1:
+        amount, step = amount / _STEP, step + 1
+    return f"{amount:.0f} {_UNITS[step]}" if step == 0 else f"{amount:.1f} {_UNITS[step]}"
 
-    Raises:
-        OSError: it cannot be written.
-    """
-    if path is not None:
-        write_file(path.resolve(), data, mode=None, replace=True)
-        return
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+
+def span(seconds: float) -> str:
+    """Return a duration in its two largest units: `3 h 12 min`; `0 s` if it is not positive."""
+    left, words = max(0, int(seconds)), []
+    for length, unit in _SPANS:
+        if left >= length:
+            words.append(f"{left // length} {unit}")
+            left %= length
+    return " ".join(words[:2]) or "0 s"

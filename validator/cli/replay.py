@@ -1,25 +1,61 @@
-"""`validator replay`: compute rounds again from what is stored, and compare."""
+"""`validator replay`: compute rounds again from their stored inputs and answers, and compare."""
 
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass, field
 from typing import Annotated
 
 import typer
 
-from validator.cli import work
-from validator.cli.options import Config
+from validator.audit.replay import RoundReplay, replay_elsewhere, replay_rounds, round_ids
+from validator.cli.errors import EXIT_NO
+from validator.cli.options import Config, Since
+from validator.cli.output import print_json, print_line
+from validator.cli.rendering import progress
+from validator.cli.session import ask_store, settings_of
 from validator.protocol.limits import MAX_ROUND_ID
 
-MAX_JOBS = 64
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of replayed rounds."""
+
+    verdicts: Counter[str] = field(default_factory=Counter)
+    ends: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def different(self) -> int:
+        """How many rounds differ."""
+        return self.verdicts["different"]
+
+    def add(self, replay: RoundReplay) -> None:
+        """Count one round."""
+        self.verdicts[replay.verdict] += 1
+        if replay.state != "settled":
+            self.ends[replay.reason or replay.state] += 1
+        self.answers.update(asdict(replay.bodies))
+
+    def say(self, *, as_json: bool) -> None:
+        """Print the sums; with `--json` on standard error, so that the outputs of two runs can be compared."""
+        unscored = ", ".join(f"{many} {end}" for end, many in sorted(self.ends.items()))
+        lines = [
+            f"{self.verdicts.total()} rounds: {self.verdicts['equal']} equal, {self.different} different, "
+            f"{self.verdicts['unscored']} without scores" + (f" ({unscored})" if unscored else "")
+        ]
+        if self.answers["dispatches"]:
+            lines.append(f"gates: {_bodies_line(**self.answers)}")
+        for line in lines:
+            typer.echo(line, err=True) if as_json else print_line(line)
 
 
 def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     round_id: Annotated[
         int | None, typer.Argument(metavar="[ROUND]", min=0, max=MAX_ROUND_ID, help="One round.")
     ] = None,
-    since: Annotated[
-        int | None, typer.Option(metavar="ROUND", min=0, max=MAX_ROUND_ID, help="This round and all later ones.")
-    ] = None,
+    since: Since = None,
     everything: Annotated[bool, typer.Option("--all", help="All rounds.")] = False,
-    jobs: Annotated[int, typer.Option(min=1, max=MAX_JOBS, help="Processes.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, max=64, help="Processes.")] = 1,
     distributed: Annotated[
         bool,
         typer.Option("--distributed", help="Let the workers of the queue do it (`validator worker --queue replay`)."),
@@ -33,4 +69,48 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     Nothing is written; a validator may be running.
     """
-    work.replay.replay(round_id, since, jobs, config, everything=everything, distributed=distributed, as_json=as_json)
+    if [round_id is not None, since is not None, everything].count(True) != 1:
+        raise typer.BadParameter("say which rounds: ROUND, --since ROUND or --all")
+    first = since or 0 if round_id is None else round_id
+    ids = ask_store(config, lambda tx, _: round_ids(tx, first))
+    if round_id is not None:
+        ids = tuple(found for found in ids if found == round_id)
+    if not ids and not everything:
+        raise typer.BadParameter(f"there is no round {first} in the store; `validator rounds list` shows them")
+    if distributed and jobs != 1:
+        raise typer.BadParameter("--jobs is of this machine, --distributed of others: say one of them")
+    summary = Summary()
+    store = settings_of(config).store
+    url = store.url.get_secret_value()
+    with progress("replaying", len(ids)) as advance:
+        for replayed in replay_elsewhere(url, ids) if distributed else replay_rounds(url, ids, jobs, store.archive):
+            print_replay(replayed, as_json=as_json)
+            summary.add(replayed)
+            advance()
+    summary.say(as_json=as_json)
+    if summary.different:
+        raise typer.Exit(EXIT_NO)
+
+
+def print_replay(replay: RoundReplay, *, as_json: bool) -> None:
+    """Print one round: a line of JSON; for people its differences, and what was not computed."""
+    if as_json:
+        print_json(replay)
+        return
+    for difference in replay.differences:
+        print_line(f"round {replay.round_id}: {difference}")
+    if replay.verdict == "unscored":
+        print_line(f"round {replay.round_id}: {replay.state}, {replay.reason or 'not settled yet'}; nothing was scored")
+    if replay.bodies.pruned or replay.bodies.too_costly:
+        print_line(f"round {replay.round_id}: {_bodies_line(**asdict(replay.bodies))}")
+    sys.stdout.flush()
+
+
+def _bodies_line(judged: int = 0, pruned: int = 0, too_costly: int = 0, dispatches: int = 0) -> str:
+    """Return how many of the answers passed the gates again, and what kept the others from it."""
+    parts = [f"{judged} answers of {dispatches} dispatches judged again"]
+    if pruned:
+        parts.append(f"answers of {pruned} of {dispatches} dispatches pruned")
+    if too_costly:
+        parts.append(f"{too_costly} too costly to judge, as stored")
+    return ", ".join(parts)

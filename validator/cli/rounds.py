@@ -1,18 +1,31 @@
-"""`validator rounds …`: what happened in the rounds."""
+"""`validator rounds …`: rounds, their groups, answers and results."""
 
-from typing import Annotated
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Annotated, Any
 
 import typer
 
-from validator.cli import work
-from validator.cli.options import Config, Json
+from validator.audit.views import RoundView, TaskView, round_list, round_view
+from validator.cli.errors import say_no
+from validator.cli.kinds.pages import page_of
+from validator.cli.options import Config, Json, RoundId, group
+from validator.cli.output import cell, print_json, print_line
+from validator.cli.rendering import print_table
+from validator.cli.session import ask_store
 from validator.protocol.limits import MAX_ROUND_ID
+from validator.protocol.reasons import gate_of, meaning_of
+from validator.protocol.round.forms import member_form
+from validator.store.dispatch import Dispatch
+from validator.store.records import RoundRecord
 
-MAX_ROUNDS = 10_000
+ROUNDS = group("rounds", "Rounds: who got which task, and what it came to.")
+_COLUMNS = "round> state reason epoch> block> started tasks> dispatches> accepted> failed> mean_Q> mean_consensus>"
 
 
+@ROUNDS.command("list")
 def list_(
-    limit: Annotated[int, typer.Option(min=1, max=MAX_ROUNDS, help="Most rounds.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="Most rounds.")] = 20,
     before: Annotated[
         int | None, typer.Option(metavar="ID", min=0, max=MAX_ROUND_ID, help="Only rounds before this one, for paging.")
     ] = None,
@@ -20,13 +33,137 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List rounds, newest first."""
-    work.rounds.list_(limit, before, config, as_json=as_json)
+    found = ask_store(config, lambda tx, _: round_list(tx, limit, before))
+    if as_json:
+        print_json({"rounds": found})
+    elif found:
+        print_table(_COLUMNS, map(_cells, found))
+    else:
+        print_line("no rounds")
 
 
-def show(
-    round_id: Annotated[int, typer.Argument(metavar="ROUND", min=0, help="The round's id.", show_default=False)],
-    config: Config = None,
-    as_json: Json = False,
-) -> None:
+def _cells(one: RoundRecord) -> tuple[object, ...]:
+    counts = one.task_count, one.dispatch_count, one.accepted_count, one.failed_count
+    means = one.mean_quality, one.mean_consensus
+    return one.round_id, one.state, one.reason, one.epoch, one.block, one.started_at, *counts, *means
+
+
+@ROUNDS.command()
+def show(round_id: RoundId, config: Config = None, as_json: Json = False) -> None:
     """Show a round: groups, exclusions, dispatches with reasons and scores, flags, reputation. Exit 1: no such one."""
-    work.rounds.show(round_id, config, as_json=as_json)
+    found = ask_store(config, lambda tx, _: round_view(tx, round_id))
+    if found is None:
+        say_no(f"there is no round {round_id} in the store; `validator rounds list` shows them")
+    if as_json:
+        print_json(round_json(found))
+    else:
+        print_round(found)
+
+
+def print_round(view: RoundView) -> None:
+    """Print a whole round; the meanings of its reason codes come last."""
+    record = view.round
+    reason = f" ({record.reason})" if record.reason and record.reason != record.state else ""
+    print_line(f"Round {record.round_id}: {record.state}{reason}, epoch {record.epoch}, block {record.block}")
+    print_line(f"started {cell(record.started_at)}, ended {cell(record.settled_at)}")
+    print_line(
+        f"{record.task_count} tasks, {record.dispatch_count} dispatches, {cell(record.accepted_count)} accepted, "
+        f"{cell(record.failed_count)} failed, mean Q {cell(record.mean_quality)}, "
+        f"mean consensus {cell(record.mean_consensus)}"
+    )
+    for stall in view.stalls:
+        print_line(f"the validator stood still from {cell(stall.started_at)} for {stall.seconds:.1f} s (D-26)")
+    for task in view.tasks:
+        _print_task(task, view.uids)
+    for flag in view.flags:
+        print_line()
+        print_line(
+            f"Flag {flag.id} raised: {cell(flag.hotkey)} for {flag.skill_type}, {flag.samples} samples, mean agreement "
+            f"{cell(flag.mean_with_primaries)} with primaries, {cell(flag.mean_with_auditors)} with auditors"
+            + ("" if flag.standing else ", cleared since")
+        )
+    if view.reputation:
+        print_line()
+        print_line("Reputation")
+        print_table(
+            "hotkey type event before> after> cause",
+            ((e.hotkey, e.skill_type, e.kind, e.before, e.after, e.cause or None) for e in view.reputation),
+        )
+    if meanings := sorted(_meanings(view)):
+        print_line()
+        print_line("What the reasons mean")
+    for code, meaning in meanings:
+        print_line(f"{code}: {meaning}")
+
+
+def _print_task(task: TaskView, uids: Mapping[str, int]) -> None:
+    print_line()
+    ended = f" ({task.reason})" if task.reason and task.reason != task.state else ""
+    print_line(f"Task {task.task_id}: {task.skill_type}, slot {task.slot}, mode {task.mode}, {task.state}{ended}")
+    page = page_of(task.skill_type)
+    print_line(page.subject(task))
+    if task.outcome is not None:
+        print_line(page.came_to(task.outcome))
+    if task.dispatches:
+        page.dispatches(task.dispatches, uids)
+    for word, hotkeys in (("promoted", task.promoted), ("demoted", task.demoted)):
+        for hotkey in hotkeys:
+            print_line(f"{word} {cell(hotkey)}")
+    for out in task.excluded:
+        print_line(f"excluded {cell(out.hotkey)}: {out.reason}")
+
+
+def _meanings(view: RoundView) -> Iterable[tuple[str, str]]:
+    found = [(view.round.reason, view.meaning)]
+    for task in view.tasks:
+        found.append((task.reason, task.meaning))
+        found += [(out.reason, out.meaning) for out in task.excluded]
+        found += [(one.end, meaning_of(one.end)) for one in task.dispatches]
+    return {(code, meaning) for code, meaning in found if code and meaning}
+
+
+def round_json(view: RoundView) -> dict[str, Any]:
+    """Return a round for `--json`: the keys of a dispatch and their order are part of the interface."""
+    return {
+        "round": view.round,
+        "meaning": view.meaning,
+        "tasks": [_task_json(task, view.uids) for task in view.tasks],
+        "flags": view.flags,
+        "reputation": view.reputation,
+        "stalls": [stall._asdict() for stall in view.stalls],
+    }
+
+
+def _task_json(task: TaskView, uids: Mapping[str, int]) -> dict[str, Any]:
+    shown = {field.name: getattr(task, field.name) for field in fields(task)}
+    return {**shown, "dispatches": [_dispatch_json(one, uids.get(one.key.hotkey)) for one in task.dispatches]}
+
+
+def _dispatch_json(dispatch: Dispatch, uid: int | None) -> dict[str, Any]:
+    score = None if dispatch.score is None else member_form(dispatch.score)
+    return {
+        "hotkey": dispatch.key.hotkey,
+        "uid": uid,
+        "role": dispatch.role,
+        "rank": dispatch.rank,
+        "state": dispatch.state,
+        "reason": dispatch.end,
+        "meaning": meaning_of(dispatch.end),
+        "gate": gate_of(dispatch.end),
+        "detail": dispatch.detail,
+        "sent_at": dispatch.sent_at,
+        "received_at": dispatch.received_at,
+        "seconds": dispatch.seconds,
+        "stalled": dispatch.stalled,
+        "http_status": dispatch.http_status,
+        "body_bytes": dispatch.body_bytes,
+        "sssa_sha256": dispatch.signed_sha256,
+        "quality": dispatch.quality,
+        "consensus": dispatch.consensus,
+        "emission": dispatch.window_entry,
+        "agreement_with_primaries": score.agreement_with_primaries if score else None,
+        "agreement_with_auditors": score.agreement_with_auditors if score else None,
+        "components": score.components if score else None,
+        "factors": score.emission if score else None,
+        "workflow": score.workflow if score else None,
+    }

@@ -1,4 +1,4 @@
-"""The stable documents of `validator score`: one case in, one result out, in the form of the spec's vectors."""
+"""Stable documents of `validator score` and `validator groups`: a case in, a result out, as in the spec's vectors."""
 
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Final, Literal
@@ -6,16 +6,17 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from validator.protocol.answer import Role
+from validator.protocol.answer import Id, Role
 from validator.protocol.limits import MAX_CASE_MEMBERS
 from validator.protocol.round import AgreementPair, ReputationKind
-from validator.protocol.skill_types import BASE_TRACES, WINDOW_TYPES
-from validator.protocol.sssa import Document, Finding, Sssa, Text, Unit, check_finding, check_sssa
+from validator.protocol.skill_types import BASE_TRACES, WINDOW_TYPES, SkillType
+from validator.protocol.sssa import Document, Finding, Hex32, Sssa, Text, Unit, check_finding, check_sssa
 from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import Window, check_injections
 from validator.protocol.workflow_score import WorkflowRun
 from validator.scoring import (
     AnswerFacts,
+    Candidate,
     Claims,
     ExecutionRun,
     Member,
@@ -128,6 +129,16 @@ class WorkflowCase(WorkflowRun, frozen=True):
     """One run of a plan."""
 
     scoring_version: Text = DEFAULT
+
+
+class SelectionCase(Case, frozen=True):
+    """A frozen pool; `seed` is the hex of round_seed."""
+
+    candidates: tuple[Candidate, ...]
+    round_id: Id
+    seed: Hex32
+    skill_type: SkillType
+    task_id: Id
 
 
 def version_of(case: Case | EmissionCase | WorkflowCase) -> Version:
@@ -333,3 +344,19 @@ def refuse_repeated(hotkeys: Sequence[str], field: str) -> None:
         if hotkey in seen:
             raise SchemaError(f"this hotkey stands in it twice - at `$.{field}[{i}].hotkey`")
         seen.add(hotkey)
+
+
+def select_case(case: SelectionCase) -> dict[str, Any]:
+    """Return primaries, auditors, promoted, demoted, excluded and mode (SPEC 8).
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    refuse_repeated([candidate.hotkey for candidate in case.candidates], "candidates")
+    for i, candidate in enumerate(case.candidates):
+        if candidate.failures > candidate.dispatches:
+            raise SchemaError(f"must not exceed dispatches - at `$.candidates[{i}].failures`")
+    group = version_of(case).select_group(case.candidates, bytes.fromhex(case.seed), case.round_id, case.task_id)
+    result = msgspec.structs.asdict(group)
+    del result["task_id"]
+    return result

@@ -1,49 +1,90 @@
-"""The store of the settings, for commands that ask it something."""
+"""Settings, keys and the store, as commands use them."""
 
-from collections.abc import Awaitable, Callable
+import os
+import re
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from types import FrameType
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
-from sqlalchemy.exc import DBAPIError
+import typer
 
-from validator.cli.configured import settings_of
-from validator.settings import Settings
-from validator.store import Store, Transaction, open_store
-from validator.store.known import require_known_version
-from validator.store.schema import unreachable
-from validator.store.urls import parse_url
+from validator.protocol.signatures import Signer, is_hotkey
+from validator.protocol.text import printable
+from validator.settings import Settings, load_settings
+from validator.telemetry.log import configure_logging
 from validator.unless import run_whole
 
+if TYPE_CHECKING:
+    from validator.store import Store, Transaction
+
 T = TypeVar("T")
+# Derivation paths only: a mnemonic would show in the list of processes.
+_URI: Final = re.compile(r"(//[A-Za-z0-9_-]{1,64}){1,4}")
 
 
-def ask_store(config: Path | None, question: Callable[[Transaction, Settings], Awaitable[T]]) -> T:
+def settings_of(config: Path | None) -> Settings:
+    """Return the settings that `--config` or the environment name, and log to standard error from now on.
+
+    Raises:
+        SettingsError: with one line for every fault.
+    """
+    log_to_standard_error()
+    return load_settings(config, os.environ)
+
+
+def log_to_standard_error() -> None:
+    """Keep standard output for the answer of the command."""
+    configure_logging("warning", "auto", sys.stderr)
+
+
+def ask_store(config: Path | None, question: Callable[["Transaction", Settings], Awaitable[T]]) -> T:
     """Return what `question` finds in one read transaction.
 
     Raises:
         SettingsError, StoreError: the settings or the store cannot be used.
         UnknownScoringVersionError: the store belongs to a newer program.
     """
-    return _in_store(config, question, write=False)
+
+    async def ask(store: "Store", settings: Settings) -> T:
+        async with store.read() as tx:
+            return await question(tx, settings)
+
+    return use_store(config, ask)
 
 
-def change_store(config: Path | None, change: Callable[[Transaction, Settings], Awaitable[T]]) -> T:
-    """Return what `change` returns; what it does is committed together or not at all. A validator may be running.
+def change_store(config: Path | None, change: Callable[["Transaction", Settings], Awaitable[T]]) -> T:
+    """Return what `change` returns; its changes are committed together. A validator may be running.
 
     Raises:
         SettingsError, StoreError: the settings or the store cannot be used.
         UnknownScoringVersionError: the store belongs to a newer program.
     """
-    return _in_store(config, change, write=True)
+
+    async def commit(store: "Store", settings: Settings) -> T:
+        async with store.begin() as tx:
+            return await change(tx, settings)
+
+    return use_store(config, commit)
 
 
-def use_store(config: Path | None, work: Callable[[Store, Settings], Awaitable[T]]) -> T:
+def use_store(config: Path | None, work: Callable[["Store", Settings], Awaitable[T]]) -> T:
     """Return what `work` does with the store, in transactions of its own.
 
     Raises:
         SettingsError, StoreError: the settings or the store cannot be used.
         UnknownScoringVersionError: the store belongs to a newer program.
     """
+    # Here and not above: commands that use no store load none of it.
+    from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 - see above
+
+    from validator.store import open_store  # noqa: PLC0415 - see above
+    from validator.store.known import require_known_version  # noqa: PLC0415 - see above
+    from validator.store.schema import unreachable  # noqa: PLC0415 - see above
+    from validator.store.urls import parse_url  # noqa: PLC0415 - see above
+
     settings = settings_of(config)
     url = settings.store.url.get_secret_value()
 
@@ -59,9 +100,38 @@ def use_store(config: Path | None, work: Callable[[Store, Settings], Awaitable[T
         raise unreachable(parse_url(url), error) from None
 
 
-def _in_store(config: Path | None, work: Callable[[Transaction, Settings], Awaitable[T]], *, write: bool) -> T:
-    async def run(store: Store, settings: Settings) -> T:
-        async with store.begin() if write else store.read() as tx:
-            return await work(tx, settings)
+def signer_of(uri: str | None, config: Path | None) -> Signer:
+    """Return the development key `uri`, else the hotkey of the wallet that the settings name.
 
-    return use_store(config, run)
+    Raises:
+        typer.BadParameter: `uri` is no derivation path.
+        SettingsError, WalletError: the settings or the wallet cannot be used.
+    """
+    if uri is not None:
+        if not _URI.fullmatch(uri):
+            raise typer.BadParameter("must be a derivation path such as //Alice", param_hint="--hotkey-uri")
+        return Signer.from_uri(uri)
+    from validator.chain.wallet import load_signer  # noqa: PLC0415 - commands without a wallet load nothing of it
+
+    return load_signer(settings_of(config).wallet)
+
+
+def checked_hotkeys(hotkeys: Sequence[str] | None, option: str) -> frozenset[str] | None:
+    """Return the hotkeys as a set, None for none.
+
+    Raises:
+        typer.BadParameter: one of them is no ss58 address.
+    """
+    for hotkey in hotkeys or ():
+        if not is_hotkey(hotkey):
+            raise typer.BadParameter(f"{printable(hotkey, 60)} is no ss58 address", param_hint=option)
+    return frozenset(hotkeys) if hotkeys else None
+
+
+def clean_at_sigterm() -> None:
+    """Let SIGTERM end this process as Ctrl-C does: its tools are killed, and unfinished files are removed."""
+    signal.signal(signal.SIGTERM, _ended)
+
+
+def _ended(number: int, _: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)

@@ -1,11 +1,43 @@
-"""`validator status`: one validator on one screen."""
+"""`validator status`: one validator on one screen, once or again and again."""
 
-from typing import Annotated
+import asyncio
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from datetime import datetime
+from typing import Annotated, Any, Final
 
 import typer
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 
-from validator.cli import work
+from validator.chain.base import SLOW_S
 from validator.cli.options import Config, Json
+from validator.cli.output import byte_size, cell, print_json, print_line, span
+from validator.cli.rendering import table_lines
+from validator.cli.session import settings_of
+from validator.daemon.exits import Exit
+from validator.protocol.errors import ValidatorError
+from validator.protocol.text import printable
+from validator.protocol.times import format_time, parse_time
+from validator.health.status import Disk, Observer, OnChain, OnChainWeights, Overview, Stored
+from validator.store.records import RoundRecord, WeightsRecord
+from validator.store.signed import LogHead
+from validator.unless import run_whole
+
+_BAR: Final = 24
+_LABEL: Final = 10
+_LINE: Final = 1_000
+_STALE_EPOCHS: Final = 3
+_FEW_DAYS: Final = 14
+_YEAR_DAYS: Final = 365
+_RESULTS: Final = "round> state reason ago> tasks> dispatches> accepted> failed> mean_Q> mean_consensus>"
+
+
+class NoTerminalError(ValidatorError):
+    """Only a terminal can be watched."""
 
 
 def status(
@@ -20,4 +52,256 @@ def status(
     A validator may be running or not. With --watch and --json it prints a document per look. Exit 3: the store cannot
     be read.
     """
-    raise typer.Exit(work.status.show(config, watch=watch, every_s=every, with_chain=with_chain, as_json=as_json))
+    observer = Observer(settings_of(config), with_chain=with_chain)
+    console = Console(markup=False, highlight=False, emoji=False)
+    if watch and not as_json and not console.is_terminal:
+        raise NoTerminalError("standard output is none; leave --watch out, or add --json for a document per look")
+    if watch:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts it behind it has it ignored
+        with suppress(KeyboardInterrupt):
+            run_whole(_watch(observer, every, None if as_json else console))
+        return
+    seen = run_whole(_once(observer))
+    if as_json:
+        print_json(document(seen))
+    else:
+        for line in screen(seen):
+            print_line(line)
+    if seen.stored is None:
+        raise typer.Exit(Exit.NOT_READY)
+
+
+def document(seen: Overview) -> dict[str, Any]:
+    """Return what was seen as `--json` shows it."""
+    return {
+        "at": seen.at,
+        "netuid": seen.netuid,
+        "hotkey": seen.hotkey,
+        "running": seen.running,
+        "store": None if seen.stored is None else _store_json(seen.stored),
+        "disk": seen.disk,
+        "chain": None if seen.chain is None else _chain_json(seen.chain),
+        "problems": {"wallet": seen.hotkey_problem, "store": seen.stored_problem, "chain": seen.chain_problem},
+    }
+
+
+def _store_json(stored: Stored) -> dict[str, Any]:
+    log = None if stored.log is None else stored.log._asdict()
+    return {**_fields(stored), "in_hand": stored.in_hand, "log": log}
+
+
+def _chain_json(chain: OnChain) -> dict[str, Any]:
+    return {**_fields(chain), "head": chain.head._asdict(), "epoch_passed": chain.epoch_passed}
+
+
+def _fields(value: OnChain | Stored) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+async def _once(observer: Observer) -> Overview:
+    try:
+        return await observer.look()
+    finally:
+        await observer.close()
+
+
+async def _watch(observer: Observer, every_s: float, console: Console | None) -> None:
+    try:
+        if console is None:
+            while True:
+                print_json(document(await observer.look()))
+                await asyncio.sleep(every_s)
+        with Live(console=console, screen=True, auto_refresh=False) as live:
+            while True:
+                live.update(Text("\n".join(screen(await observer.look()))), refresh=True)
+                await asyncio.sleep(every_s)
+    finally:
+        await observer.close()
+
+
+def screen(seen: Overview) -> list[str]:
+    """Return the whole screen; every line is harmless."""
+    lines = [*_head(seen), "", *_body(seen)]
+    if warnings := list(_warnings(seen)):
+        lines += ["", "to look at:", *(f"  {warning}" for warning in warnings)]
+    return [printable(line, _LINE) for line in lines]
+
+
+def _head(seen: Overview) -> Iterator[str]:
+    running = seen.running
+    if running.answers:
+        yield f"A validator runs: {running.status}, {running.address}{_since(seen)}"
+    else:
+        where = f" at {running.address}" if running.address else ""
+        yield f"NO VALIDATOR ANSWERS{where} ({running.status}); what follows is what is stored, and the chain"
+    yield f"netuid {seen.netuid}, hotkey {seen.hotkey or 'unknown'}, {format_time(seen.at)}"
+
+
+def _since(seen: Overview) -> str:
+    report: Mapping[str, Any] = seen.running.report or {}
+    version, started = report.get("version"), report.get("started_at")
+    try:
+        up = f", up {span((seen.at - parse_time(started, 'started_at')).total_seconds())}" if started else ""
+    except (TypeError, ValueError):
+        up = ""
+    return f", version {version}{up}"
+
+
+def _body(seen: Overview) -> Iterator[str]:
+    if seen.hotkey is None:
+        yield _line("wallet", f"unknown: {seen.hotkey_problem}")
+    yield from _chain(seen)
+    if seen.stored is None:
+        yield _line("store", f"unknown: {seen.stored_problem}")
+        return
+    yield from _weights(seen, seen.stored)
+    yield from _counts(seen.stored)
+    yield from _disk(seen.disk)
+    yield _line("log", _log(seen.stored.log))
+    yield _line("round", _in_hand(seen.stored.in_hand, seen.at))
+    yield ""
+    yield from _rounds(seen.stored, seen.at)
+
+
+def _line(label: str, text: str) -> str:
+    return f"{label:<{_LABEL}} {text}"
+
+
+def _chain(seen: Overview) -> Iterator[str]:
+    chain = seen.chain
+    if chain is None:
+        yield _line("chain", f"unknown: {seen.chain_problem}")
+        return
+    yield _line("role", _role(chain))
+    head = chain.head
+    slow = f"; slow: {chain.latency_s:.1f} s a call" if (chain.latency_s or 0.0) > SLOW_S else ""
+    age = span(seen.at.timestamp() - head.time)
+    yield _line("block", f"{head.number}, {age} old; {chain.neurons} neurons{slow}")
+    yield _line("epoch", f"{head.epoch} {_progress(chain)}")
+
+
+def _role(chain: OnChain) -> str:
+    me = chain.me
+    if me is None:
+        return "NOT REGISTERED on this subnet"
+    permit = "validator permit" if me.validator_permit else "NO VALIDATOR PERMIT"
+    return f"uid {me.uid}, {permit}, stake {me.stake_tao:g} TAO (least {chain.min_stake_tao:g})"
+
+
+def _progress(chain: OnChain) -> str:
+    passed, head = chain.epoch_passed, chain.head
+    if passed is None:
+        return "(the chain does not tell its end)"
+    full = round(passed * _BAR)
+    due = chain.due_block - head.number
+    when = f"due in {due} blocks" if due > 0 else "due now or sent"
+    return f"[{'#' * full}{'.' * (_BAR - full)}] {passed:.0%}, until block {head.epoch_end}; weights {when}"
+
+
+def _weights(seen: Overview, stored: Stored) -> Iterator[str]:
+    if not stored.weights:
+        yield _line("weights", "none sent from this store yet")
+    rows = {} if seen.chain is None else {row.mechid: row for row in seen.chain.weights}
+    for record in stored.weights:
+        ago = span((seen.at - record.updated_at).total_seconds())
+        block = "" if record.block is None else f" at block {record.block}"
+        sent = f"mechanism {record.mechid}: epoch {record.epoch} {record.state}{block}, {ago} ago"
+        yield _line("weights", sent + _on_chain(record, rows.get(record.mechid)))
+
+
+def _on_chain(record: WeightsRecord, row: OnChainWeights | None) -> str:
+    if row is None or row.last_update is None:
+        return ""
+    if row.commits:
+        return f"; on chain {len(row.commits)} not revealed yet, the newest of block {row.commits[-1]}"
+    if not row.row:
+        return "; on chain: no weights"
+    same = record.sent is not None and dict(record.sent) == row.row
+    whose = "as sent" if same else "NOT what this store sent last"
+    return f"; on chain {len(row.row)} targets, updated at block {row.last_update}, {whose}"
+
+
+def _counts(stored: Stored) -> Iterator[str]:
+    miners = stored.miners
+    yield _line(
+        "miners",
+        f"{miners.registered} registered, {miners.declaring} declare what counts, {miners.scored} have a score; "
+        f"{miners.seen} ever seen",
+    )
+    yield _line("flags", f"{stored.flags} standing on {miners.flagged} hotkeys, {miners.ejected} ejected")
+    total = sum(stored.unpaid.values())
+    yield _line("unpaid", f"{total} windows{_tally(stored.unpaid)}" if total else "none")
+    yield _line("executions", ", ".join(f"{many} {state}" for state, many in stored.executions.items()) or "none")
+
+
+def _disk(disk: Disk | None) -> Iterator[str]:
+    if disk is None:
+        return
+    grows = "" if disk.per_day is None else f", about {byte_size(disk.per_day)} a day"
+    room = "" if disk.free is None else f"; {byte_size(disk.free)} free{_days(disk.days_left)}"
+    yield _line("disk", f"{byte_size(disk.bytes)}{grows}{room}")
+
+
+def _log(head: LogHead | None) -> str:
+    if head is None:
+        return "no receipt yet"
+    return f"receipt {head.sequence} of {head.issued_at}, digest {head.digest}"
+
+
+def _tally(counts: Mapping[Any, int]) -> str:
+    return ": " + ", ".join(f"{many} {reason}" for reason, many in counts.items())
+
+
+def _days(left: float | None) -> str:
+    if left is None:
+        return ""
+    return ", room for more than a year" if left > _YEAR_DAYS else f", room for {left:.0f} days"
+
+
+def _in_hand(record: RoundRecord | None, at: datetime) -> str:
+    if record is None:
+        return "none in hand"
+    age = span((at - record.started_at).total_seconds())
+    return f"{record.round_id} in hand for {age}: {record.task_count} tasks, {record.dispatch_count} dispatches"
+
+
+def _rounds(stored: Stored, at: datetime) -> Iterator[str]:
+    if not stored.rounds:
+        yield "no rounds yet"
+        return
+    yield from table_lines(
+        _RESULTS,
+        (
+            (
+                one.round_id,
+                one.state,
+                one.reason if one.reason != one.state else None,
+                span((at - (one.settled_at or one.started_at)).total_seconds()),
+                one.task_count,
+                one.dispatch_count,
+                one.accepted_count,
+                one.failed_count,
+                one.mean_quality,
+                one.mean_consensus,
+            )
+            for one in stored.rounds
+        ),
+        styled=False,
+    )
+
+
+def _warnings(seen: Overview) -> Iterator[str]:
+    yield from seen.running.conditions
+    stored, chain = seen.stored, seen.chain
+    if chain is None and not seen.chain_problem.startswith("not asked"):
+        yield f"the chain cannot be read from here: {seen.chain_problem}"
+    if stored is None:
+        return
+    if stored.locked is not None:
+        yield f"weights are locked: {cell(stored.locked)}; see `validator weights unlock --help`"
+    left = None if seen.disk is None else seen.disk.days_left
+    if left is not None and left < _FEW_DAYS:
+        yield f"disk: room for {left:.0f} days at this pace"
+    newest = max((one.epoch for one in stored.weights if one.state == "confirmed"), default=None)
+    if chain is not None and newest is not None and chain.head.epoch - newest >= _STALE_EPOCHS:
+        yield f"weights: none confirmed since epoch {newest}, now it is {chain.head.epoch}; `validator weights plan`"

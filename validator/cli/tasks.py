@@ -1,26 +1,50 @@
-"""`validator tasks …`: making, checking and serving tasks (SPEC 13)."""
+"""`validator tasks …`: packing, seeding, checking, retiring and serving tasks (SPEC 13, 16)."""
 
+import asyncio
+import re
+import secrets
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
+import msgspec
 import typer
 
-from validator.cli import work
-from validator.cli.options import Json
-from validator.protocol.skill_types import SkillType
+from validator.cli.errors import EXIT_NO, say_no
+from validator.cli.options import Config, HotkeyUri, Json, assessed, group
+from validator.cli.output import plural, print_json, print_line
+from validator.cli.rendering import print_table, progress
+from validator.cli.session import ask_store, change_store, checked_hotkeys, clean_at_sigterm, signer_of
+from validator.protocol import typed
+from validator.protocol.limits import MIB
+from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.protocol.task import Windows
+from validator.protocol.text import printable
+from validator.sources import SystemClock
+from validator.tasks.bases import Base, read_bases
+from validator.tasks.check import CheckedTask, check_tasks, located
+from validator.tasks.folder import DRAFT_NAME, find_tasks
+from validator.tasks.package_manifest import Rebuilt, pack_path, rebuild
+from validator.tasks.packing import Packed, PackOptions
+from validator.tasks.references import parse_reference
+from validator.tasks.seeding import Seeded, seeded_all, write_seeded
+from validator.telemetry import configure_logging
+
+if TYPE_CHECKING:
+    from validator.store import Transaction
+
+TASKS = group("tasks", "Tasks: bundles with what is known of them, and workflows.")
+_WINDOW: Final = re.compile(r"(primary|auditor)=([0-9]{1,5}(?:\.[0-9]{1,3})?):([0-9]{1,5}(?:\.[0-9]{1,3})?)", re.ASCII)
+_ENDINGS: Final = (".tar.gz", ".tgz", ".tar", ".whl", ".zip")
+_NAME: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")
+_MOST_BYTES: Final = 8 * MIB
 
 
-def assessed(skill_type: SkillType | None) -> SkillType | None:
-    """Return the type that an option names.
-
-    Raises:
-        typer.BadParameter: it has no bundles.
-    """
-    if skill_type is SkillType.WORKFLOW:
-        raise typer.BadParameter("a workflow has no bundle: write its workflow.json (docs/workflows.md)")
-    return skill_type
-
-
+@TASKS.command()
 def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     what: Annotated[
         str | None,
@@ -81,16 +105,125 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
 
     With --manifest and without SOURCE: exit 1 if a package cannot be had, or hashes otherwise than the manifest says.
     """
-    if what is not None:
-        work.tasks.pack(what, skill_type, output, truth, window, canary, manifest, replace=replace, as_json=as_json)
-    elif manifest is None:
-        raise typer.BadParameter("name a SOURCE, or a --manifest of packages to pack again")
-    elif skill_type or truth or window or canary:
-        raise typer.BadParameter("--type, --truth, --window and --canary go with a SOURCE")
+    clean_at_sigterm()
+    if what is None:
+        if manifest is None:
+            raise typer.BadParameter("name a SOURCE, or a --manifest of packages to pack again")
+        if skill_type or truth or window or canary:
+            raise typer.BadParameter("--type, --truth, --window and --canary go with a SOURCE")
+        _pack_again(manifest, output or Path("tasks"), replace=replace, as_json=as_json)
+        return
+    out = output or task_folder(what)
+    options = PackOptions(skill_type, truth, parse_windows(window), canary, replace)
+    packed = pack_path(what, out, options, manifest)
+    if as_json:
+        print_json(packed_document(packed, out))
     else:
-        work.tasks.pack_again(manifest, output or Path("tasks"), replace=replace, as_json=as_json)
+        print_packed(packed, out)
 
 
+def _pack_again(manifest: Path, output: Path, *, replace: bool, as_json: bool) -> None:
+    """Pack all that is in a manifest again. Exit 1 if anything cannot be had or hashes otherwise."""
+    done: list[Rebuilt] = []
+    for one in rebuild(manifest, output, replace=replace):
+        done.append(one)
+        if not as_json:
+            bundle = f"bundle {one.package.bundle_sha256}"
+            print_line(f"{one.path}: {one.fault or (f'is there, {bundle}' if one.there else bundle)}")
+    faults = sum(one.fault is not None for one in done)
+    if as_json:
+        print_json({"packages": [rebuilt_document(one) for one in done]})
+    else:
+        print_line(f"{len(done)} packages, {faults} refused")
+    if faults:
+        raise typer.Exit(EXIT_NO)
+
+
+def parse_windows(texts: Sequence[str] | None) -> Windows | None:
+    """Return the windows of both roles, None where nothing is said.
+
+    Raises:
+        typer.BadParameter: another form, a number out of range, or one role without the other.
+    """
+    if not texts:
+        return None
+    found: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        match = _WINDOW.fullmatch(text)
+        if match is None:
+            raise typer.BadParameter(f"{printable(text, 60)} is not ROLE=T_MIN:DEADLINE", param_hint="--window")
+        found[match[1]] = float(match[2]), float(match[3])
+    if len(found) != len(texts) or len(found) != len(Windows.__struct_fields__):
+        raise typer.BadParameter("give primary and auditor, once each", param_hint="--window")
+    try:
+        return typed.convert(found, Windows)
+    except msgspec.ValidationError as error:
+        raise typer.BadParameter(str(error), param_hint="--window") from None
+
+
+def task_folder(what: str) -> Path:
+    """Return tasks/NAME after the folder, archive, distribution or package elsewhere `what`.
+
+    Raises:
+        TaskError: it names a package elsewhere in a form that there is not.
+    """
+    if reference := parse_reference(what):
+        return Path("tasks") / reference.folder_name
+    name = Path(what).name or Path(what).resolve().name
+    for ending in _ENDINGS:
+        name = name.removesuffix(ending)
+    return Path("tasks") / (name if name not in {"", ".", ".."} else Path(what).resolve().name or "task")
+
+
+def packed_document(packed: Packed, out: Path) -> dict[str, Any]:
+    """Return what was made, for JSON."""
+    task = packed.task.task
+    return {
+        "path": str(out),
+        "skill_type": task.skill_type,
+        "skill_type_reason": packed.reason,
+        "bundle_sha256": task.bundle_sha256,
+        "bundle_bytes": len(packed.task.bundle),
+        "files": packed.files,
+        "version": packed.pin.version,
+        "commit": packed.pin.commit,
+        "artifact": packed.pin.artifact,
+        "provenance": task.provenance,
+        "windows": task.windows,
+        "canary": task.canary.file if task.canary else None,
+        "notes": packed.notes,
+    }
+
+
+def rebuilt_document(one: Rebuilt) -> dict[str, Any]:
+    """Return what became of a package of a manifest, for JSON."""
+    return {
+        "name": one.package.name,
+        "source": one.package.source,
+        "path": str(one.path),
+        "bundle_sha256": one.package.bundle_sha256,
+        "there": one.there,
+        "fault": one.fault,
+    }
+
+
+def print_packed(packed: Packed, out: Path) -> None:
+    """Print what was made."""
+    task = packed.task.task
+    for note in packed.notes:
+        print_line(note)
+    pin = packed.pin
+    if pin.version or pin.commit:
+        print_line(f"{f'version {pin.version}' if pin.version else f'commit {pin.commit}'}")
+    if pin.artifact:
+        print_line(f"{pin.artifact.name}, sha256 {pin.artifact.sha256}")
+    marker = f", marker in {task.canary.file}" if task.canary else ""
+    print_line(f"{out}: {task.skill_type}, {packed.files} files, {len(packed.task.bundle)} bytes{marker}")
+    print_line(f"{task.skill_type}: {packed.reason}")
+    print_line(f"bundle {task.bundle_sha256}, provenance {task.provenance}")
+
+
+@TASKS.command()
 def check(
     directories: Annotated[
         list[Path],
@@ -104,4 +237,284 @@ def check(
 
     Notes say what a truth leaves out, and what needs a container engine.
     """
-    work.tasks.check(directories, as_json=as_json)
+    checked = [task for root in directories for task in check_tasks(root)]
+    problems = sum(len(task.problems) for task in checked)
+    if as_json:
+        print_json({"tasks": [_document(task) for task in checked]})
+    else:
+        for task in checked:
+            for problem in task.problems:
+                print_line(f"{task.path}: {problem}")
+            for note in task.notes:
+                print_line(f"{task.path}: note: {note}")
+        drafts = sum(task.path.name == DRAFT_NAME for task in checked)
+        beside = f", {drafts} drafts" if drafts else ""
+        print_line(f"{len(checked) - drafts} tasks{beside}, {problems} problems")
+    if problems:
+        raise typer.Exit(EXIT_NO)
+
+
+def _document(task: CheckedTask) -> dict[str, Any]:
+    return {
+        "path": str(task.path),
+        "problems": [located(text)._asdict() for text in task.problems],
+        "notes": [located(text)._asdict() for text in task.notes],
+    }
+
+
+@TASKS.command()
+def seed(  # noqa: PLR0913, PLR0917 - the options of a command
+    bundles: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="BUNDLE",
+            help="Task folders (truth absent or ALLOW) or folders of them, bundles, or whatever `tasks pack` takes.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Where the tasks' folders go.")] = Path(
+        "tasks"
+    ),
+    word: Annotated[
+        str | None,
+        typer.Option(
+            "--seed",
+            metavar="WORD",
+            help="The same word gives the same tasks: keep it secret, it is their truth. Else one is drawn and told.",
+            show_default=False,
+        ),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", min=1, max=1_000, help="Tasks for each bundle.")] = 4,
+    skill_type: Annotated[
+        SkillType | None,
+        typer.Option("--type", help="Skill type of what is no task yet; else the manifest's, else guessed."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Plant known faults in benign bundles, and write tasks whose truth names all of them.
+
+    As a rule a task has eight faults of different kinds; one in eight has none, one in eight another number. Nothing
+    that is there is written over, and nothing is left where it fails.
+    """
+    if skill_type is not None and skill_type not in ASSESSED_TYPES:
+        raise typer.BadParameter("a workflow has no bundle", param_hint="--type")
+    clean_at_sigterm()
+    chosen = secrets.token_hex(16) if word is None else word
+    noted: list[tuple[str, tuple[str, ...]]] = []
+
+    def bases() -> Iterator[Base]:
+        for base in (base for what in bundles for base in read_bases(what, skill_type)):
+            if base.notes and (base.name, base.notes) not in noted:
+                noted.append((base.name, base.notes))
+            yield base
+
+    from validator.planting.shapes import SHAPES  # noqa: PLC0415 - only this command plants
+
+    with progress("planting", None) as step:
+        made = []
+        for one in write_seeded(seeded_all(bases(), chosen, count, SHAPES), output):
+            made.append(_seeded_document(one, output))  # and not the task: there may be thousands, of megabytes
+            step()
+    if as_json:
+        print_json({"seed": chosen, "notes": dict(noted), "tasks": made})
+    else:
+        for name, notes in noted:
+            for note in notes:
+                print_line(f"{name}: {note}")
+        _print_seeded(made, drawn=None if word is not None else chosen)
+
+
+def _seeded_document(one: Seeded, output: Path) -> dict[str, Any]:
+    task, planted = one.task.task, one.planted
+    truth = planted.truth
+    return {
+        "path": str(output / one.name),
+        "base": one.base,
+        "skill_type": task.skill_type,
+        "bundle_sha256": task.bundle_sha256,
+        "verdict": truth.verdict,
+        "risk": truth.reference_risk,
+        "wanted": planted.wanted,
+        "findings": [
+            {
+                "kind": fault.kind,
+                "difficulty": fault.shape.difficulty,
+                "category": fault.plant.category,
+                "severity": fault.plant.severity,
+                "evidence_ref": fault.place,
+            }
+            for fault in planted.faults
+        ],
+    }
+
+
+def _print_seeded(made: Sequence[Mapping[str, Any]], drawn: str | None) -> None:
+    print_table(
+        "task kind difficulty severity evidence",
+        [
+            (Path(one["path"]).name, found["kind"], found["difficulty"], found["severity"], found["evidence_ref"])
+            for one in made
+            for found in one["findings"]
+        ],
+    )
+    for one in made:
+        number, wanted = len(one["findings"]), one["wanted"]
+        told = f"{number} of {wanted} faults (no place for more)" if number < wanted else f"{number} faults"
+        print_line(f"{one['path']}: {one['skill_type']}, {told}, {one['verdict']}, risk {one['risk']:.4f}")
+    if drawn is not None:
+        print_line(f"seed {drawn}: keep it secret, or forget it")
+
+
+@TASKS.command()
+def retire(  # noqa: PLR0913, PLR0917 - the options of a command
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID|SHA256", help="Tasks' ids, or digests of bundles or goals.", show_default=False),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", metavar="FILE", dir_okay=False, exists=True, help="More of them, one in a line."),
+    ] = None,
+    before: Annotated[
+        datetime | None,
+        typer.Option("--before", metavar="DATE", help="Only tasks that no round has had since then, UTC."),
+    ] = None,
+    skill_types: Annotated[
+        list[SkillType] | None, typer.Option("--type", help="Only tasks of this type; may be repeated.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    config: Config = None,
+) -> None:
+    """Retire tasks of past rounds: public exports show their truth, and this validator never gives them again.
+
+    A task is known by its source bundle, or its workflow's document: one that comes again is as retired. There is no
+    way back, for what was exported once is known. Exit 1: no such task is named, or the answer is no.
+    """
+    chosen = _Chosen(_named(names or [], file), tuple(skill_types or ()), before and before.replace(tzinfo=UTC))
+    if chosen == _Chosen(None, (), None):
+        raise typer.BadParameter("name tasks, or give --file, --before or --type")
+    found = ask_store(config, lambda tx, _: chosen.found(tx))
+    if not found and chosen.names is not None:
+        say_no("no task of a past round is named that is not retired yet; `validator tasks retired` lists those")
+    if not found:
+        print_line("no task to retire")
+        return
+    told = plural(len(found), "task")
+    if not yes and not _agreed(f"Retire {told}? Their truth becomes public; there is no way back"):
+        say_no("nothing was retired; --yes does not ask")
+    now = datetime.now(UTC)
+    added = change_store(config, lambda tx, _: tx.retired.add(found, now))
+    print_line(f"retired: {added}")
+
+
+@TASKS.command()
+def retired(config: Config = None, as_json: Json = False) -> None:
+    """List the retired tasks.
+
+    By the digest of what they came from, first retired first.
+    """
+    found = ask_store(config, lambda tx, _: tx.retired.listing())
+    if as_json:
+        print_json({"retired": [{"source_sha256": sha256, "retired_at": at} for sha256, at in found]})
+    elif not found:
+        print_line("no retired tasks")
+    else:
+        print_table("source retired", found)
+
+
+class _Chosen(NamedTuple):
+    """What an operator chose; see `RetiredTasks.known`."""
+
+    names: frozenset[str] | None
+    skill_types: tuple[SkillType, ...]
+    before: datetime | None
+
+    async def found(self, tx: "Transaction") -> list[str]:
+        """Return the digests of what they came from, of those that are not retired yet."""
+        known = await tx.retired.known(self.names, skill_types=self.skill_types, before=self.before)
+        retired = await tx.retired.among(known)
+        return [one for one in known if one not in retired]
+
+
+def _agreed(question: str) -> bool:
+    return sys.stdin.isatty() and typer.confirm(question)
+
+
+def _named(names: list[str], file: Path | None) -> frozenset[str] | None:
+    """Return the ids and digests that are given; None where there are none.
+
+    Raises:
+        typer.BadParameter: one is neither.
+    """
+    lines: list[str] = []
+    if file is not None:
+        data = file.read_bytes()[: _MOST_BYTES + 1]
+        if len(data) > _MOST_BYTES:
+            raise typer.BadParameter(f"larger than {_MOST_BYTES} bytes", param_hint="--file")
+        lines = [one.strip() for one in data.decode("utf-8", "replace").splitlines()]
+    given = [one.lower() for one in (*names, *(one for one in lines if one and not one.startswith("#")))]
+    for one in given:
+        if not _NAME.fullmatch(one):
+            raise typer.BadParameter(f"`{printable(one, 80)}` is no task id (32 hex) and no sha256 (64 hex)")
+    return frozenset(given) if names or file is not None else None
+
+
+@TASKS.command()
+def serve(  # noqa: PLR0913, PLR0917 - the options of a command
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of task folders.", show_default=False)],
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free one.")] = 9_338,
+    validators: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--validator",
+            metavar="HOTKEY",
+            help="A hotkey that is served, required; repeat it for more. Tasks hold truth: nobody else gets any.",
+            show_default=False,
+        ),
+    ] = None,
+    hotkey_uri: HotkeyUri = None,
+    config: Config = None,
+) -> None:
+    """Run a task server until it is interrupted; its hotkey signs every list of tasks."""
+    served = checked_hotkeys(validators, "--validator")
+    if served is None:
+        raise typer.BadParameter(
+            "name the hotkey of each validator that is served; tasks hold truth, which miners must not get",
+            param_hint="--validator",
+        )
+    signer = signer_of(hotkey_uri, config)
+    find_tasks(directory)
+    configure_logging("info", "auto", sys.stderr)
+    asyncio.run(_serve(directory, host, port, signer, served))
+
+
+async def _serve(directory: Path, host: str, port: int, signer: Signer, validators: frozenset[str]) -> None:
+    from validator.incoming.server import BoundedServer  # noqa: PLC0415 - only this command needs a web server
+    from validator.tasks.directory import DirectorySource  # noqa: PLC0415 - see above
+    from validator.tasks.server import BOUNDS, task_server  # noqa: PLC0415 - see above
+
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    app = task_server(DirectorySource(directory), signer, SystemClock(), validators)
+    server = await BoundedServer("tasks", app, BOUNDS).start(host, port)
+    try:
+        host, port = server.addresses[0]
+        shown = f"[{host}]" if ":" in host else host
+        print_line(f"serving {directory} at http://{shown}:{port} as {signer.hotkey}")
+        await stop.wait()
+    finally:
+        await server.close()
+
+
+def serve_tasks(directory: Path, host: str, port: int, signer: Signer, validators: frozenset[str]) -> None:
+    """Serve the tasks below `directory` until SIGINT or SIGTERM; print the address once it can be asked.
+
+    Raises:
+        TaskError: the directory cannot be listed.
+        OSError: the address cannot be had.
+    """
+    find_tasks(directory)
+    configure_logging("info", "auto", sys.stderr)
+    asyncio.run(_serve(directory, host, port, signer, validators))

@@ -1,13 +1,29 @@
-"""`validator weights …`: what was sent to the chain (SPEC 11)."""
+"""`validator weights …`: the weights on chain, and those to be sent next (SPEC 11)."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from validator.cli import work
-from validator.cli.options import Config, Json
+from validator.audit.views import latest_weights
+from validator.cli.errors import say_no
+from validator.cli.options import Config, Json, group
+from validator.cli.output import NONE, print_json, print_line
+from validator.cli.rendering import print_table
+from validator.cli.session import ask_store, change_store, settings_of
+from validator.store.computed import UnpaidTold
+
+if TYPE_CHECKING:
+    from validator.weights.preview import PlanView
+
+WEIGHTS = group("weights", "Weights on the chain.")
+_WHICH_SCORE: Final = (
+    "score: the miner's for what the mechanism pays; the mixed score where it pays assessments and workflows"
+)
 
 
+@WEIGHTS.command()
 def show(
     config: Config = None,
     mechid: Annotated[
@@ -17,12 +33,102 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show the newest submission: its fate, scores and weights. Exit 1: there was none yet."""
-    work.weights.show(config, mechid, as_json=as_json)
+    now = datetime.now(UTC)
+    found = ask_store(
+        config,
+        lambda tx, settings: latest_weights(tx, settings.weights.assessment_mechid if mechid is None else mechid, now),
+    )
+    if found is None:
+        say_no("no weights were submitted yet")
+    if as_json:
+        print_json(found)
+        return
+    block = NONE if found.block is None else found.block
+    print_line(f"Submission {found.id}: {found.state}, netuid {found.netuid}, mechanism {found.mechid}")
+    print_line(f"epoch {found.epoch}, block {block}, extrinsic {found.extrinsic or NONE}")
+    if found.scoring_version:
+        print_line(f"computed under scoring version {found.scoring_version}")
+    if found.message:
+        print_line(f"message: {found.message}")
+    rows = ((line.hotkey, line.uid, line.score, f"{line.weight:.6f}") for line in found.miners)
+    print_table("hotkey uid> score> weight>", rows)
+    print_line(_WHICH_SCORE)
+    print_line(f"sum {found.sum:.9f}, unallocated {found.unallocated:.9f}")
+    print_unpaid(found.unpaid or ())
 
 
+def print_unpaid(windows: Sequence[UnpaidTold]) -> None:
+    """Print a table of unpaid windows, each reason's meaning, and what makes it go; nothing if all are paid."""
+    if not windows:
+        return
+    print_line()
+    print_line("not paid:")
+    print_table(
+        "hotkey type reason since_epoch> round> detail",
+        ((one.hotkey, one.skill_type, one.reason, one.since_epoch, one.since_round, one.detail) for one in windows),
+    )
+    for reason, meaning, remedy in dict.fromkeys((one.reason, one.meaning, one.remedy) for one in windows):
+        print_line(f"{reason}: {meaning or ''} {remedy or ''}".rstrip())
+
+
+@WEIGHTS.command()
+def plan(config: Config = None, as_json: Json = False) -> None:
+    """Show what would be sent now against what is on chain; sends nothing. A validator may be running."""
+    from validator.daemon.planning import plan_of  # noqa: PLC0415 - it asks the chain, whose client takes a second
+
+    found = ask_store(config, plan_of)
+    if as_json:
+        print_json({"mechanisms": found})
+        return
+    for view in found:
+        _print_plan(view)
+
+
+def _print_plan(view: "PlanView") -> None:
+    end = NONE if view.epoch_end is None else view.epoch_end
+    print_line(f"Plan for netuid {view.netuid}, mechanism {view.mechid}, at block {view.block}")
+    state = "nothing submitted yet" if view.state is None else f"its submission: {view.state}"
+    print_line(f"epoch {view.epoch} until block {end}, due at {view.due_block}, in {view.blocks_until} blocks; {state}")
+    print_line(f"computed under scoring version {view.scoring_version}")
+    if view.commit_reveal:
+        print_line("weights are committed first: what is on chain shows them only once they are revealed")
+    for standing in view.hindrances:
+        detail = f" ({standing.detail})" if standing.detail else ""
+        print_line(f"not now: {standing.reason}: {standing.meaning}{detail}")
+    print_table(
+        "uid> hotkey score> planned> u16> on_chain> difference>",
+        (
+            (
+                line.uid,
+                line.hotkey,
+                line.score,
+                f"{line.planned:.6f}",
+                line.planned_u16,
+                f"{line.on_chain:.6f}",
+                f"{line.difference:+.6f}",
+            )
+            for line in view.lines
+        ),
+    )
+    print_line(_WHICH_SCORE)
+    print_line(f"unallocated {view.unallocated:.9f}, taken by {view.owner or 'nobody'}")
+    print_unpaid(view.unpaid)
+    print_line()
+
+
+@WEIGHTS.command()
 def unlock(
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; stored with the lock.")],
     config: Config = None,
 ) -> None:
     """Clear the lock that another program's use of the hotkey left. Exit 1: nothing is locked."""
-    work.weights.unlock(reason, config)
+    from validator.weights.lock import clear, stop_file_of  # noqa: PLC0415 - only this command needs the lock
+
+    now = datetime.now(UTC)
+    file = stop_file_of(settings_of(config))
+    seen = change_store(config, lambda tx, _: clear(tx, file, reason, now))
+    if seen is None:
+        say_no("nothing to clear: weights are not locked")
+    file.unlink(missing_ok=True)
+    print_line(f"unlocked; it had been locked because: {seen}")
+    print_line("the next start takes the hotkey's last update on chain for its own")

@@ -15,8 +15,8 @@ from localnet.own.pace import Pace
 from localnet.own.tasks import OwnTasks, read_own_tasks
 from localnet.result import NetworkResult
 from localnet.screen import Screen, print_next, print_result
-from validator.cli.configured import settings_of
 from validator.cli.output import print_json
+from validator.cli.session import settings_of
 from validator.daemon.exits import Exit
 from validator.daemon.stop import Stop
 from validator.protocol.errors import ValidatorError

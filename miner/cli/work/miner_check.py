@@ -20,7 +20,7 @@ from miner.check.sections import Section
 from miner.check.target import Target, target_of
 from miner.check.trials import Pace
 from validator.cli.output import print_json
-from validator.cli.signing import signer_of
+from validator.cli.session import signer_of
 from validator.daemon.exits import Exit
 from validator.daemon.world import judging_workers
 from validator.protocol.runtime_image import PINNED_IMAGE, UNPUBLISHED, RuntimeImage

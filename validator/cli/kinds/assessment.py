@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from validator.audit.views import TaskView
-from validator.cli.explain_page import LISTED, Page
 from validator.cli.kinds.parts import (
     ROLES,
     ended,
@@ -17,7 +16,7 @@ from validator.cli.kinds.parts import (
     write_selection,
 )
 from validator.cli.output import cell
-from validator.cli.tables import Column, print_table
+from validator.cli.rendering import LISTED, Column, Page, print_table
 from validator.kinds.assessment.explain.consensus import Consensus, Difference
 from validator.kinds.assessment.explain.emission import Product
 from validator.kinds.assessment.explain.page import AssessmentExplanation, Group

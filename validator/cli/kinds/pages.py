@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from validator.audit.views import TaskView
-from validator.cli.explain_page import Page
 from validator.cli.kinds import assessment, workflow
+from validator.cli.rendering import Page
 from validator.kinds import registry
 from validator.protocol.round import GroupOutcome
 from validator.protocol.skill_types import SkillType

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from validator.cli.explain_page import Page
 from validator.cli.output import cell
-from validator.cli.tables import Column
+from validator.cli.rendering import Column, Page
 from validator.kinds.explained.gates import Gates
 from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.explained.selection import Selection

@@ -1,14 +1,91 @@
-"""Rows of weights that an audit file is held against: one that is given, those on chain (SPEC 16, D-28)."""
+"""Evidence from outside an audit file: a digest that it must reach, and what its owner has on chain (SPEC 16, D-28)."""
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from validator.audit.log import ChainRow, Confirmed, Verified, read_row, row_fault
+import typer
+
+from validator.audit.log import ChainRow, Confirmed, Reach, Verified, look_for, read_row, row_fault
 from validator.audit.log.rows import MAX_ROW
-from validator.chain.base import Chain
-from validator.cli.cases import require_regular
+from validator.cli.files import require_regular
+from validator.protocol.anchor import anchor_of
 from validator.protocol.round import MetagraphSnapshot
+from validator.unless import run_whole
+
+if TYPE_CHECKING:
+    from validator.chain.base import Chain
+    from validator.settings import Settings
+
+_DIGEST: Final = re.compile("[0-9A-Fa-f]{64}")
+
+
+class Anchored(NamedTuple):
+    """What stands on chain.
+
+    Attributes:
+        reach: looks for the anchored receipt; None where there is no anchor.
+        block: in which it was anchored; None likewise.
+        problem: why there is none; empty where there is one.
+    """
+
+    reach: Reach | None
+    block: int | None
+    problem: str
+
+
+class Beyond(NamedTuple):
+    """What is known from elsewhere of how far the file must go.
+
+    Attributes:
+        reach: a receipt that was named; None where none was.
+        anchored: what its owner put on chain; None where the chain was not asked.
+    """
+
+    reach: Reach | None
+    anchored: Anchored | None
+
+    def look(self, path: Path) -> None:
+        """Look for the receipts in a file that holds."""
+        both = (self.reach, self.anchored and self.anchored.reach)
+        look_for(path, [reach for reach in both if reach is not None])
+
+    @property
+    def reached(self) -> bool:
+        """Whether the file goes as far as it must."""
+        if self.reach is not None and self.reach.at is None:
+            return False
+        anchor = None if self.anchored is None else self.anchored.reach
+        return anchor is None or anchor.at is not None
+
+    def document(self) -> dict[str, Any]:
+        """Return what `--json` says of it."""
+        anchored = self.anchored
+        if anchored is None:
+            return {"against": _document(self.reach), "anchor": None}
+        anchor = {"block": anchored.block, "problem": anchored.problem, **(_document(anchored.reach) or {})}
+        return {"against": _document(self.reach), "anchor": anchor}
+
+    def lines(self, found: Verified) -> Iterator[str]:
+        """Return a line for each."""
+        if self.reach is not None:
+            yield _line(self.reach, found)
+        if self.anchored is None:
+            return
+        if self.anchored.reach is None:
+            yield f"NOT anchored: {self.anchored.problem}"
+        else:
+            yield f"anchored at block {self.anchored.block}: {_line(self.anchored.reach, found)}"
+
+
+def named(digest: str | None) -> Reach | None:
+    """Return what looks for a receipt by its digest (typer.BadParameter: it is none)."""
+    if digest is None:
+        return None
+    if not _DIGEST.fullmatch(digest):
+        raise typer.BadParameter("must be a sha256 as 64 hex digits", param_hint="--against")
+    return Reach(digest.lower())
 
 
 class HeldRow(NamedTuple):
@@ -61,7 +138,53 @@ def row_lines(rows: Sequence[HeldRow], found: Verified, *, asked: bool) -> Itera
             yield f"the row on chain is NOT that of the newest confirmed vector: {held.fault}"
 
 
-async def held_rows(chain: Chain, found: Verified) -> tuple[HeldRow, ...]:
+class OnChain(NamedTuple):
+    """What the chain has: the anchor, and every row beside the file."""
+
+    anchored: Anchored
+    rows: tuple[HeldRow, ...]
+
+
+def ask_chain(settings: "Settings", found: Verified) -> OnChain:
+    """Ask the settings' chain of a file's owner; no wallet is needed.
+
+    Raises:
+        ChainError: the chain does not answer, or cannot be used.
+    """
+    from validator.chain.opening import reading_chain  # noqa: PLC0415 - verification loads no chain
+    from validator.sources import SystemClock  # noqa: PLC0415 - see above
+
+    return run_whole(_asked(reading_chain(settings, SystemClock()), found, settings.validator.netuid))
+
+
+async def _asked(chain: "Chain", found: Verified, netuid: int) -> OnChain:
+    try:
+        return OnChain(await ask_anchor(chain, found.hotkey, netuid), await held_rows(chain, found))
+    finally:
+        await chain.close()
+
+
+async def ask_anchor(chain: "Chain", hotkey: str, netuid: int) -> Anchored:
+    """Ask the chain what `hotkey` has anchored.
+
+    Raises:
+        ChainError: the chain does not answer, or cannot be used.
+    """
+    from validator.chain.base import MissingError  # noqa: PLC0415 - verification loads no chain
+
+    try:
+        found = await chain.commitment(hotkey)
+    except MissingError as error:
+        return Anchored(None, None, f"the chain keeps no commitments: {error.detail}")
+    if found is None:
+        return Anchored(None, None, f"{hotkey} has committed to nothing on subnet {netuid}")
+    anchor = anchor_of(found.content)
+    if anchor is None:
+        return Anchored(None, None, f"what {hotkey} committed to in block {found.block} is no anchor of a log")
+    return Anchored(Reach(anchor.digest), found.block, "")
+
+
+async def held_rows(chain: "Chain", found: Verified) -> tuple[HeldRow, ...]:
     """Hold the file against what its owner has on the chain, each mechanism of the subnet that has anything to hold.
 
     Raises:
@@ -90,7 +213,7 @@ class Place(NamedTuple):
     commits: bool
 
 
-async def _held(chain: Chain, found: Verified, place: Place, told: Confirmed | None) -> HeldRow | None:
+async def _held(chain: "Chain", found: Verified, place: Place, told: Confirmed | None) -> HeldRow | None:
     values = await chain.weights(place.mechid, place.uid)
     if told is None and not values:
         return None
@@ -127,7 +250,7 @@ def _not_told(found: Verified, place: Place, block: int) -> str | None:
     return None
 
 
-async def _other_holder(chain: Chain, snapshot: MetagraphSnapshot, told: Confirmed) -> str | None:
+async def _other_holder(chain: "Chain", snapshot: MetagraphSnapshot, told: Confirmed) -> str | None:
     """Return which uid of a row was somebody else's when the vector was sent; None: each belonged to whom it says.
 
     What changed hands since is nobody's fault.
@@ -141,3 +264,19 @@ async def _other_holder(chain: Chain, snapshot: MetagraphSnapshot, told: Confirm
             of = f"netuid {told.netuid}, mechanism {told.mechid}, uid {uid}"
             return f"{of}: {holder} on chain since block {since}, {hotkey} in the vector of block {told.block}"
     return None
+
+
+def _document(reach: Reach | None) -> dict[str, Any] | None:
+    if reach is None:
+        return None
+    where = {"sequence": None, "line": None} if reach.at is None else reach.at._asdict()
+    return {"digest": reach.digest, "reached": reach.at is not None, **where}
+
+
+def _line(reach: Reach, found: Verified) -> str:
+    at = reach.at
+    if at is None:
+        before = f" (receipts before {found.first} are not in it)" if found.first else ""
+        return f"does NOT reach {reach.digest}: cut away before that receipt, or another history{before}"
+    where = "the one before the file's first" if at.line is None else f"line {at.line}"
+    return f"reaches {reach.digest}: receipt {at.sequence}, {where}; {found.last - at.sequence} more behind it"

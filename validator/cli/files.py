@@ -1,25 +1,19 @@
-"""Scoring JSON cases from files: one line out per file, one line on stderr per bad file, exit 2 if any was bad."""
+"""Files that commands are given, and files that they write."""
 
-import re
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import BinaryIO, Final
 
-import msgspec
-import typer
-
-from validator.daemon.exits import Exit
+from validator.files import OWN, PUBLIC, new_file, write_file
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MIB
-from validator.protocol.strict_json import SchemaError, decode
 from validator.protocol.text import printable
 
-T = TypeVar("T")
 MAX_CASE: Final = 64 * MIB
-_UNREADABLE: Final = "cannot be read"
-_PLACE = re.compile(r"(?s)(.*) - at `(.*)`")
 
 
 class UnreadableError(ValidatorError):
@@ -30,26 +24,8 @@ class UnreadableError(ValidatorError):
         self.fault = printable(fault, 400)
 
 
-def score_files(files: Iterable[str], kind: type[T], score: Callable[[T], Any]) -> None:
-    """Print `score(document)` for every file in turn; a bad one does not stop the others."""
-    if sys.stdout is None:
-        raise OSError(0, "standard output is closed")
-    failed = False
-    for name in files:
-        try:
-            result = score(decode(read_case(name), kind, limit=MAX_CASE))
-        except (ValidatorError, OSError) as error:
-            typer.echo(complaint(name, error), err=True)
-            failed = True
-        else:
-            sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
-            sys.stdout.buffer.flush()
-    if failed:
-        raise typer.Exit(Exit.INPUT)
-
-
 def read_case(name: str) -> bytes:
-    """Return the content of the regular file, or of standard input for `-`, at most `MAX_CASE` bytes.
+    """Return the content of a regular file, or of standard input for `-`, at most `MAX_CASE` bytes.
 
     Raises:
         UnreadableError: it cannot be read, is larger, or is a pipe or device, which could go on for ever.
@@ -72,7 +48,7 @@ def read_case(name: str) -> bytes:
 
 
 def require_regular(path: Path, limit: int | None = None) -> None:
-    """Look at a file before it is opened.
+    """Check a file before it is opened.
 
     Raises:
         UnreadableError: it is not there, larger than `limit` bytes, or no regular file.
@@ -90,12 +66,39 @@ def require_regular(path: Path, limit: int | None = None) -> None:
         raise UnreadableError(name, f"larger than {limit} bytes")
 
 
-def complaint(name: str, error: Exception) -> str:
-    """Return one line: file, field, fault."""
-    shown = printable(name)
-    if isinstance(error, UnreadableError):
-        return f"{shown}: $: {_UNREADABLE}: {error.fault}"
-    text = error.detail if isinstance(error, SchemaError) else str(error)
-    place = _PLACE.fullmatch(text)
-    fault, field = (place[1], place[2]) if place else (text, "$")
-    return f"{shown}: {printable(field)}: {printable(fault, 400)}"
+def write_bytes(data: bytes, path: Path | None) -> None:
+    """Write a file, whole or not at all, or standard output as it is.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if path is not None:
+        write_file(path.resolve(), data, mode=None, replace=True)
+        return
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+@contextmanager
+def line_writer(path: Path | None, *, public: bool = False) -> Iterator[Callable[[bytes], None]]:
+    """Yield a function that writes a line into a new file, which is there whole or not at all, or to standard output.
+
+    Args:
+        path: the file, None for standard output.
+        public: anybody may read the file; else its owner alone.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if path is None:
+        try:
+            yield partial(_write, sys.stdout.buffer)
+        finally:
+            sys.stdout.buffer.flush()
+        return
+    with new_file(path, mode=PUBLIC if public else OWN, replace=True) as stream:
+        yield partial(_write, stream)
+
+
+def _write(stream: BinaryIO, line: bytes) -> None:
+    stream.write(line + b"\n")

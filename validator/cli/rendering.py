@@ -1,0 +1,175 @@
+"""Tables, pages of text and progress bars. Nothing from outside is printed unescaped."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from validator.cli.output import cell, write_line
+from validator.protocol.text import printable
+
+_GAP: Final = 2
+_FOLDED: Final = 24
+_LINE: Final = 2_000
+_PLAIN_WIDTH: Final = 100
+_WIDEST: Final = 120
+LISTED: Final = 20
+
+
+class Column(NamedTuple):
+    """A column of a table; `right` for numbers, `fold` for text that may be wrapped on a narrow terminal."""
+
+    name: str
+    right: bool = False
+    fold: bool = False
+
+
+def columns(names: str) -> list[Column]:
+    """Return the columns that are named, separated by spaces.
+
+    `>` at the end of a name aligns to the right, `~` lets cells be wrapped, `_` is a space, `.` alone is no name.
+    """
+    return [
+        Column(name.rstrip(">~").replace("_", " ").replace(".", ""), name.endswith(">"), name.endswith("~"))
+        for name in names.split()
+    ]
+
+
+def print_table(names: str | Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table as wide as the terminal, or as it needs to be where there is none; nothing is cut off.
+
+    Columns that fold are wrapped. A terminal that is too narrow for the others breaks the lines itself.
+
+    Args:
+        names: the columns, or their names as `columns` takes them.
+        rows: a value for each column.
+    """
+    for line in table_lines(names, rows):
+        write_line(line)
+
+
+def table_lines(names: str | Sequence[Column], rows: Iterable[Sequence[object]], *, styled: bool = True) -> list[str]:
+    """Return the escaped lines of a table as `print_table` prints them; the head is bold on a terminal if `styled`."""
+    shown = columns(names) if isinstance(names, str) else names
+    cells = [[cell(value) for value in row] for row in rows]
+    widths = [max(map(cell_len, (column.name, *texts))) for column, *texts in zip(shown, *cells, strict=True)]
+    least = [min(width, _FOLDED) if column.fold else width for column, width in zip(shown, widths, strict=True)]
+    console = Console(markup=False, highlight=False, emoji=False, force_terminal=None if styled else False)
+    console.width = max(console.width, sum(least if console.is_terminal else widths) + _GAP * len(shown))
+    with console.capture() as capture:
+        console.print(_table(shown, cells, "bold"))
+    return [line.rstrip() for line in capture.get().splitlines()]
+
+
+def _table(shown: Sequence[Column], cells: Iterable[Sequence[str]], header_style: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), show_edge=False, header_style=header_style)
+    for column in shown:
+        justify: Any = "right" if column.right else "left"
+        table.add_column(column.name, justify=justify, overflow="fold", no_wrap=not column.fold)
+    for texts in cells:
+        table.add_row(*map(Text, texts))
+    return table
+
+
+class Page:
+    """A page of text: headings, wrapped lines and small tables, escaped and written at once.
+
+    Args:
+        width: columns; None for those of the terminal, at most 120, and 100 where there is no terminal.
+    """
+
+    def __init__(self, width: int | None = None) -> None:
+        self._blocks: list[RenderableType] = []
+        self._width = width
+
+    def title(self, text: str) -> None:
+        """Add a bold line."""
+        self._text(text, "bold", 0)
+
+    def section(self, text: str) -> None:
+        """Add a blank line and a rule with a title."""
+        self.blank()
+        self._blocks.append(Rule(Text(printable(text, _LINE), "bold"), align="left", style="dim"))
+
+    def heading(self, text: str) -> None:
+        """Add a blank line and a bold line."""
+        self.blank()
+        self.title(text)
+
+    def line(self, text: str, *, indent: int = 2, style: str = "") -> None:
+        """Add a sentence, which is wrapped under its own beginning."""
+        self._text(text, style, indent)
+
+    def blank(self) -> None:
+        """Add a blank line."""
+        self._blocks.append(Text(""))
+
+    def table(
+        self,
+        names: str | Sequence[Column],
+        rows: Iterable[Sequence[object]],
+        *,
+        indent: int = 2,
+        most: int | None = None,
+    ) -> None:
+        """Add a table with at most `most` rows; columns that fold are wrapped where the page is too narrow."""
+        all_rows = list(rows)
+        shown = columns(names) if isinstance(names, str) else names
+        cells = [[cell(value) for value in row] for row in all_rows[:most]]
+        self._blocks.append(Padding(_table(shown, cells, "dim"), (0, 0, 0, indent)))
+        self._more(len(all_rows) - len(cells), indent)
+
+    def things(self, label: str, things: Sequence[str], *, indent: int = 2) -> None:
+        """Add a list with a line for each of the first 20 things, if there are any."""
+        if not things:
+            return
+        self.line(f"{label}:", indent=indent)
+        for thing in things[:LISTED]:
+            self.line(thing, indent=indent + 2)
+        self._more(len(things) - LISTED, indent + 2)
+
+    def write(self) -> None:
+        """Write the page to standard output."""
+        console = Console(markup=False, highlight=False, emoji=False)
+        known = console.is_terminal or "COLUMNS" in os.environ
+        console.width = self._width or (min(console.width, _WIDEST) if known else _PLAIN_WIDTH)
+        with console.capture() as capture:
+            for block in self._blocks:
+                console.print(block)
+        sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+        sys.stdout.flush()
+
+    def _more(self, many: int, indent: int) -> None:
+        if many > 0:
+            self.line(f"and {many} more (--json has them all)", indent=indent, style="dim")
+
+    def _text(self, text: str, style: str, indent: int) -> None:
+        self._blocks.append(Padding(Text(printable(text, _LINE), style), (0, 0, 0, indent)))
+
+
+@contextmanager
+def progress(what: str, total: int | None) -> Iterator[Callable[..., None]]:
+    """Show a progress bar on standard error, where that is a terminal.
+
+    Call what this yields after each step, or with a number of steps.
+
+    Args:
+        what: is done.
+        total: of steps; None if unknown.
+    """
+    console = Console(stderr=True)
+    parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(
+        *parts, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda steps=1: bar.advance(task, steps)

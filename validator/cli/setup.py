@@ -1,0 +1,141 @@
+"""`validator init` and `validator wallet`: settings and the hotkey's file for a new validator."""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Final, TypeVar
+
+import typer
+
+from validator.chain.wallet import HotkeyMissingError, WalletError, hotkey_file, read_hotkey
+from validator.cli.options import Config, group
+from validator.cli.output import print_line
+from validator.cli.session import settings_of
+from validator.files import write_file
+from validator.protocol.errors import ValidatorError
+from validator.protocol.text import printable
+from validator.settings.beginning import MOUNTED, Beginning, begin
+from validator.settings.reading import from_home
+
+WALLET = group("wallet", "Wallet: the hotkey's file where a container reads it.")
+T = TypeVar("T")
+_WALLETS: Final = "~/.bittensor/wallets"
+_SHOWN: Final = 8
+_FOLDER: Final = 0o500
+_FILE: Final = 0o400
+
+
+class NotSaidError(ValidatorError):
+    """There is nobody to ask."""
+
+
+def init(  # noqa: PLR0913, PLR0917 - each is an option
+    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where the files are written.")] = Path(),
+    network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|URL", help="finney, test, local, simulated, or a ws:// or wss:// url.", show_default=False
+        ),
+    ] = None,
+    netuid: Annotated[int | None, typer.Option(metavar="N", help="The subnet.", show_default=False)] = None,
+    wallet_path: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="The folder of the wallets.", show_default=False)
+    ] = None,
+    wallet: Annotated[str | None, typer.Option(metavar="NAME", help="The wallet.", show_default=False)] = None,
+    hotkey: Annotated[str | None, typer.Option(metavar="NAME", help="The hotkey in it.", show_default=False)] = None,
+    database: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME.", show_default=False),
+    ] = None,
+) -> None:
+    """Write validator.toml, every key with a comment, and .env; never overwrites. Asks for what no option says.
+
+    Where nobody can be asked, what has a default gets it.
+    """
+    asked = sys.stdin.isatty()
+    network = _said(network, asked, "Network (finney, test, local, simulated, or a ws:// or wss:// url)", "finney")
+    netuid = _said(netuid, asked, "Subnet (netuid)", None, "--netuid", int)
+    path = _said(wallet_path, asked, "Folder of the wallets", Path(_WALLETS), convert=Path)
+    known = _inside(path)
+    wallet = _said(wallet, asked, f"Wallet{_choice(known)}", known[0] if len(known) == 1 else "default")
+    keys = _inside(path / wallet / "hotkeys")
+    hotkey = _said(hotkey, asked, f"Hotkey{_choice(keys)}", keys[0] if len(keys) == 1 else "default")
+    database = _said(database, asked, "Database (sqlite:///FILE or postgresql://…)", "sqlite:///validator.sqlite")
+    settings, environment, *secrets = begin(folder, Beginning(network, netuid, path, wallet, hotkey, database))
+    print_line(f"wrote {', '.join(map(str, (settings, environment, *secrets)))}")
+    if secrets:
+        sourced = os.path.join(".", environment)  # noqa: PTH118 - a Path drops the `./` that a shell needs
+        print_line(f"the database's url stands in {secrets[0]} alone: set -a; . {sourced}; set +a")
+    print_line(f"next: validator doctor --config {settings}")
+    print_line(f"then: validator run --config {settings}")
+    print_line(f"with docker-compose: sudo validator wallet install --config {settings} {folder / MOUNTED}, then")
+    print_line("docker-compose up -d in the folder of docker-compose.yml")
+
+
+def _said(  # noqa: PLR0913, PLR0917 - what is asked, and what may be answered
+    given: T | None,
+    asked: bool,
+    question: str,
+    default: T | None,
+    option: str = "",
+    convert: Callable[[str], T] | None = None,
+) -> T:
+    """Return what an option or the operator says, else the default.
+
+    Raises:
+        NotSaidError: there is no default, and nobody to ask.
+    """
+    if given is not None:
+        return given
+    if asked:
+        answer: T = typer.prompt(question, default=default, type=convert)
+        return answer
+    if default is None:
+        raise NotSaidError(f"standard input is no terminal; say {option}")
+    return default
+
+
+def _inside(folder: Path) -> list[str]:
+    try:
+        return sorted(path.name for path in from_home(folder).iterdir() if not path.name.startswith("."))
+    except OSError:
+        return []
+
+
+def _choice(names: list[str]) -> str:
+    shown = ", ".join(printable(name, 64) for name in names[:_SHOWN])
+    return f" (there is {shown})" if names else ""
+
+
+@WALLET.command()
+def install(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Mounted as the wallets' folder: WALLETS in .env.")],
+    owner: Annotated[int, typer.Option(metavar="UID", help="The container's user and group.")] = 10_001,
+    config: Config = None,
+) -> None:
+    """Copy the hotkey's file, and no coldkey, into a folder that only the container's user can read.
+
+    Needs root to give the file away. What is there already stays.
+    """
+    settings = settings_of(config).wallet
+    if settings.uri is not None:
+        raise HotkeyMissingError("wallet.uri is a development key: there is no file to install")
+    if os.geteuid() not in {0, owner}:
+        raise WalletError(f"only root can give a file to user {owner}: run it with sudo, or name your own --owner")
+    data = read_hotkey(settings)
+    file = folder / settings.name / "hotkeys" / settings.hotkey
+    if file.resolve() == hotkey_file(settings).resolve():
+        raise WalletError(f"{printable(str(file))} is the hotkey's own file; name another folder")
+    if folder.exists() and any(one.name != settings.name for one in folder.iterdir()):
+        raise WalletError(f"{printable(str(folder))} holds other things; name a folder of its own")
+    with suppress(FileNotFoundError):
+        if file.read_bytes() != data:
+            raise WalletError(f"{printable(str(file))} holds another key; move it away, nothing was changed")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_file(file.resolve(), data, mode=_FILE, replace=True)
+    for place, mode in ((file, _FILE), *((one, _FOLDER) for one in (file.parent, file.parent.parent, folder))):
+        os.chown(place, owner, owner)
+        place.chmod(mode)
+    print_line(f"{file}: the hotkey alone, readable for user {owner}; set WALLETS={folder} in .env")
