@@ -24,7 +24,7 @@ def test_what_a_picture_shows_is_what_was_drawn() -> None:
 
 def test_the_picture_of_status_has_the_parts_of_the_page() -> None:
     page = lines("status")
-    source = (ROOT / "validator" / "cli" / "status_text.py").read_text()
+    source = (ROOT / "validator" / "cli" / "status.py").read_text()
     labels = re.findall(r'_line\("(\w+)"', source)
     drawn = [line[:_LABEL].strip() for line in page if line[:_LABEL].strip() in labels]
     assert len(drawn) >= 9

@@ -4,7 +4,7 @@ import asyncio
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,9 +21,11 @@ from validator.protocol.limits import MAX_ROUND_ID
 from validator.store import SchemaState, open_store, schema_state, upgrade
 from validator.store.archived import ArchivedSpan
 from validator.store.backup import amount, back_up, restoring
-from validator.store.checking import Check, checks
 from validator.store.copying import copy_store, row_counts
 from validator.store.urls import url_of
+
+if TYPE_CHECKING:
+    from validator.store.checking import Check
 
 DB = group("db", "The store's tables.")
 _ADVICE = (
@@ -131,7 +133,9 @@ def check(
         raise typer.Exit(Exit.STORE_DAMAGED if "pages" in faulty else EXIT_NO)
 
 
-async def _checks(url: str, archive: Path | None, *, rebuild: bool) -> list[Check]:
+async def _checks(url: str, archive: Path | None, *, rebuild: bool) -> "list[Check]":
+    from validator.store.checking import checks  # noqa: PLC0415 - it compares with the migrations, which takes Alembic
+
     if rebuild:
         async with open_store(url, writer=True) as store, store.begin() as tx:
             await tx.histories.rebuild()

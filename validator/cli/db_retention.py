@@ -9,7 +9,6 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from validator.chain.wallet import load_signer
-from validator.cli.db import DB
 from validator.cli.options import Config, Json
 from validator.cli.output import byte_size, print_json, print_line
 from validator.cli.rendering import print_table, progress
@@ -35,7 +34,6 @@ class _Done(NamedTuple):
     files: tuple[ArchivedSpan, ...]
 
 
-@DB.command("prune")
 def prune_(config: Config = None, as_json: Json = False) -> None:
     """Remove now what the settings no longer keep: raw answers and bundles. A validator may be running."""
     settings = settings_of(config)
@@ -90,7 +88,6 @@ async def _pruned(settings: Settings) -> tuple[Pruned, dict[str, TableSize], dic
             return removed, before, after, await store_size(tx.connection)
 
 
-@DB.command()
 def archive(
     before: Annotated[
         datetime | None,
@@ -171,7 +168,6 @@ def _print(settings: Settings, folder: Path, done: _Done, *, dry_run: bool) -> N
         print_line(f"set store.archive to {folder}: replay, explain and audit export look there for these rounds")
 
 
-@DB.command("forecast")
 def forecast_(config: Config = None, as_json: Json = False) -> None:
     """Say how large the store is, what a round adds to each table, and what a year of rounds comes to."""
     settings = settings_of(config)

@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from validator.cli.audit import AUDIT
 from validator.cli.db import DB
+from validator.cli.db_retention import archive, forecast_, prune_
 from validator.cli.dispatch import JOINED, command_of
 from validator.cli.doctor import doctor
 from validator.cli.drain import drain
@@ -38,6 +39,9 @@ def _itself(_version: Annotated[bool, typer.Option("--version", help="Print the 
 
 for command in (init, run, drain, worker, replay, explain, doctor, status, health):
     APP.command()(command)
+DB.command("prune")(prune_)
+DB.command()(archive)
+DB.command("forecast")(forecast_)
 for commands in (ROUNDS, MINERS, FLAGS, EXECUTIONS, CHECKS, WALLET, WEIGHTS, TASKS, AUDIT, SCORE, PROOF, GROUPS, DB):
     APP.add_typer(commands)
 
