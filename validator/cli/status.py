@@ -19,10 +19,10 @@ from validator.cli.output import byte_size, cell, print_json, print_line, span
 from validator.cli.rendering import table_lines
 from validator.cli.session import settings_of
 from validator.daemon.exits import Exit
+from validator.health.status import Disk, Observer, OnChain, OnChainWeights, Overview, Stored
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.protocol.times import format_time, parse_time
-from validator.health.status import Disk, Observer, OnChain, OnChainWeights, Overview, Stored
 from validator.store.records import RoundRecord, WeightsRecord
 from validator.store.signed import LogHead
 from validator.unless import run_whole
