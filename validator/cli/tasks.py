@@ -308,11 +308,11 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command
                 noted.append((base.name, base.notes))
             yield base
 
-    from validator.planting.shapes import SHAPES  # noqa: PLC0415 - only this command plants
+    from validator.planting.shapes import shapes_with  # noqa: PLC0415 - only this command plants
 
     with progress("planting", None) as step:
         made = []
-        for one in write_seeded(seeded_all(bases(), chosen, count, SHAPES), output):
+        for one in write_seeded(seeded_all(bases(), chosen, count, shapes_with(None)), output):
             made.append(_seeded_document(one, output))  # and not the task: there may be thousands, of megabytes
             step()
     if as_json:
