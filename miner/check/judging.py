@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from miner.check.advice import advice_of
 from miner.check.report import Fault, Outcome, PlanPart, PlanWorth
 from miner.check.signed import mistake_in
@@ -12,15 +14,15 @@ from miner.check.target import Target
 from miner.check.trials import Trial
 from miner.check.witness import Witness
 from validator.kinds.assessment.explain.quality import Quality, explain_quality
-from validator.kinds.assessment.judge import Witnessed
-from validator.kinds.assessment.semantics import with_semantics
+from validator.kinds.assessment.judge import PackedSignatures, Witnessed
+from validator.kinds.assessment.semantics import semantic_subsets
 from validator.kinds.explained.gates import way_through
 from validator.kinds.interface import Runner
 from validator.kinds.judging import Expected, Judged, reject
 from validator.kinds.registry import kind_of
 from validator.miners.calls import Call, MinerClient, Reply
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask, GoalTask, RoundTask, Submission, WorkflowSubmission
+from validator.protocol.round import AssessmentTask, GoalTask, Packed, RoundTask, Submission, WorkflowSubmission, packed
 from validator.protocol.runtime_image import RuntimeImage
 from validator.scoring import Standard, Version
 from validator.workers.interface import TooCostlyError, Whose, Workers
@@ -123,34 +125,31 @@ class Judge:
                 mistake = await mistake_in(body.read, judged.reason, expected.hotkey, self.workers)
                 return replace(judged, detail=mistake) if mistake else judged
         ran = await self.runners[kind.name].run(round_id, expected, judged, seconds)
-        return Judged(ran, ran.reason(expected.task.windows))
+        return Judged(packed(ran), ran.reason(expected.task.windows))
 
     async def _score(self, trial: Trial, judged: Judged) -> Score:
-        task = trial.task
-        if isinstance(judged.result, Submission) and isinstance(task, AssessmentTask):
-            return self._assessed(task, judged.result, await self._signatures(trial, judged))
-        if isinstance(judged.result, WorkflowSubmission) and isinstance(task, GoalTask):
-            return self._planned(task, judged.result)
+        task, result = trial.task, judged.result
+        answer = result.unpacked() if isinstance(result, Packed) else None
+        if isinstance(answer, Submission) and isinstance(task, AssessmentTask):
+            return self._assessed(task, answer, await self._signatures(trial, judged))
+        if isinstance(answer, WorkflowSubmission) and isinstance(task, GoalTask):
+            return self._planned(task, answer)
         return Score()
 
-    async def _signatures(self, trial: Trial, judged: Judged) -> Mapping[tuple[str, str], Any]:
+    async def _signatures(self, trial: Trial, judged: Judged) -> Mapping[str, PackedSignatures]:
         """Return traces as gate 7 compares them: the answer's, and two of ours, which are then the majority."""
         if not isinstance(judged, Witnessed) or trial.skill is None:
             return {}
         seen = await self.witness.signatures(trial.task, trial.skill)
         if seen is None:
             return {}
-        task_id = trial.task.task_id
-        return {
-            (task_id, judged.result.hotkey): judged.signatures,
-            (task_id, "witness 1"): seen,
-            (task_id, "witness 2"): seen,
-        }
+        return {judged.result.hotkey: judged.signatures, "witness 1": seen, "witness 2": seen}
 
-    def _assessed(self, task: AssessmentTask, answer: Submission, signatures: Mapping[tuple[str, str], Any]) -> Score:
+    def _assessed(self, task: AssessmentTask, answer: Submission, signatures: Mapping[str, PackedSignatures]) -> Score:
         if task.truth is None or task.provenance == "none":
             return Score()
-        (answer,) = with_semantics(self.version, [answer], signatures)
+        subset = semantic_subsets(self.version, signatures).get(answer.hotkey)
+        answer = msgspec.structs.replace(answer, semantic_subset=subset)
         standard = Standard(task.truth, task.provenance)
         facts = self.version.answer_facts(answer, 1.0, standard, task, _SETTLED_EPOCH)
         emission = self.version.emission(facts)

@@ -232,7 +232,7 @@ async def test_answers_that_are_too_large_to_be_read_together_are_read_apart(
 ) -> None:
     together = await replayed(settled)
     for most in (1, 5_000):
-        monkeypatch.setattr("validator.audit.replay.again._TOGETHER", most)
+        monkeypatch.setattr("validator.audit.replay.groups._TOGETHER", most)
         assert await replayed(settled) == together
 
 

@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import msgspec
 from builders import make_sssa, make_task
-from group_rounds import NAMES, VALIDATOR, Settled, settled, signer
+from group_rounds import NAMES, VALIDATOR, Settled, group_proof, settled, signer
 
-from validator.kinds.registry import group_proof
 from validator.proofs.document import Unsealed, signed
 from validator.protocol import limits
 from validator.protocol.canonical import canonical_bytes

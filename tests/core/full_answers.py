@@ -73,6 +73,11 @@ def marked(text: str) -> str:
     return "".join(text[i : i + 4] + decomposed(text[i + 4 : i + 5]) for i in range(0, len(text), 5))
 
 
+def with_emoji(text: str) -> str:
+    """Return a text with an emoji: each of its characters takes four bytes of memory then."""
+    return f"{text}\U0001f600"
+
+
 def packages(text: str) -> str:
     """Return a text that is a package's name in mixed case, which a key writes in lower case."""
     return "".join(one for one in text if one.isalpha())
@@ -86,6 +91,7 @@ SHAPES: Final = {
     "512 findings of letters with marks": FullAnswers(512, 70, decomposed),
     "512 findings of marks in every fifth place": FullAnswers(512, 165, marked),
     "512 packages in mixed case": FullAnswers(512, 170, packages),
+    "512 findings, an emoji in each": FullAnswers(512, 250, with_emoji),
 }
 
 

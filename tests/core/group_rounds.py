@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 import msgspec
 from builders import V1, make_sssa, make_task
 
+from validator.kinds.interface import ProvenTask
+from validator.kinds.registry import kind_of
+from validator.proofs import ConsensusProof
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
@@ -28,7 +31,7 @@ from validator.protocol.round import (
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Sssa
-from validator.scoring import FindingKeys
+from validator.scoring import FindingKeys, ScoredTask
 
 MCP = SkillType.MCP_SERVER
 VALIDATOR = Signer.from_uri("//Validator", "ed25519")
@@ -37,7 +40,7 @@ EXAMPLE = Path(__file__).parents[1] / "golden" / "worked-example.json"
 
 
 class Settled(NamedTuple):
-    """The four arguments of group_proof."""
+    """A settled round."""
 
     frozen: RoundInput
     plan: RoundPlan
@@ -116,6 +119,21 @@ def settled(  # noqa: PLR0913, PLR0917 - a round, and what tests vary of it
     plan = RoundPlan("5", (group,))
     results = RoundResults(answers, rejections)
     return Settled(frozen, plan, results, V1.score(frozen, plan, results, keys))
+
+
+def group_proof(  # noqa: PLR0913, PLR0917 - a settled round is these four values
+    frozen: RoundInput,
+    plan: RoundPlan,
+    results: RoundResults,
+    outcome: RoundOutcome,
+    task_id: str,
+    keys: FindingKeys | None = None,
+) -> ConsensusProof | None:
+    """The proof of one task of a settled round."""
+    task = next(task for task in frozen.tasks if task.task_id == task_id)
+    group = next(group for group in outcome.groups if group.task_id == task_id)
+    scored = ScoredTask(group, tuple(member for member in outcome.members if member.task_id == task_id))
+    return kind_of(task).prove(ProvenTask(frozen, task, results.answers(task_id, task.answer), scored, keys))
 
 
 @cache

@@ -6,9 +6,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 sys.path.append(str(FOLDER.parent / "core"))
 
-from group_rounds import VALIDATOR, worked_example  # noqa: E402 - it lies beside the tests
+from group_rounds import VALIDATOR, group_proof, worked_example  # noqa: E402 - it lies beside the tests
 
-from validator.kinds.registry import group_proof  # noqa: E402
 from validator.proofs import document_bytes, seal  # noqa: E402
 
 proof = group_proof(*worked_example(), "t1")

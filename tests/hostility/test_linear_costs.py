@@ -159,7 +159,7 @@ def test_a_legal_answer_is_judged_and_keyed_in_linear_time_whatever_its_texts(te
     def run(data: bytes) -> None:
         judged = judge(expect(RAG), data, 5.0)
         assert judged.reason == Reason.ACCEPTED, judged
-        for each in judged.result.sssa.analysis.findings:  # type: ignore[union-attr]
+        for each in judged.result.unpacked().sssa.analysis.findings:  # type: ignore[union-attr]
             V1.finding_key(each)
 
     assert_linear(run, lambda length: answer_of(TEXTS[text], length), 2_000)

@@ -27,7 +27,7 @@ from builders import (
 
 from validator.kinds.assessment.gates import GATES
 from validator.kinds.assessment.judge import judge
-from validator.kinds.assessment.semantics import with_semantics
+from validator.kinds.assessment.semantics import semantic_subsets
 from validator.kinds.judging import Judged
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec, Role
@@ -35,7 +35,7 @@ from validator.protocol.archives import pack
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import GATE_NAMES, Reason
-from validator.protocol.round import AssessmentTask, Rejection, Submission
+from validator.protocol.round import AssessmentTask, Packed, Rejection, Submission
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
@@ -50,8 +50,10 @@ def body(task: AssessmentTask = PYTHON) -> bytes:
 
 
 def submission(judged: Judged) -> Submission:
-    assert isinstance(judged.result, Submission), judged
-    return judged.result
+    assert isinstance(judged.result, Packed), judged
+    answer = judged.result.unpacked()
+    assert isinstance(answer, Submission)
+    return answer
 
 
 @pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
@@ -78,7 +80,7 @@ def test_ed25519_hotkeys_sign_too() -> None:
 def test_an_early_answer_counts_but_says_so() -> None:
     judged = judge(expect(PYTHON), body(), 0.5)
     assert judged.reason == Reason.ACCEPTED_EARLY
-    assert isinstance(judged.result, Submission)
+    assert isinstance(judged.result, Packed)
 
 
 @pytest.mark.parametrize(("role", "opens"), [("primary", 1.0), ("auditor", 0.5)])
@@ -262,8 +264,7 @@ def test_semantic_subset_needs_two_primaries_and_measures_the_majority() -> None
     judged = judge(expect(PYTHON), body(), 2)
     whole = signatures(judged)
     assert whole is not None
-    alone = with_semantics(V1, [submission(judged)], {("t1", MINER.hotkey): whole})
-    assert alone[0].semantic_subset is None
+    assert semantic_subsets(V1, {MINER.hotkey: whole}) == {MINER.hotkey: None}
     files = trace_files(SkillType.EXECUTABLE_PYTHON)
     less = judge(
         expect(PYTHON),
@@ -272,9 +273,8 @@ def test_semantic_subset_needs_two_primaries_and_measures_the_majority() -> None
     )
     fewer = signatures(less)
     assert fewer is not None
-    trio = {("t1", "a"): whole, ("t1", "b"): whole, ("t1", "c"): fewer}
-    members = [msgspec.structs.replace(submission(judged), hotkey=hotkey) for hotkey in "abc"]
-    assert [m.semantic_subset for m in with_semantics(V1, members, trio)] == [1.0, 1.0, (1 + 0.5 + 1 + 1) / 4]
+    trio = {"a": whole, "b": whole, "c": fewer}
+    assert semantic_subsets(V1, trio) == {"a": 1.0, "b": 1.0, "c": (1 + 0.5 + 1 + 1) / 4}
 
 
 def test_a_runtime_primary_runs_the_image_of_the_dispatch_and_no_other() -> None:

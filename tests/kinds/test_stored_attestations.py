@@ -6,7 +6,7 @@ from builders import MINER, OTHER, V1, expect, make_answer, make_task
 
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.signed import fault
-from validator.protocol.round import Submission
+from validator.protocol.round import Packed, Submission
 from validator.protocol.skill_types import SkillType
 
 TASK = make_task(SkillType.RAG_KNOWLEDGE)
@@ -14,8 +14,10 @@ TASK = make_task(SkillType.RAG_KNOWLEDGE)
 
 def stored() -> Submission:
     passed = judge(expect(TASK), msgspec.json.encode(make_answer(TASK)), 2).result
-    assert isinstance(passed, Submission)
-    return passed
+    assert isinstance(passed, Packed)
+    answer = passed.unpacked()
+    assert isinstance(answer, Submission)
+    return answer
 
 
 def test_what_the_miner_signed_for_the_task_is_taken() -> None:

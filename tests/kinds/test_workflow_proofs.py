@@ -5,10 +5,10 @@ import random
 import msgspec
 from builders import V1
 from explained import HOTKEYS
+from group_rounds import group_proof
 from planned import CYCLE, GOOD, MINERS, planned
 from world import VALIDATOR
 
-from validator.kinds.registry import group_proof
 from validator.proofs import ConsensusProof, VoteType, document_bytes, proof_document, verify_document
 from validator.protocol.canonical import digest
 from validator.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan, RoundResults, WorkflowSubmission

@@ -10,12 +10,12 @@ from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.gates import Gates, explain_gates
 from validator.kinds.explained.selection import Selection, explain_selection
 from validator.kinds.interface import Kind, ProvenTask, Request
-from validator.kinds.judging import Expected, Judged, Key, reject_answer
+from validator.kinds.judging import Expected, Judged, reject_answer
 from validator.proofs import ConsensusBuilder, ConsensusProof, VoteType
 from validator.protocol.answer import Role
 from validator.protocol.canonical import digest, sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask, Checks, Judgement, RoundInput, Submission
+from validator.protocol.round import AssessmentTask, Checks, Packed, Rejection, RoundInput, Submission, packed
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import SkillType
@@ -43,10 +43,10 @@ class Unstamped:
 
     submission: Submission
 
-    def as_ran(self, expected: Expected[AssessmentTask], seconds: float, stored: Judgement | None) -> Judged:
-        if not isinstance(stored, Submission):
+    def as_ran(self, expected: Expected[AssessmentTask], seconds: float, stored: Packed | Rejection | None) -> Judged:
+        if not isinstance(stored, Packed):
             return reject_answer(expected, Reason.ACCEPTED, seconds)
-        return Judged(self.submission, self.submission.reason(expected.task.windows))
+        return Judged(packed(self.submission), self.submission.reason(expected.task.windows))
 
 
 class Stamper:
@@ -75,8 +75,9 @@ def judge(expected: Expected[AssessmentTask], body: bytes, seconds: float) -> Un
     return Unstamped(Submission(task.task_id, expected.hotkey, expected.role, seconds, sssa, digest(sssa), checks))
 
 
-def facts(_version: Version, judged: Mapping[Key, Judged]) -> tuple[Submission, ...]:
-    return tuple(one.result for one in judged.values() if isinstance(one.result, Submission))
+def facts(_version: Version, judged: Mapping[str, Judged]) -> tuple[Submission, ...]:
+    answers = (one.result.unpacked() for one in judged.values() if isinstance(one.result, Packed))
+    return tuple(one for one in answers if isinstance(one, Submission))
 
 
 def fault(_version: Version, _task: AssessmentTask, answer: Submission) -> Fault | None:
@@ -85,7 +86,7 @@ def fault(_version: Version, _task: AssessmentTask, answer: Submission) -> Fault
 
 def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
     """Everybody who answered agrees to a toy."""
-    members = [member for member in settled.outcome.members if member.task_id == settled.task.task_id]
+    members = settled.scored.members
     if not members:
         return None
     builder = ConsensusBuilder(settled.task.task_id, "Play.", metadata={"kind": "toy"})

@@ -13,7 +13,7 @@ from miner.tracing import RunPolicy
 from validator.kinds.judging import Judged
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Submission
+from validator.protocol.round import Packed, Submission
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock
@@ -27,8 +27,10 @@ def analysis_of(bundle: WrittenBundle) -> Analysis:
 
 
 def submission(judged: Judged) -> Submission:
-    assert isinstance(judged.result, Submission), judged
-    return judged.result
+    assert isinstance(judged.result, Packed), judged
+    answer = judged.result.unpacked()
+    assert isinstance(answer, Submission)
+    return answer
 
 
 @pytest.mark.parametrize("role", get_args(Role))

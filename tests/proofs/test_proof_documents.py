@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 import rfc8785
-from group_rounds import VALIDATOR, signer, worked_example
+from group_rounds import VALIDATOR, group_proof, signer, worked_example
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.kinds.registry import group_proof
 from validator.proofs import (
     ConsensusProof,
     NotAProofError,

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from world import World, on_virtual_time, prepared, tasks_of_all_types
 
+from validator.audit.log.export import audit_lines
 from validator.cli.dispatch import without_collection
 from validator.protocol.canonical import canonical_bytes
-from validator.protocol.receipt import answers_line
 from validator.protocol.round.forms import results_form
 from validator.rounds import settle
 from validator.rounds.settle import settle_round
@@ -55,8 +55,11 @@ async def test_the_line_of_the_answers_leaves_out_the_attestations_and_nothing_e
     await on_virtual_time(world, world.service.one_round())
     async with store.read() as tx:
         results = await tx.submissions.results(0)
+        receipt = await tx.receipts.of_round(0)
+        assert receipt is not None
+        lines = [data async for data in audit_lines(tx, receipt.sequence)]
     assert results.passed
-    line = answers_line(results)
+    line = next(data for data in lines if data.startswith(b'{"answers":'))
     for submission in results_form(results).submissions:
         attestation = b',"sssa":' + canonical_bytes(submission.sssa)
         whole = canonical_bytes(submission)

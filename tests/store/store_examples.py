@@ -30,6 +30,7 @@ from validator.protocol.round import (
     RoundPlan,
     Submission,
     TypeHistory,
+    packed,
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import (
@@ -254,7 +255,7 @@ async def answer_all(store: Store, plan: RoundPlan, failing: frozenset[str] = fr
                     await tx.arrivals.keep(
                         [an_arrival(key, 12.0, 200, f"answer of {hotkey}".encode(), at(round_id + 12))]
                     )
-                    await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, a_submission(key, role))])
+                    await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, packed(a_submission(key, role)))])
 
 
 async def settle(store: Store, plan: RoundPlan, reasons: Mapping[str, Reason] | None = None) -> RoundOutcome:

@@ -243,7 +243,7 @@ async def test_readers_at_once_do_not_disturb_each_other(url: str, folder: Path)
 
     async def read(store: Store, round_id: int) -> Any:
         async with store.read() as tx:
-            return await tx.rounds.get(round_id), await tx.submissions.judgements(round_id)
+            return await tx.rounds.get(round_id), [each async for each in tx.submissions.each(round_id)]
 
     async with opened(url, folder) as alone:
         expected = [await read(alone, round_id) for round_id in range(5)]

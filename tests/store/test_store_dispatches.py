@@ -8,7 +8,7 @@ from store_examples import HOTKEYS, PYTHON, RAG, a_submission, an_arrival, answe
 
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Rejection, RoundResults, VoidTask
+from validator.protocol.round import Rejection, RoundResults, VoidTask, packed
 from validator.store import DispatchKey, Store
 from validator.store.dispatch import Failure, JudgedAnswer
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
@@ -78,7 +78,7 @@ async def test_a_dispatch_goes_forward_only(store: Store) -> None:
             await tx.arrivals.failed([Failure(key, Reason.DEADLINE_LATE)])
         await tx.arrivals.judged([JudgedAnswer(key, Reason.PARSE_SCHEMA, detail="unexpected end")])
         with pytest.raises(WrongStateError, match="is failed, not answered"):
-            await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, a_submission(key))])
+            await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, packed(a_submission(key)))])
         with pytest.raises(WrongStateError, match="is unknown"):
             await tx.arrivals.sent([key._replace(hotkey="nobody")], at(2))
     async with store.read() as tx:
@@ -107,12 +107,12 @@ async def test_reasons_and_submissions_must_fit(store: Store) -> None:
         with pytest.raises(MismatchError, match="no gate's reason"):
             await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED)])
         with pytest.raises(MismatchError, match="a submission with the reason"):
-            await tx.arrivals.judged([JudgedAnswer(key, Reason.PARSE_SCHEMA, a_submission(key))])
+            await tx.arrivals.judged([JudgedAnswer(key, Reason.PARSE_SCHEMA, packed(a_submission(key)))])
         with pytest.raises(MismatchError, match="another dispatch"):
-            await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, a_submission(other))])
+            await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, packed(a_submission(other)))])
         forged = msgspec.structs.replace(a_submission(key), sssa_sha256=sha("something else"))
         with pytest.raises(MismatchError, match="sssa_sha256"):
-            await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, forged)])
+            await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, packed(forged))])
 
 
 async def test_what_came_back_is_read_as_the_results_of_the_round(store: Store) -> None:
@@ -144,8 +144,8 @@ async def test_judging_again_after_a_crash_replaces_the_acceptance(store: Store)
     key = await _one_sent(store)
     async with store.begin() as tx:
         await tx.arrivals.keep([an_arrival(key, 1.0, 200, b"{}", at(2))])
-        await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, a_submission(key))])
-        await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED_EARLY, a_submission(key))])
+        await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, packed(a_submission(key)))])
+        await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED_EARLY, packed(a_submission(key)))])
     async with store.begin() as tx:
         await tx.arrivals.judged([JudgedAnswer(key, Reason.TRACES_HASH)])
     async with store.read() as tx:

@@ -42,7 +42,7 @@ async def everything(url: str) -> list[Any]:
                 scored := await tx.dispatches.scored(round_id),
                 [await tx.dispatches.answer_body(one.key) for one in scored],
                 await tx.submissions.results(round_id),
-                await tx.submissions.judgements(round_id),
+                [each async for each in tx.submissions.each(round_id)],
                 [await tx.proofs.of_task(task.task_id) for task in await tx.tasks.of_round(round_id)],
             ]
         found += [await tx.scores.of_miner(one, most) for one in {o.key.hotkey for o in scored} for most in (1, 1000)]
@@ -170,7 +170,7 @@ async def test_readers_at_once_do_not_disturb_each_other(store: Store) -> None:
 
     async def read(round_id: int) -> Any:
         async with store.read() as tx:
-            return await tx.rounds.get(round_id), await tx.submissions.judgements(round_id)
+            return await tx.rounds.get(round_id), [each async for each in tx.submissions.each(round_id)]
 
     expected = [await read(round_id) for round_id in (0, 1)]
     assert await asyncio.gather(*(read(number % 2) for number in range(8))) == expected * 4

@@ -1,26 +1,18 @@
 """What the round flow, replay, audit and explain ask of a kind of task: one value per kind."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.page import TaskExplanation
-from validator.kinds.judging import Accepted, Expected, Judged, Key
+from validator.kinds.judging import Accepted, Expected, Judged
 from validator.proofs import ConsensusProof
 from validator.protocol.answer import Role
-from validator.protocol.round import (
-    GroupOutcome,
-    Passed,
-    RoundInput,
-    RoundOutcome,
-    RoundPlan,
-    RoundResults,
-    RoundTask,
-)
+from validator.protocol.round import Passed, RoundInput, RoundTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
-from validator.scoring import Fault, FindingKeys, Rules, Version
+from validator.scoring import Fault, FindingKeys, Rules, ScoredTask, Version
 from validator.tasks.order import Order
 
 T = TypeVar("T", bound=RoundTask)
@@ -90,17 +82,20 @@ class Runner(Protocol):
 
 
 class ProvenTask(NamedTuple, Generic[T]):
-    """One task of a settled round, with all that its proof follows from.
+    """A scored task, with all that its proof follows from.
 
-    `keys` has the round's findings as far as scoring needed them.
+    Attributes:
+        frozen: the round's input.
+        task: one of its tasks.
+        answers: those to the task that passed, in any order.
+        scored: what the task came to.
+        keys: of the task's findings, as far as scoring needed them.
     """
 
     frozen: RoundInput
-    plan: RoundPlan
-    results: RoundResults
-    outcome: RoundOutcome
     task: T
-    group: GroupOutcome
+    answers: Sequence[Passed]
+    scored: ScoredTask
     keys: FindingKeys | None = None
 
 
@@ -116,7 +111,8 @@ class Kind(Generic[T, A]):
         runs: whether what passes the gates is run then; so that judging it does not wait behind what is only judged.
         send: (round_id, the round's image, task, bundle) to the request for each role.
         judge: sends one answer through the gates (SPEC 5): its judgement, or what is to be run.
-        facts: completes what passed, by the whole round's judgements of the kind: what scoring takes, in their order.
+        facts: completes what passed, by all judgements of a task, which are by hotkey: what scoring takes, in their
+            order.
         fault: what does not hold of a stored answer to a task, None where it follows from what its miner signed.
         needs_truth: whether the score of an answer that passed rests on its task's truth, where the task has one.
         prove: what a task's group comes to, for anyone to check (SPEC 14); None for a task without a group.
@@ -131,7 +127,7 @@ class Kind(Generic[T, A]):
     runs: bool
     send: Callable[[str, RuntimeImage, T, bytes | None], Mapping[Role, Request]]
     judge: Callable[[Expected[T], bytes, float], Judged | Accepted]
-    facts: Callable[[Version, Mapping[Key, Judged]], tuple[A, ...]]
+    facts: Callable[[Version, Mapping[str, Judged]], tuple[A, ...]]
     fault: Callable[[Version, T, A], Fault | None]
     prove: Callable[[ProvenTask[T]], ConsensusProof | None]
     explain: Callable[[RoundInput, TaskFacts[T], str], TaskExplanation | None]

@@ -6,7 +6,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Judgement, Passed, Rejection, RoundInput, RoundTask
+from validator.protocol.round import Packed, Rejection, RoundInput, RoundTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.strict_json import DuplicateKeyError, JsonError, TooDeepError, TooLargeError
 
@@ -59,7 +59,7 @@ class Judged:
         stored: whether the store has it already.
     """
 
-    result: Passed | Rejection
+    result: Packed | Rejection
     reason: Reason
     detail: str = ""
     stored: bool = False
@@ -68,7 +68,7 @@ class Judged:
 class Accepted(Protocol):
     """An answer that passed its gates and has to be run before it is anything: once, by its kind's `Runner`."""
 
-    def as_ran(self, expected: Expected[Any], seconds: float, stored: Judgement | None) -> Judged:
+    def as_ran(self, expected: Expected[Any], seconds: float, stored: Packed | Rejection | None) -> Judged:
         """Return the judgement with the run that is stored: a run cannot be had again."""
 
 

@@ -3,16 +3,16 @@
 A line is `{"KIND":DOCUMENT}` in RFC 8785 bytes. Its digest is the sha256 of those bytes, without the newline behind it.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.canonical import canonical_bytes, canonical_plain, sha256_hex
 from validator.protocol.limits import MAX_SAFE_INTEGER
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
-from validator.protocol.round.forms import input_form, outcome_form, results_form
+from validator.protocol.round import Packed, RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round.forms import input_form, outcome_form
 from validator.protocol.round.truths import take_truths
 from validator.protocol.sssa import Document, Signature
 
@@ -195,15 +195,44 @@ def plan_line(plan: RoundPlan) -> bytes:
     return line("plan", plan)
 
 
-def answers_line(results: RoundResults) -> bytes:
-    """Return the line of what came back: attestations by digest, each with a line of its own."""
-    form = results_form(results)
-    fields = {name: getattr(form, name) for name in form.__struct_fields__}
-    fields["submissions"] = [
-        {name: getattr(submission, name) for name in submission.__struct_fields__ if name != "sssa"}
-        for submission in form.submissions
-    ]
-    return line("answers", fields)
+def answers_line(  # noqa: PLR0913 - everything that came back
+    passed: Iterable[Packed],
+    *,
+    rejections: Sequence[Any],
+    void: Sequence[Any],
+    alone: Sequence[Any],
+    raw: Sequence[Any],
+    commands: Mapping[str, Sequence[str]],
+) -> bytes:
+    """Return the line of what came back: attestations by digest, each with a line of its own, plans and runs in whole.
+
+    Args:
+        passed: of an attestation, its fields alone are looked at.
+        rejections: these and the next three as in `RoundResults`, as values or as plain JSON.
+        void: see there.
+        alone: see there.
+        raw: see there.
+        commands: by task, the commands that a truth expects which is committed to: a traced one of them is told as its
+            place in the truth (SPEC 16, D-31).
+    """
+    submissions: list[Mapping[str, Any]] = []
+    workflows: list[Mapping[str, Any]] = []
+    for one in passed:
+        if one.run is None:
+            submissions.append(_told(one.fields, commands.get(one.task_id, ())))
+        else:
+            workflows.append({**one.fields, "plan": msgspec.Raw(one.signed), "run": msgspec.Raw(one.run)})
+    ends = {"rejections": rejections, "void": void, "void_dispatches": alone, "raw": raw}
+    return canonical_plain(
+        {"answers": {**msgspec.to_builtins(ends), "submissions": submissions, "workflows": workflows}}
+    )
+
+
+def _told(submission: Mapping[str, Any], expected: Sequence[str]) -> Mapping[str, Any]:
+    shown = submission["shell_commands"]
+    if not expected or not shown:
+        return submission
+    return {**submission, "shell_commands": [str(expected.index(one)) for one in shown]}
 
 
 def outcome_line(outcome: RoundOutcome) -> bytes:

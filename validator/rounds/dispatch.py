@@ -13,7 +13,7 @@ from validator.kinds.judging import Accepted, Expected, Judged, Key, expected_of
 from validator.kinds.registry import kind_of
 from validator.miners.calls import MinerClient, Reply
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundTask
+from validator.protocol.round import RoundInput, RoundTask, packed
 from validator.protocol.stalls import overlap
 from validator.rounds.attribution import Attribution, NetworkAway, StallsSince, network_there, no_stalls
 from validator.rounds.gatekeeper import Gatekeeper
@@ -262,6 +262,6 @@ class Dispatcher:
             raise WorkerKilledError("the machine killed the workers that judged a step") from failed
         if overlap(self.stalls(began), began, self.clock.monotonic()):
             return None
-        reason = answer.reason(expected.task.windows)
-        await self.store.lasting(lambda tx: tx.arrivals.judged([JudgedAnswer(key, reason, answer)]))
-        return Judged(answer, reason)
+        reason, kept = answer.reason(expected.task.windows), packed(answer)
+        await self.store.lasting(lambda tx: tx.arrivals.judged([JudgedAnswer(key, reason, kept)]))
+        return Judged(kept, reason)

@@ -10,7 +10,7 @@ from validator.kinds.judging import Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
-from validator.protocol.round import RoundInput, RoundPlan
+from validator.protocol.round import Packed, RoundInput, RoundPlan
 from validator.protocol.signatures import Signer
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.receipts import write_receipt
@@ -21,6 +21,7 @@ from validator.store import Store, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError, StoreError
 from validator.store.records import StoredRound
+from validator.store.repositories.submissions import unpacked
 from validator.store.unbroken import unbroken
 from validator.unless import together
 from validator.workers.interface import WorkerKilledError
@@ -165,16 +166,18 @@ def _key(dispatch: Dispatch) -> Key:
 async def _runs(store: Store, frozen: RoundInput) -> dict[Key, Judged]:
     """Return the runs that were kept before the crash; none if one of them cannot be read."""
     windows = {task.task_id: task.windows for task in frozen.tasks if kind_of(task).runs}
-    try:
-        async with store.read() as tx:
-            results = await tx.submissions.results(frozen.index)
-    except DamagedError:
-        return {}
-    return {
-        (answer.task_id, answer.hotkey): Judged(answer, answer.reason(windows[answer.task_id]))
-        for answer in results.passed
-        if answer.task_id in windows
-    }
+    ran: dict[Key, Judged] = {}
+    async with store.read() as tx:
+        async for _, kept in tx.submissions.each(frozen.index, windows):
+            if isinstance(kept, DamagedError):
+                return {}
+            if isinstance(kept, Packed):
+                try:
+                    reason = unpacked(kept).reason(windows[kept.task_id])
+                except DamagedError:
+                    return {}
+                ran[kept.task_id, kept.hotkey] = Judged(kept, reason)
+    return ran
 
 
 async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, record: Dispatch) -> Judged | Reason:

@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -10,11 +10,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from validator.kinds.interface import ProvenTask
 from validator.kinds.judging import Judged, Key
-from validator.kinds.registry import facts_of
+from validator.kinds.registry import kind_of
+from validator.proofs.document import Unsealed, signed
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import (
+    ProofNote,
     RoundEnd,
     RoundLines,
     answers_line,
@@ -22,25 +25,31 @@ from validator.protocol.receipt import (
     line_digest,
     outcome_line,
     plan_line,
+    wrapped,
 )
 from validator.protocol.round import (
+    GroupPlan,
+    Packed,
     RawAnswers,
     Rejection,
     RoundInput,
     RoundOutcome,
     RoundPlan,
     RoundResults,
+    RoundTask,
     VoidDispatch,
     VoidTask,
 )
 from validator.protocol.round.forms import outcome_form
-from validator.protocol.round.telling import as_told, outcome_as_told
+from validator.protocol.round.telling import expected_commands, outcome_as_told
 from validator.protocol.signatures import Signer
-from validator.rounds.proving import notes_of, sealed_proofs
+from validator.protocol.workflow_score import WorkflowRun
 from validator.rounds.receipts import write_receipt
-from validator.scoring import FindingKeys, Version, version
+from validator.scoring import FindingKeys, ScoredTask, Version, version
 from validator.sources import Clock
+from validator.state import Ended
 from validator.store import Store, Transaction
+from validator.store.codec import compressed
 from validator.store.dispatch import DispatchKey, JudgedAnswer
 from validator.store.outcome_rows import OutcomeRows, rows_of
 from validator.store.record import Record, RoundEnding, recorded
@@ -83,44 +92,46 @@ class Returned:
         return replace(self, void={g.task_id: found[g.task_id] for g in plan.groups if g.task_id in found})
 
 
-def round_results(scored_by: Version, frozen: RoundInput, plan: RoundPlan, returned: Returned) -> RoundResults:
-    """Return the results in plan order, completed by what only a whole round tells; what is void brings nothing."""
-    counted = {
-        (group.task_id, hotkey): returned.judged[group.task_id, hotkey]
-        for group in plan.groups
-        if group.task_id not in returned.void
-        for hotkey, _ in group.members
-        if (group.task_id, hotkey) not in returned.alone
-    }
-    rejections = [judged.result for judged in counted.values() if isinstance(judged.result, Rejection)]
-    return RoundResults.of(
-        (*facts_of(scored_by, frozen, counted), *rejections),
-        tuple(
-            VoidTask(group.task_id, returned.void[group.task_id])
-            for group in plan.groups
-            if group.task_id in returned.void
-        ),
-        tuple(
-            VoidDispatch(group.task_id, hotkey, returned.alone[group.task_id, hotkey])
-            for group in plan.groups
-            if group.task_id not in returned.void
-            for hotkey, _ in group.members
-            if (group.task_id, hotkey) in returned.alone
-        ),
-    )
-
-
 class Scored(NamedTuple):
-    """What a round comes to, its bytes, its rows, what waits to be run, its proofs, and the digests for its receipt."""
+    """What a round comes to.
 
-    results: RoundResults
+    Attributes:
+        outcome: of all groups.
+        document: its canonical bytes.
+        ended: what a step takes.
+        judged: what the gates said of the answers, where the store does not have it yet.
+        rows, executions, checks: what follows from the outcome for the store.
+        proofs: sealed, in plan order.
+        lines: the digests for the receipt.
+    """
+
     outcome: RoundOutcome
     document: bytes
+    ended: Ended
+    judged: Sequence[JudgedAnswer]
     rows: OutcomeRows
     executions: tuple[QueuedWork, ...]
     checks: tuple[QueuedWork, ...]
-    proofs: tuple[PackedProof, ...]
+    proofs: Sequence[PackedProof]
     lines: RoundLines
+
+
+class SettledGroup(NamedTuple):
+    """What one task comes to; the answers are bytes again.
+
+    Attributes:
+        scored: the outcome of the task.
+        answers: those that passed, by hotkey, completed by what the whole group tells.
+        rejections: the others, in plan order.
+        measured: as in `Ended`.
+        proof: None for a task without a group.
+    """
+
+    scored: ScoredTask
+    answers: Mapping[str, Packed]
+    rejections: Sequence[Rejection]
+    measured: Mapping[Key, WorkflowRun]
+    proof: PackedProof | None
 
 
 async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
@@ -155,7 +166,7 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     with _no_collection():
         scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, raw)
     outcome, now = scored.outcome, clock.now()
-    await store.lasting(lambda tx: _write_judgements(tx, frozen, scored.results, returned))
+    await store.lasting(lambda tx: _write_judgements(tx, frozen.index, scored.judged, returned.alone))
     proofs = {proof.note.task_id: proof.packed for proof in scored.proofs}
     async with store.read() as tx:
         reports = await tx.executions.reports(frozen.executions)
@@ -238,32 +249,109 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     returned: Returned,
     raw: RawAnswers,
 ) -> Scored:
-    results = msgspec.structs.replace(round_results(scored_by, frozen, plan, returned), raw=raw)
-    keys = FindingKeys()
-    outcome = scored_by.score(frozen, plan, results, keys)
-    executions = queued_executions(scored_by, frozen, plan, outcome)
-    proofs = tuple(sealed_proofs(signer, frozen, plan, results, outcome, keys))
+    """Return what a round comes to; the answers of one group at a time are decoded."""
+    groups = {
+        task.task_id: _settled_group(scored_by, signer, frozen, task, group, returned)
+        for task, group in zip(frozen.tasks, plan.groups, strict=True)
+        if task.task_id not in returned.void
+    }
+    outcome = scored_by.round_outcome(
+        frozen, plan, returned.void, {task_id: group.scored for task_id, group in groups.items()}
+    )
+    proofs = [group.proof for group in groups.values() if group.proof is not None]
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
-        answers=line_digest(answers_line(as_told(frozen, results))),
+        answers=line_digest(_answers_line(frozen, plan, returned, groups, raw)),
         outcome=line_digest(outcome_line(outcome_as_told(frozen, outcome))),
-        proofs=notes_of(proofs),
+        proofs=tuple(proof.note for proof in proofs),
     )
-    checks = queued_checks(scored_by, frozen, plan, outcome)
-    document = canonical_bytes(outcome_form(outcome))
-    return Scored(results, outcome, document, rows_of(scored_by, frozen, outcome), executions, checks, proofs, lines)
+    measured = {key: run for group in groups.values() for key, run in group.measured.items()}
+    return Scored(
+        outcome,
+        canonical_bytes(outcome_form(outcome)),
+        Ended(frozen, plan, "settled", outcome, measured),
+        _judged(frozen, returned, groups),
+        rows_of(scored_by, frozen, outcome),
+        queued_executions(scored_by, frozen, plan, outcome),
+        queued_checks(scored_by, frozen, plan, outcome),
+        proofs,
+        lines,
+    )
 
 
-async def _write_judgements(tx: Transaction, frozen: RoundInput, results: RoundResults, returned: Returned) -> None:
-    """Store what the gates said of each answer, but for what was stored when it happened; what is void once more."""
-    for (task_id, hotkey), reason in returned.alone.items():
-        await tx.dispatches.void(DispatchKey(frozen.index, task_id, hotkey), reason)
-    submissions = {(answer.task_id, answer.hotkey): answer for answer in results.passed}
-    judged = [
-        JudgedAnswer(DispatchKey(frozen.index, *key), one.reason, submissions.get(key), one.detail)
-        for key, one in returned.judged.items()
-        if not one.stored and key[0] not in returned.void
+def _settled_group(  # noqa: PLR0913, PLR0917 - a task of a round, and what came back
+    scored_by: Version, signer: Signer, frozen: RoundInput, task: RoundTask, group: GroupPlan, returned: Returned
+) -> SettledGroup:
+    judged = {
+        hotkey: returned.judged[task.task_id, hotkey]
+        for hotkey, _ in group.members
+        if (task.task_id, hotkey) not in returned.alone
+    }
+    answers = kind_of(task).facts(scored_by, judged)
+    rejections = [one.result for one in judged.values() if isinstance(one.result, Rejection)]
+    alone = tuple(VoidDispatch(*key, reason) for key, reason in returned.alone.items() if key[0] == task.task_id)
+    keys = FindingKeys()
+    results = RoundResults.of((*answers, *rejections), alone=alone)
+    scored = scored_by.score_group(task, group, frozen.snapshot.epoch, results, keys)
+    packed = {hotkey: one.result for hotkey, one in judged.items() if isinstance(one.result, Packed)}
+    return SettledGroup(
+        scored,
+        {answer.hotkey: packed[answer.hotkey].with_fields(answer) for answer in answers},
+        rejections,
+        scored_by.measured_runs(task, answers, scored),
+        _sealed_proof(signer, ProvenTask(frozen, task, answers, scored, keys)),
+    )
+
+
+def _sealed_proof(signer: Signer, settled: ProvenTask[RoundTask]) -> PackedProof | None:
+    """Return a task's proof, sealed and packed: hostile answers make proofs of megabytes, which shrink to little."""
+    proof = kind_of(settled.task).prove(settled)
+    if proof is None:
+        return None
+    made = Unsealed.of(proof)
+    data = made.under(signed(made, signer))
+    note = ProofNote(settled.task.task_id, made.checksum, line_digest(wrapped("proof", data)))
+    return PackedProof(note, compressed(data))
+
+
+def _answers_line(
+    frozen: RoundInput, plan: RoundPlan, returned: Returned, groups: Mapping[str, SettledGroup], raw: RawAnswers
+) -> bytes:
+    return answers_line(
+        (answer for group in groups.values() for answer in group.answers.values()),
+        rejections=[one for group in groups.values() for one in group.rejections],
+        void=[VoidTask(one.task_id, returned.void[one.task_id]) for one in plan.groups if one.task_id in returned.void],
+        alone=[
+            VoidDispatch(task_id, hotkey, returned.alone[task_id, hotkey])
+            for task_id, hotkey in (
+                (group.task_id, hotkey)
+                for group in plan.groups
+                if group.task_id not in returned.void
+                for hotkey, _ in group.members
+            )
+            if (task_id, hotkey) in returned.alone
+        ],
+        raw=raw,
+        commands=expected_commands(frozen),
+    )
+
+
+def _judged(frozen: RoundInput, returned: Returned, groups: Mapping[str, SettledGroup]) -> list[JudgedAnswer]:
+    return [
+        JudgedAnswer(
+            DispatchKey(frozen.index, task_id, hotkey), one.reason, groups[task_id].answers.get(hotkey), one.detail
+        )
+        for (task_id, hotkey), one in returned.judged.items()
+        if not one.stored and task_id in groups
     ]
+
+
+async def _write_judgements(
+    tx: Transaction, round_id: int, judged: Sequence[JudgedAnswer], alone: Mapping[Key, Reason]
+) -> None:
+    """Store what the gates said of answers; what is void once more."""
+    for key, reason in alone.items():
+        await tx.dispatches.void(DispatchKey(round_id, *key), reason)
     if judged:
         await tx.arrivals.judged(judged)
 

@@ -70,11 +70,12 @@ class Version:
     # Rounds (SPEC 4 to 10)
     score = round.score_round
     score_group = round.score_group
+    round_outcome = round.round_outcome
     window_entries = staticmethod(round.window_entries)
     struck_entries = staticmethod(round.struck_entries)
 
     # State (SPEC 8 to 12)
-    ended_round = step.ended_round
+    measured_runs = step.measured_runs
     step = step.step
 
     # Findings and consensus (SPEC 3, 4)

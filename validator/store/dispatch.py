@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.round import AssessedMember, MemberOutcome, Passed, RawAnswer
+from validator.protocol.round import AssessedMember, MemberOutcome, Packed, RawAnswer
 from validator.protocol.skill_types import SkillType
 
 DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
@@ -34,7 +34,7 @@ class JudgedAnswer(NamedTuple):
 
     key: DispatchKey
     reason: Reason
-    submission: Passed | None = None
+    submission: Packed | None = None
     detail: str = ""
 
 

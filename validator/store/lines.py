@@ -8,12 +8,14 @@ import msgspec
 from validator.protocol.receipt import (
     LineKind,
     RoundEnd,
+    answers_line,
     input_lines,
     line,
     line_digest,
     stored_outcome_line,
     wrapped,
 )
+from validator.protocol.round import Packed
 from validator.protocol.round.truths import commands_of
 from validator.store.errors import DamagedError
 from validator.store.record import RUN, DispatchFacts, Head
@@ -101,56 +103,37 @@ def _outcome(head: Head, round_id: int, committed: Collection[str]) -> bytes:
 async def _answers(
     tx: Transaction, head: Head, tasks: Sequence[TaskRecord], commands: Mapping[str, Sequence[str]]
 ) -> bytes:
-    """Return the line of what came back: attestations by their digests, plans and runs in whole."""
+    """Return the line of what came back."""
     void = {task.task_id for task in tasks if task.state == "void"}
-    workflows = []
-    if any(one.passed is not None and one.run_sha256 is not None for one in head.dispatches):
+    passed = [one for one in head.dispatches if one.passed is not None]
+    plans = [one for one in passed if one.run_sha256 is not None]
+    answers = [Packed(one.passed or {}, b"") for one in passed if one.run_sha256 is None]
+    if plans:
         async for group in tx.records.groups(tasks[0].round_id):
             named = group.named()
-            mine = (one for one in head.dispatches if one.task_id == group.task_id and one.passed is not None)
-            workflows += [_ran(one, named) for one in mine if one.run_sha256 is not None]
-    return line(
-        "answers",
-        {
-            "submissions": [
-                _as_told(one.passed, commands.get(one.task_id, ()))
-                for one in head.dispatches
-                if one.passed is not None and one.run_sha256 is None
-            ],
-            "rejections": [
-                {name: getattr(one, name) for name in ("task_id", "hotkey", "role", "reason", "seconds")}
-                for one in head.dispatches
-                if one.state == "failed"
-            ],
-            "void": [{"task_id": task.task_id, "reason": task.reason} for task in tasks if task.task_id in void],
-            "workflows": workflows,
-            "void_dispatches": [
-                {"task_id": one.task_id, "hotkey": one.hotkey, "reason": one.reason}
-                for one in head.dispatches
-                if one.state == "void" and one.task_id not in void
-            ],
-            "raw": [[one.raw for one in head.dispatches if one.task_id == task.task_id] for task in tasks],
-        },
+            answers += [_plan(one, named) for one in plans if one.task_id == group.task_id]
+    return answers_line(
+        answers,
+        rejections=[
+            {name: getattr(one, name) for name in ("task_id", "hotkey", "role", "reason", "seconds")}
+            for one in head.dispatches
+            if one.state == "failed"
+        ],
+        void=[{"task_id": task.task_id, "reason": task.reason} for task in tasks if task.task_id in void],
+        alone=[
+            {"task_id": one.task_id, "hotkey": one.hotkey, "reason": one.reason}
+            for one in head.dispatches
+            if one.state == "void" and one.task_id not in void
+        ],
+        raw=[[one.raw for one in head.dispatches if one.task_id == task.task_id] for task in tasks],
+        commands=commands,
     )
 
 
-def _as_told(submission: Mapping[str, Any], expected: Sequence[str]) -> Mapping[str, Any]:
-    """Return a submission as the log tells it: a traced command that the truth expects is its place in the truth."""
-    shown = submission["shell_commands"]
-    if not expected or not shown:
-        return submission
-    return {**submission, "shell_commands": [str(expected.index(one)) for one in shown]}
-
-
-def _ran(one: DispatchFacts, named: Mapping[str, bytes]) -> dict[str, Any]:
-    """Return an answer to a workflow task, its plan and run as they were signed and written down."""
-    rest = dict(one.passed or {})
-    try:
-        run = msgspec.json.decode(_document(named, rest.pop(RUN)))
-        plan = msgspec.json.decode(_document(named, one.signed_sha256))
-    except msgspec.MsgspecError:
-        raise DamagedError("a plan or a run of a record cannot be read") from None
-    return {**rest, "plan": plan, "run": run}
+def _plan(one: DispatchFacts, named: Mapping[str, bytes]) -> Packed:
+    fields = dict(one.passed or {})
+    run = _document(named, fields.pop(RUN))
+    return Packed(fields, _document(named, one.signed_sha256), run)
 
 
 def _held(end: RoundEnd, kind: LineKind, digest: str, data: bytes) -> RoundLine:

@@ -71,13 +71,9 @@ class Packing:
         # The size is not known beforehand, and canonicalising is slow: always away from the loop.
         return await self._run(True, _canonical, value)
 
-    async def documents(self, values: Sequence[Any]) -> list[tuple[str, bytes]]:
-        """Return the sha256 (hex) of each document's canonical bytes, and those bytes compressed.
-
-        Raises:
-            UnstorableError: one has no RFC 8785 form.
-        """
-        return await self._run(True, _documents, values)
+    async def documents(self, written: Sequence[bytes]) -> list[tuple[str, bytes]]:
+        """Return the sha256 (hex) of each document's canonical bytes, and those bytes compressed."""
+        return await self._run(True, lambda: [(sha256_hex(data), compressed(data)) for data in written])
 
     async def digest(self, data: bytes) -> str:
         """Return the hex sha256 of `data`."""
@@ -98,11 +94,6 @@ def _unpack(blob: bytes, sha256: str | None) -> bytes:
     if sha256 is not None and sha256_hex(data) != sha256:
         raise DamagedError(f"the bytes do not hash to {sha256}")
     return data
-
-
-def _documents(values: Sequence[Any]) -> list[tuple[str, bytes]]:
-    written = map(_canonical, values)
-    return [(sha256, compressed(data)) for data, sha256 in written]
 
 
 def _canonical(value: Any) -> tuple[bytes, str]:

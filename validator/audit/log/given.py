@@ -8,16 +8,17 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
-from validator.audit.log.documents import Answers, Planned
+from validator.audit.log.answers import Answers
+from validator.audit.log.documents import Planned
 from validator.audit.log.faults import FaultError
 from validator.audit.replay.compare import first_difference
 from validator.audit.replay.gates import StoredGates
@@ -29,7 +30,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_BODY_RUNTIME_PRIMARY, MAX_BUNDLE_COMPRESSED, MAX_TASK_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd
-from validator.protocol.round import AssessmentTask, Judgement, RawAnswer, RawAnswers, Rejection, Submission
+from validator.protocol.round import AssessmentTask, Packed, Rejection, RoundTask
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, parse_task
 
@@ -152,18 +153,28 @@ class Given:
             FaultError: the log says something else of one.
             GivenError, OSError: a file cannot be used.
         """
-        raw = answers.results.raw
         if self.answers is None:
             return frozenset()
-        results = answers.results
-        stored = {(one.task_id, one.hotkey): one for one in (*results.passed, *results.rejections)}
-        gates, places = StoredGates(planned.frozen), dict[Key, str]()
         if self._unnamed is None:
             self._unnamed = set(self.answers.names())
-        unnamed = self._unnamed
-        for key, place, found in _digests(planned, raw):
-            one = stored.get(key)
-            unnamed.discard(found.sha256)
+        judged: set[Key] = set()
+        for i, task in enumerate(planned.frozen.tasks):
+            judged |= {(task.task_id, hotkey) for hotkey in self._judge_group(planned, answers, end, i, self.answers)}
+        return frozenset(judged)
+
+    def _judge_group(
+        self, planned: Planned, answers: Answers, end: RoundEnd, i: int, folder: Folder
+    ) -> Collection[str]:
+        task, group = planned.frozen.tasks[i], planned.plan.groups[i]
+        stored: dict[str, Packed | Rejection] = {one.hotkey: one for one in answers.of_task(task.task_id)}
+        stored |= {one.hotkey: one for one in answers.results.rejections if one.task_id == task.task_id}
+        gates, places = StoredGates(planned.frozen, task), dict[str, str]()
+        for j, (hotkey, role) in enumerate(group.members):
+            found, one, place = answers.results.raw[i][j], stored.get(hotkey), f"raw[{i}][{j}]"
+            if found is None:
+                continue
+            if self._unnamed is not None:
+                self._unnamed.discard(found.sha256)
             if (
                 not found.complete
                 or one is None
@@ -171,15 +182,16 @@ class Given:
                 or (isinstance(one, Rejection) and one.reason in _NOT_SHOWN)
             ):
                 continue
-            body = self.answers.read(found.sha256, found.size, found.sha256)
+            body = folder.read(found.sha256, found.size, found.sha256)
             self.counted["answers" if body is not None else "answers missing"] += 1
             if body is not None:
-                gates.judge(key, one.role, body, one.seconds, one)
-                places[key] = place
-            elif not isinstance(one, Rejection) and len(self._missing) < _UNNAMED:
+                gates.judge(hotkey, role, body, one.seconds, one)
+                places[hotkey] = place
+            elif isinstance(one, Packed) and len(self._missing) < _UNNAMED:
                 self._missing[one.sha256] = (answers.number, end.round_id, place)
-        _compared(planned, answers, gates, places, end)
-        return frozenset(places)
+        for hotkey, what in _differences(task, stored, gates.judgements()):
+            raise FaultError(answers.number, "answers", end.round_id, what, places[hotkey])
+        return places
 
     def finish(self) -> None:
         """Look for answers that the log has under another digest: the bytes were missing, the attestation is here.
@@ -203,46 +215,30 @@ class Given:
                 raise FaultError(line, "answers", round_id, what, path)
 
 
-def _compared(planned: Planned, answers: Answers, gates: StoredGates, places: Mapping[Key, str], end: RoundEnd) -> None:
-    """Hold what the gates say now against what the log says; gate 7 where all of a task's witnesses were there."""
-    results = answers.results
-    stored: dict[Key, Judgement] = {(one.task_id, one.hotkey): one for one in (*results.passed, *results.rejections)}
-    types = {task.task_id: task.skill_type for task in planned.frozen.tasks}
-    untold = {task.task_id for task in planned.frozen.tasks if task.truth_sha256 is not UNSET}
-    partial = {
-        one.task_id
-        for one in results.passed
-        if one.is_witness(types[one.task_id]) and (one.task_id, one.hotkey) not in places
-    }
-    for key, again in gates.judgements().items():
-        both = [_alone(one) if key[0] in partial else one for one in (stored[key], again)]
-        if key[0] in untold:
-            both = [_without_truth(one) for one in both]
-        found = first_difference("", *map(msgspec.to_builtins, both))
+def _differences(
+    task: RoundTask, stored: Mapping[str, Packed | Rejection], again: Mapping[str, Packed | Rejection]
+) -> Iterator[tuple[str, str]]:
+    """Yield of whose answer the gates say otherwise now, and where; gate 7 counts where all witnesses were there."""
+    partial = any(
+        isinstance(one, Packed) and one.is_witness(task.skill_type) and hotkey not in again
+        for hotkey, one in stored.items()
+    )
+    untold = task.truth_sha256 is not UNSET
+    for hotkey, one in again.items():
+        pair = (_comparable(each, partial=partial, untold=untold) for each in (stored[hotkey], one))
+        found = first_difference("", *pair)
         if found is not None:
-            what = f"the gates say otherwise of the given answer, at `{found.path.removeprefix('.')}`"
-            raise FaultError(answers.number, "answers", end.round_id, what, places[key])
+            yield hotkey, f"the gates say otherwise of the given answer, at `{found.path.removeprefix('.')}`"
 
 
-def _alone(one: Judgement) -> Judgement:
-    return one if isinstance(one, Rejection) else one.alone()
-
-
-def _without_truth(one: Judgement) -> Judgement:
-    """Return it without what a truth decides that the log does not show."""
+def _comparable(one: Packed | Rejection, *, partial: bool, untold: bool) -> Any:
+    """Return a judgement as plain values, without what other answers or a truth decide that are not there."""
     if isinstance(one, Rejection):
-        return one
-    if isinstance(one, Submission):
-        return structs.replace(one, shell_commands=None)
-    return structs.replace(one, quality=None)
-
-
-def _digests(planned: Planned, raw: RawAnswers) -> Iterator[tuple[Key, str, RawAnswer]]:
-    """Yield what arrived, with whose it is and its place."""
-    for i, group in enumerate(planned.plan.groups):
-        for j, (hotkey, _) in enumerate(group.members):
-            if (one := raw[i][j]) is not None:
-                yield (group.task_id, hotkey), f"raw[{i}][{j}]", one
+        return msgspec.to_builtins(one)
+    one = one.alone() if partial else one
+    if untold:
+        one = one._replace(fields={**one.fields, ("shell_commands" if one.run is None else "quality"): None})
+    return msgspec.to_builtins(one.unpacked())
 
 
 def _signed_part(body: bytes) -> str | None:

@@ -33,12 +33,16 @@ class Hash(Protocol):
 
 
 class Line(NamedTuple):
-    """One line: its number from 1, the kind it names, its bytes without the newline, and the document inside."""
+    """One line: its number from 1, the kind it names, its bytes without the newline, and the document inside.
+
+    `start` is where the document begins in the file.
+    """
 
     number: int
     kind: str
     data: bytes
     document: bytes
+    start: int = 0
 
     @property
     def digest(self) -> str:
@@ -118,7 +122,16 @@ class LineReader:
         start = _WRAPPER.match(data)
         if start is None or not data.endswith(b"}"):
             raise fault(f'is no line of an audit file: it must read {{"{expected}":…}}')
-        return Line(self.number, start[1].decode(), data, data[start.end() : -1])
+        begins = self.offset - len(raw) + start.end()
+        return Line(self.number, start[1].decode(), data, data[start.end() : -1], begins)
+
+    def again(self, start: int, size: int) -> bytes:
+        """Return bytes that were read before; the next line stays the next one."""
+        here = self.file.tell()
+        self.file.seek(start)
+        data = self.file.read(size)
+        self.file.seek(here)
+        return data
 
     def begins(self, prefix: bytes) -> bool:
         """Whether the next line begins so; it stays the next one."""

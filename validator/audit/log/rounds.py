@@ -1,30 +1,25 @@
 """One round of an audit file computed again: groups from the seed, answers by their signatures, scores, proofs."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from msgspec import UNSET
 
 from validator.audit.input_check import input_fault, late_counts
-from validator.audit.log.answers import check_facts
-from validator.audit.log.documents import Answers, Planned, read_answers, read_outcome, read_planned
+from validator.audit.log.answers import read_answers
+from validator.audit.log.documents import Planned, read_outcome, read_planned
 from validator.audit.log.faults import FaultError
 from validator.audit.log.given import Given
-from validator.audit.log.lines import Line, LineReader
-from validator.audit.log.proofs import check_proofs
+from validator.audit.log.lines import LineReader
 from validator.audit.log.report import Checked
-from validator.audit.log.untold import rest_on_untold, score_told
+from validator.audit.log.scores import Scores
 from validator.audit.log.words import Words
-from validator.kinds.registry import kind_of
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_LOG_TASKS
-from validator.protocol.reasons import OURS
-from validator.protocol.receipt import Receipt, RoundEnd, outcome_line, plan_line
-from validator.protocol.round import RoundOutcome, RoundPlan, RoundResults, is_committed
-from validator.protocol.round.forms import placed
-from validator.protocol.round.telling import outcome_as_told
+from validator.protocol.receipt import Receipt, RoundEnd, plan_line
+from validator.protocol.round import is_committed
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state import Change, Ended, State, UnknownFlagError, apply, clouded, known_from, learned
 
@@ -93,25 +88,23 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
         ended = Ended(planned.frozen, planned.plan, state)
         course.state = apply(before, scored_by.step(before, ended))
         return Checked(end.state, pending=not planned.drawn, planned=planned, truths=truths)
-    answers = read_answers(reader, end, lines.answers, planned.frozen)
-    check_answers(planned, answers, end, scored_by)
-    check_facts(planned, answers, end, scored_by)
+    answers = read_answers(reader, end, lines.answers, planned, scored_by)
     course.words.answered(planned, answers, given.judge(planned, answers, end))
     outcome, found = read_outcome(reader, end, lines.outcome)
-    _check_outcome(planned, answers, outcome, found, end, scored_by)
-    ended = scored_by.ended_round(planned.frozen, planned.plan, answers.results, outcome)
+    scores = Scores(reader, end, receipt.validator_hotkey, planned, answers, scored_by)
+    scores.check(outcome, found)
+    ended = Ended(planned.frozen, planned.plan, "settled", outcome, scores.measured)
     course.state = apply(before, scored_by.step(before, ended))
     course.counted.update(late_counts(before.shared, course.state.shared, planned.frozen))
-    proofs = check_proofs(reader, end, receipt.validator_hotkey, planned, answers, outcome)
     return Checked(
         end.state,
         tasks=len(planned.plan.groups),
-        answers=len(answers.results.passed),
-        proofs=proofs,
+        answers=len(answers.passed),
+        proofs=scores.proofs,
         pending=not planned.drawn,
         planned=planned,
         truths=truths,
-        untold=rest_on_untold(scored_by, planned.frozen, answers.results),
+        untold=scores.untold,
     )
 
 
@@ -226,90 +219,3 @@ def _check_plan(planned: Planned, end: RoundEnd, scored_by: Version) -> None:
     raise FaultError(
         planned.plan_line, "plan", end.round_id, "is not the group that seed and pool give", f"groups[{place}]"
     )
-
-
-def check_answers(planned: Planned, answers: Answers, end: RoundEnd, scored_by: Version) -> None:
-    """Hold what came back against the groups: one answer or failure per member, what they sent signed by the miners.
-
-    Raises:
-        FaultError: it does not fit.
-    """
-
-    def fault(what: str, path: str = "") -> FaultError:
-        return FaultError(answers.number, "answers", end.round_id, what, path)
-
-    results = answers.results
-    void = {task.task_id for task in results.void}
-    wrong = _void_fault(planned.plan, results)
-    if wrong is not None:
-        raise fault(wrong, "void_dispatches")
-    alone = {(one.task_id, one.hotkey) for one in results.alone}
-    members = [
-        (group.task_id, hotkey, role)
-        for group in planned.plan.groups
-        if group.task_id not in void
-        for hotkey, role in group.members
-        if (group.task_id, hotkey) not in alone
-    ]
-    tasks = {task.task_id: task for task in planned.frozen.tasks}
-    passed = [
-        (s.task_id, s.hotkey, s.role)
-        for s in results.passed
-        if s.task_id in tasks and isinstance(s, tasks[s.task_id].answer)
-    ]
-    failed = [(r.task_id, r.hotkey, r.role) for r in results.rejections]
-    if sorted(passed + failed) != sorted(members) or len(passed) != len(results.passed):
-        raise fault("are not one answer or failure for each member of the groups")
-    for i, rejection in enumerate(results.rejections):
-        if not rejection.gate:
-            raise fault(f"{rejection.reason} is no gate's reason", f"rejections[{i}].reason")
-    for path, answer in placed(results):
-        task = tasks[answer.task_id]
-        found = kind_of(task).fault(scored_by, task, answer)
-        if found is None:
-            continue
-        number = answers.lines.get((answer.task_id, answer.hotkey))
-        if number is None:
-            raise fault(found.what, f"{path}.{found.path}")
-        raise FaultError(number, "sssa", end.round_id, found.what, found.path.removeprefix("sssa."))
-
-
-def _void_fault(plan: RoundPlan, results: RoundResults) -> str | None:
-    """Return what is wrong with the dispatches that are void alone: that they are is the validator's word (D-26)."""
-    void = {task.task_id for task in results.void}
-    members = {
-        (group.task_id, hotkey) for group in plan.groups if group.task_id not in void for hotkey, _ in group.members
-    }
-    alone = {(one.task_id, one.hotkey) for one in results.alone}
-    if len(alone) != len(results.alone) or not alone <= members:
-        return "are not dispatches of the groups, each once, of tasks that are not void"
-    unknown = next((one.reason for one in results.alone if one.reason not in OURS), None)
-    return None if unknown is None else f"{unknown} is no fault of the validator"
-
-
-def _check_outcome(  # noqa: PLR0913, PLR0917 - everything an outcome follows from
-    planned: Planned, answers: Answers, outcome: RoundOutcome, found: Line, end: RoundEnd, scored_by: Version
-) -> None:
-    try:
-        scored = score_told(scored_by, planned.frozen, planned.plan, answers.results, outcome)
-        again = outcome_as_told(planned.frozen, scored)
-    except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
-        raise FaultError(answers.number, "answers", end.round_id, f"no scores follow from them: {error}") from None
-    if outcome_line(again) == found.data:
-        return
-    path = _first_difference(outcome, again)
-    raise FaultError(found.number, "outcome", end.round_id, "does not follow from input, groups and answers", path)
-
-
-def _first_difference(given: RoundOutcome, again: RoundOutcome) -> str:
-    """Return where the two part, as far as lists: fields of a member are few enough to be seen."""
-    for name in RoundOutcome.__struct_fields__:
-        one, other = getattr(given, name), getattr(again, name)
-        if one != other:
-            return name if isinstance(one, str) else f"{name}[{_place(one, other)}]"
-    return ""
-
-
-def _place(one: Sequence[object], other: Sequence[object]) -> int:
-    same = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(same, min(len(one), len(other)))

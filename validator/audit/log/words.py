@@ -8,9 +8,10 @@ from typing import Final
 
 from msgspec import UNSET
 
-from validator.audit.log.documents import Answers, Planned
+from validator.audit.log.answers import Answers
+from validator.audit.log.documents import Planned
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask, GoalTask, RoundResults, RoundTask, WorkflowSubmission
+from validator.protocol.round import AssessmentTask, GoalTask, Packed, RoundResults, RoundTask
 
 _OF_GATES: Final[Mapping[int, str]] = MappingProxyType(
     {2: "not parsed", 3: "not valid", 4: "other image", 5: "traces", 6: "probes"}
@@ -76,9 +77,9 @@ class Words:
             if (one.task_id, one.hotkey) not in judged:
                 self.unshown[word_of(one.reason)] += 1
         tasks = {task.task_id: task for task in planned.frozen.tasks}
-        for answer in results.passed:
+        for answer in (one.packed for one in answers.passed):
             self.word["arrival times"] += 1
-            if isinstance(answer, WorkflowSubmission):
+            if answer.run is not None:
                 self.word["runs"] += 1
                 self.word["code qualities"] += _is_judged_code(tasks[answer.task_id], answer)
             elif (answer.task_id, answer.hotkey) not in judged:
@@ -97,5 +98,5 @@ class Words:
                 self.whole[kind or ""] += kind is not None and found is not None and found.complete
 
 
-def _is_judged_code(task: RoundTask, answer: WorkflowSubmission) -> bool:
-    return isinstance(task, GoalTask) and task.goal.type == "code" and answer.quality is not None
+def _is_judged_code(task: RoundTask, answer: Packed) -> bool:
+    return isinstance(task, GoalTask) and task.goal.type == "code" and answer.fields["quality"] is not None

@@ -1,32 +1,33 @@
-"""The gates once more, for stored answers of one round."""
+"""The gates once more, for stored answers to one task."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from validator.kinds.judging import Judged, Key, expected_of
-from validator.kinds.registry import facts_of, kind_of
+from validator.kinds.judging import Judged, expected_of
+from validator.kinds.registry import kind_of
 from validator.protocol.answer import Role
-from validator.protocol.round import Judgement, RoundInput
+from validator.protocol.round import Packed, Rejection, RoundInput, RoundTask
 from validator.scoring import version
 
 
 @dataclass(slots=True)
 class StoredGates:
-    """Judges stored answers of one round, one after the other; keys are (task_id, hotkey)."""
+    """Judges stored answers to a task of a round, one after the other."""
 
     frozen: RoundInput
-    _judged: dict[Key, Judged] = field(default_factory=dict)
+    task: RoundTask
+    _judged: dict[str, Judged] = field(default_factory=dict)
 
-    def judge(self, key: Key, role: Role, body: bytes, seconds: float, stored: Judgement | None) -> None:
+    def judge(self, hotkey: str, role: Role, body: bytes, seconds: float, stored: Packed | Rejection | None) -> None:
         """Send an answer through its gates; a run cannot be had again, so that of `stored` stands for it."""
-        task_id, hotkey = key
-        task = next(task for task in self.frozen.tasks if task.task_id == task_id)
-        expected = expected_of(self.frozen, task, hotkey, role)
-        judged = kind_of(task).judge(expected, body, seconds)
-        self._judged[key] = judged if isinstance(judged, Judged) else judged.as_ran(expected, seconds, stored)
+        expected = expected_of(self.frozen, self.task, hotkey, role)
+        judged = kind_of(self.task).judge(expected, body, seconds)
+        self._judged[hotkey] = judged if isinstance(judged, Judged) else judged.as_ran(expected, seconds, stored)
 
-    def judgements(self) -> Mapping[Key, Judgement]:
-        """Return what was judged, facts that need the whole round filled in from the answers that there were."""
-        facts = facts_of(version(self.frozen.scoring_version), self.frozen, self._judged)
-        whole = {(answer.task_id, answer.hotkey): answer for answer in facts}
-        return {key: whole.get(key, judged.result) for key, judged in self._judged.items()}
+    def judgements(self) -> dict[str, Packed | Rejection]:
+        """Return what was judged, by hotkey; what needs the whole group is filled in from the answers there were."""
+        found = {hotkey: judged.result for hotkey, judged in self._judged.items()}
+        for answer in kind_of(self.task).facts(version(self.frozen.scoring_version), self._judged):
+            one = found[answer.hotkey]
+            if isinstance(one, Packed):
+                found[answer.hotkey] = one.with_fields(answer)
+        return found

@@ -1,14 +1,11 @@
 """The proofs of a round made again, and held against the stored ones (SPEC 14)."""
 
-from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.plain import compared
-from validator.kinds.registry import group_proof
 from validator.proofs import ProofError
 from validator.proofs.document import Unsealed, is_sealed, require_signer
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, RoundResults
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.store.errors import DamagedError
 from validator.store.record import Group
@@ -16,7 +13,6 @@ from validator.store.repositories.proofs import proof_record
 from validator.store.signed import ProofRecord
 
 Document = dict[str, Any]
-Settled = tuple[RoundInput, RoundPlan, RoundResults, RoundOutcome]
 
 
 class StoredProof(NamedTuple):
@@ -36,17 +32,6 @@ def stored_proof(round_id: int, group: Group) -> StoredProof:
         return StoredProof(proof_record(round_id, group.task_id, document), None)
     except DamagedError as error:
         return StoredProof(None, Difference(path, str(error)))
-
-
-def proof_again(settled: Settled, task_id: str) -> tuple[Unsealed, ...]:
-    """Return a task's proof, made again; nothing for a task without a group.
-
-    Args:
-        settled: the round.
-        task_id: of one of its groups.
-    """
-    proof = group_proof(*settled, task_id)
-    return () if proof is None else (Unsealed.of(proof),)
 
 
 def proof_difference(task_id: str, stored: StoredProof, again: Unsealed, hotkey: str) -> Difference | None:
@@ -69,18 +54,6 @@ def _difference(path: str, record: ProofRecord, again: Unsealed, hotkey: str) ->
         return Difference(path, "cannot be read: it is no object")
     unsigned = {**document, "signature": None}
     return compared(path, unsigned, again.document) or _unsealed(path, record, document, hotkey)
-
-
-def proofs_of_nothing(stored: Iterable[str], proven: Collection[str]) -> Iterator[Difference]:
-    """Yield a difference for every stored proof of the round whose task has none.
-
-    Args:
-        stored: the tasks of the stored proofs.
-        proven: the tasks that have one.
-    """
-    for task_id in stored:
-        if task_id not in proven:
-            yield Difference(_path(task_id), "is stored, but the task has no proof")
 
 
 def _unsealed(path: str, record: ProofRecord, stored: Document, hotkey: str) -> Difference | None:

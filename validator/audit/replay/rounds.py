@@ -1,37 +1,34 @@
 """One round computed again: input, plan, answers, gates, outcome, rows; each held against what is stored."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
-from validator.audit.replay.again import judge_again
-from validator.audit.replay.answers import answer_differences
 from validator.audit.replay.compare import Difference
 from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows
 from validator.audit.replay.entered import entered_rows, queued_rows, result_rows
 from validator.audit.replay.filled import entered_rows as filled_entered
 from validator.audit.replay.filled import filled_differences, filled_rows
 from validator.audit.replay.frozen import input_differences
+from validator.audit.replay.groups import AnswersDigest, GroupsReplay, RawBodies
 from validator.audit.replay.past import Past
 from validator.audit.replay.plain import compared, compared_bytes
-from validator.audit.replay.proofs import Settled, proof_again, proof_difference, proofs_of_nothing, stored_proof
 from validator.audit.replay.report import Bodies, RoundReplay
 from validator.audit.replay.stored import StoredRows
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
-    Judgement,
+    Rejection,
     RoundInput,
     RoundOutcome,
     RoundPlan,
-    RoundResults,
     VoidDispatch,
     VoidTask,
 )
-from validator.protocol.round.forms import outcome_form, read_input, results_form
+from validator.protocol.round.forms import outcome_form, read_input
 from validator.protocol.signatures import verified_once
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
@@ -153,11 +150,43 @@ class _Replay:
 
     async def _scored(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> Ended | None:
         """Compare what follows from the round's answers; return what a step takes, None if it cannot be computed."""
-        results = await self._results(scored_by, frozen, plan)
-        if results is None:
+        tasks = await self._read("tasks", self._rows_of.tasks())
+        dispatches = await self._read("answers", self._rows_of.dispatches())
+        self._note(await self._listed())
+        if tasks is None or dispatches is None:
             return None
-        self.digests["answers"] = digest(results_form(results))
-        outcome = self._computed("outcome", lambda: scored_by.score(frozen, plan, results))
+        void = {task.task_id: task.reason for task in tasks if task.state == "void" and task.reason}
+        alone = _alone(dispatches, void.keys())
+        self._note(_void_fault(dispatches, alone))
+        expected = _counted(self.round_id, plan, void.keys()) - alone.keys()
+        raw = tuple(tuple(one.raw for one in dispatches if one.key.task_id == task.task_id) for task in tasks)
+        rejections = [
+            Rejection(one.key.task_id, one.key.hotkey, one.role, one.reason, one.seconds)
+            for one in dispatches
+            if one.state == "failed" and one.reason is not None and one.key in expected
+        ]
+        groups = GroupsReplay(
+            self.tx,
+            scored_by,
+            frozen,
+            plan,
+            void.keys(),
+            expected,
+            alone,
+            RawBodies(self.tx, dispatches),
+            AnswersDigest(raw, rejections),
+        )
+        await self._read("answers", groups.run())
+        self.bodies = groups.bodies_counted
+        self.found += [*groups.answers, *groups.gates[:1]]
+        if groups.judged != expected:
+            return None
+        void_tasks = [VoidTask(task_id, reason) for task_id, reason in void.items()]
+        self.digests["answers"] = groups.digest.hexdigest(void_tasks, tuple(alone.values()))
+        self.found += groups.outcome[:1]
+        if groups.outcome:
+            return None
+        outcome = self._computed("outcome", lambda: scored_by.round_outcome(frozen, plan, void, groups.scored))
         if outcome is None:
             return None
         await self._outcome(canonical_bytes(outcome_form(outcome)))
@@ -165,36 +194,10 @@ class _Replay:
         await self._filled(frozen)
         await self._checks(scored_by, frozen, plan, outcome)
         await self._executions(scored_by, frozen, plan, outcome)
-        await self._proofs((frozen, plan, results, outcome))
+        self.digests["proofs"] = digest(groups.proven)
+        self.found += groups.proofs
         await self._rows(outcome_rows(scored_by, frozen, outcome))
-        return scored_by.ended_round(frozen, plan, results, outcome)
-
-    async def _results(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> RoundResults | None:
-        """Return what came back, None if some of it is not there any more."""
-        tasks = await self._read("tasks", self._rows_of.tasks())
-        answers = await self._read("answers", self._rows_of.answers())
-        self._note(await self._listed())
-        if tasks is None or answers is None:
-            return None
-        records = tuple(dispatch for dispatch, _ in answers)
-        void = tuple(VoidTask(task.task_id, task.reason) for task in tasks if task.state == "void" and task.reason)
-        alone = _alone(records, {task.task_id for task in void})
-        self._note(_void_fault(records, alone))
-        expected = _counted(self.round_id, plan, {task.task_id for task in void}) - alone.keys()
-        counted = tuple(record for record in records if record.key in expected)
-        found = {dispatch.key: judgement for dispatch, judgement in answers if dispatch.key in expected}
-        self.found.extend(answer_differences(scored_by, frozen, counted, found))
-        judged: dict[DispatchKey, Judgement] = {
-            key: judgement
-            for key, judgement in found.items()
-            if judgement is not None and not isinstance(judgement, DamagedError)
-        }
-        self.bodies, differences = await judge_again(self.tx, frozen, records, counted, judged)
-        self.found.extend(differences[:1])
-        raw = tuple(tuple(one.raw for one in records if one.key.task_id == task.task_id) for task in tasks)
-        if judged.keys() != expected:
-            return None
-        return RoundResults.of(judged.values(), void, tuple(alone.values()), raw)
+        return Ended(frozen, plan, "settled", outcome, groups.measured)
 
     async def _listed(self) -> Difference | None:
         """Compare the rows that listings and histories rest on with the round's record."""
@@ -256,23 +259,6 @@ class _Replay:
         if stored is not None:
             self._note(compared("input.filled", filled_entered(stored), filled_rows(frozen)))
 
-    async def _proofs(self, settled: Settled) -> None:
-        """Hold the stored proofs against those made again, a group at a time."""
-        digests: dict[str, str] = {}
-        packed: list[str] = []
-        async for group in self.tx.records.groups(self.round_id):
-            task_id = group.task_id
-            packed += [] if group.kept_proof is None else [task_id]
-            again = self._computed("proofs", partial(proof_again, settled, task_id))
-            if again is None:
-                return
-            for proof in again:
-                digests[task_id] = proof.digest
-                stored = stored_proof(self.round_id, group)
-                self._note(proof_difference(task_id, stored, proof, settled[0].validator_hotkey))
-        self.digests["proofs"] = digest(digests)
-        self.found.extend(proofs_of_nothing(packed, digests))
-
     async def _rows(self, derived: Mapping[str, Any]) -> None:
         if "outcome" in self.digests:
             self.digests["rows"] = digest(derived)
@@ -304,7 +290,7 @@ class _Replay:
             self.found.append(difference)
 
 
-def _alone(records: Sequence[Dispatch], void: set[str]) -> dict[DispatchKey, VoidDispatch]:
+def _alone(records: Sequence[Dispatch], void: AbstractSet[str]) -> dict[DispatchKey, VoidDispatch]:
     """Return the dispatches that the record has as void alone; that cannot be computed again (D-26)."""
     return {
         record.key: VoidDispatch(record.key.task_id, record.key.hotkey, record.reason)
@@ -322,7 +308,7 @@ def _void_fault(records: Sequence[Dispatch], alone: Mapping[DispatchKey, VoidDis
     return Difference(path, f"{printable(str(wrong.reason))} is no reason for which a dispatch alone is void")
 
 
-def _counted(round_id: int, plan: RoundPlan, void: set[str]) -> set[DispatchKey]:
+def _counted(round_id: int, plan: RoundPlan, void: AbstractSet[str]) -> set[DispatchKey]:
     return {
         DispatchKey(round_id, group.task_id, hotkey)
         for group in plan.groups

@@ -5,15 +5,12 @@ from typing import Any
 
 from validator.audit.replay.derived import Rows, plain
 from validator.audit.replay.entered import as_added
-from validator.protocol.round import Judgement
 from validator.store import Transaction
 from validator.store.dispatch import Dispatch
-from validator.store.errors import DamagedError
 from validator.store.outcome_rows import TaskEnd
 from validator.store.records import RoundRecord, TaskRecord
 from validator.store.waiting import Execution
 
-Answers = tuple[tuple[Dispatch, Judgement | DamagedError | None], ...]
 _TASK_COLUMNS = (
     "position",
     "skill_type",
@@ -38,7 +35,7 @@ class StoredRows:
     tx: Transaction
     record: RoundRecord
     _tasks: tuple[TaskRecord, ...] | None = None
-    _answers: Answers | None = None
+    _dispatches: tuple[Dispatch, ...] | None = None
     _executions: tuple[Execution, ...] | None = None
 
     async def tasks(self) -> tuple[TaskRecord, ...]:
@@ -47,15 +44,11 @@ class StoredRows:
             self._tasks = await self.tx.tasks.of_round(self.record.round_id)
         return self._tasks
 
-    async def answers(self) -> Answers:
-        """Return its dispatches, in the order of the plan, each with what was judged of its answer."""
-        if self._answers is None:
-            self._answers = await self.tx.submissions.judgements(self.record.round_id)
-        return self._answers
-
     async def dispatches(self) -> tuple[Dispatch, ...]:
         """Return its dispatches, in the order of the plan."""
-        return tuple(dispatch for dispatch, _ in await self.answers())
+        if self._dispatches is None:
+            self._dispatches = await self.tx.dispatches.of_round(self.record.round_id)
+        return self._dispatches
 
     async def executions(self) -> tuple[Execution, ...]:
         """Return the executions of its tasks."""

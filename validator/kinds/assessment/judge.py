@@ -1,12 +1,12 @@
-"""From an answer's bytes to what scoring takes: a submission, or a rejection with its reason (SPEC 5)."""
+"""From an answer's bytes to what a round keeps: a submission as bytes, or a rejection with its reason (SPEC 5)."""
 
 from dataclasses import dataclass, field
 
 from validator.kinds.assessment.established import checks_of
 from validator.kinds.assessment.gates import Case, first_failure
 from validator.kinds.judging import Expected, Judged, reject_answer
-from validator.protocol.canonical import digest
-from validator.protocol.round import AssessmentTask, Submission
+from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.round import AssessmentTask, Submission, packed
 from validator.protocol.skill_types import BASE_TRACES
 from validator.protocol.text import printable
 from validator.protocol.traces import Traces
@@ -46,14 +46,15 @@ def judge(expected: Expected[AssessmentTask], body: bytes, seconds: float) -> Ju
     failure = first_failure(case)
     if failure is not None:
         return reject_answer(expected, failure, seconds, printable(case.detail))
-    passed = _submission(case)
-    reason = passed.reason(expected.task.windows)
+    signed = canonical_bytes(case.sssa)
+    submission = _submission(case, sha256_hex(signed))
+    passed, reason = packed(submission, signed), submission.reason(expected.task.windows)
     if case.traces is None:
         return Judged(passed, reason)
     return Witnessed(passed, reason, signatures=PackedSignatures.of(case.traces))
 
 
-def _submission(case: Case) -> Submission:
+def _submission(case: Case, sha256: str) -> Submission:
     expected = case.expected
     return Submission(
         task_id=expected.task.task_id,
@@ -61,7 +62,7 @@ def _submission(case: Case) -> Submission:
         role=expected.role,
         seconds=case.seconds,
         sssa=case.sssa,
-        sssa_sha256=digest(case.sssa),
+        sssa_sha256=sha256,
         checks=checks_of(expected.task, expected.role, case.sssa),
         shell_commands=_expected_commands(case),
     )

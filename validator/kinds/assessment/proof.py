@@ -41,7 +41,7 @@ class _Member(NamedTuple):
 
 def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
     """Return the proof of one assessment's group; None for a void or skipped task."""
-    frozen, task, group = settled.frozen, settled.task, settled.group
+    frozen, task, group = settled.frozen, settled.task, settled.scored.group
     scored_by = version(frozen.scoring_version)
     keys = settled.keys or FindingKeys()
     members = _members(scored_by, settled, keys)
@@ -71,8 +71,7 @@ def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
 def _members(scored_by: Version, settled: ProvenTask[AssessmentTask], keys: FindingKeys) -> list[_Member]:
     start, task = scored_by.rules.reputation.start, settled.task
     reputations = {miner.hotkey: miner.reputations.get(task.skill_type, start) for miner in settled.frozen.miners}
-    answers = {answer.hotkey: answer for answer in settled.results.answers(task.task_id, Submission)}
-    of_task = (member for member in settled.outcome.members if member.task_id == task.task_id)
+    answers = {answer.hotkey: answer for answer in settled.answers if isinstance(answer, Submission)}
     return [
         _Member(
             hotkey=member.hotkey,
@@ -82,7 +81,7 @@ def _members(scored_by: Version, settled: ProvenTask[AssessmentTask], keys: Find
             submission=answers.get(member.hotkey),
             findings=_by_key(keys, answers.get(member.hotkey)),
         )
-        for member in sorted(of_task, key=lambda member: member.hotkey)
+        for member in sorted(settled.scored.members, key=lambda member: member.hotkey)
     ]
 
 
@@ -94,7 +93,7 @@ def _by_key(keys: FindingKeys, submission: Submission | None) -> dict[str, Findi
 
 
 def _metadata(settled: ProvenTask[AssessmentTask], members: Sequence[_Member]) -> dict[str, Any]:
-    frozen, task, group = settled.frozen, settled.task, settled.group
+    frozen, task, group = settled.frozen, settled.task, settled.scored.group
     return {
         "kind": "group",
         "round_id": frozen.round_id,
@@ -105,7 +104,7 @@ def _metadata(settled: ProvenTask[AssessmentTask], members: Sequence[_Member]) -
         "validator": frozen.validator_hotkey,
         "block": frozen.snapshot.block,
         "block_hash": frozen.snapshot.block_hash,
-        "mode": next(each.mode for each in settled.plan.groups if each.task_id == task.task_id),
+        "mode": group.mode,
         "n_valid": group.n_valid,
         "threshold": group.threshold,
         "roles": {member.hotkey: member.role for member in members},

@@ -6,12 +6,12 @@ from typing import Final
 
 import msgspec
 
-from validator.kinds.judging import PARSE_REASONS, Expected, Judged, Key, reject_answer
+from validator.kinds.judging import PARSE_REASONS, Expected, Judged, reject_answer
 from validator.protocol.answer import Role
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import PlanError
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GoalTask, Judgement, WorkflowSubmission
+from validator.protocol.round import GoalTask, Packed, Rejection, WorkflowSubmission, packed
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_plan import WorkflowPlan, parse_plan, plan_validity
@@ -32,21 +32,22 @@ class AcceptedPlan:
     plan: WorkflowPlan
     sha256: str
 
-    def as_ran(self, expected: Expected[GoalTask], seconds: float, stored: Judgement | None) -> Judged:
+    def as_ran(self, expected: Expected[GoalTask], seconds: float, stored: Packed | Rejection | None) -> Judged:
         """Return the judgement with the stored run, the quality of its output judged again where it can be."""
-        if not isinstance(stored, WorkflowSubmission):
+        kept = stored.unpacked() if isinstance(stored, Packed) else None
+        if not isinstance(kept, WorkflowSubmission):
             return reject_answer(expected, Reason.ACCEPTED, seconds)  # a difference that names what it should have been
         scored_by = version(expected.scoring_version)
-        quality = scored_by.read_quality(expected.task.goal, scored_by.result_of(self.plan, stored.run))
+        quality = scored_by.read_quality(expected.task.goal, scored_by.result_of(self.plan, kept.run))
         again = msgspec.structs.replace(
-            stored,
+            kept,
             plan=self.plan,
             plan_sha256=self.sha256,
             seconds=seconds,
             role=expected.role,
-            quality=stored.quality if quality is None else quality,
+            quality=kept.quality if quality is None else quality,
         )
-        return Judged(again, Reason.ACCEPTED)
+        return Judged(packed(again), Reason.ACCEPTED)
 
 
 def judge_plan(expected: Expected[GoalTask], body: bytes, seconds: float) -> AcceptedPlan | Judged:
@@ -69,9 +70,10 @@ def judge_plan(expected: Expected[GoalTask], body: bytes, seconds: float) -> Acc
     return AcceptedPlan(plan, digest(plan))
 
 
-def facts(_version: Version, judged: Mapping[Key, Judged]) -> tuple[WorkflowSubmission, ...]:
+def facts(_version: Version, judged: Mapping[str, Judged]) -> tuple[WorkflowSubmission, ...]:
     """Return the plans that were run: nothing of one depends on another."""
-    return tuple(one.result for one in judged.values() if isinstance(one.result, WorkflowSubmission))
+    answers = (one.result.unpacked() for one in judged.values() if isinstance(one.result, Packed))
+    return tuple(one for one in answers if isinstance(one, WorkflowSubmission))
 
 
 def fault(version: Version, task: GoalTask, answer: WorkflowSubmission) -> Fault | None:

@@ -28,14 +28,12 @@ def prove(settled: ProvenTask[GoalTask]) -> ConsensusProof | None:
     The final claim is NONE: plans are compared with their goal, not with each other. Every member abstains, and the
     metadata names every plan, its run and what the run was worth.
     """
-    frozen, task, group = settled.frozen, settled.task, settled.group
+    frozen, task, group = settled.frozen, settled.task, settled.scored.group
     workflow = task.goal
-    members = sorted(
-        (m for m in settled.outcome.members if m.task_id == task.task_id), key=lambda member: member.hotkey
-    )
+    members = sorted(settled.scored.members, key=lambda member: member.hotkey)
     if not members:
         return None
-    ran = {s.hotkey: s for s in settled.results.answers(task.task_id, WorkflowSubmission)}
+    ran = {one.hotkey: one for one in settled.answers if isinstance(one, WorkflowSubmission)}
     builder = ConsensusBuilder(
         task.task_id,
         f"Plan and reach the {workflow.type} goal {task.bundle_sha256}.",
@@ -52,7 +50,7 @@ def prove(settled: ProvenTask[GoalTask]) -> ConsensusProof | None:
             "validator": frozen.validator_hotkey,
             "block": frozen.snapshot.block,
             "block_hash": frozen.snapshot.block_hash,
-            "mode": next(each.mode for each in settled.plan.groups if each.task_id == task.task_id),
+            "mode": group.mode,
             "n_valid": group.n_valid,
             "roles": {member.hotkey: member.role for member in members},
             "runs": [_run(member, ran[member.hotkey]) for member in members if member.hotkey in ran],

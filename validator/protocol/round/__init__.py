@@ -36,6 +36,7 @@ from validator.protocol.round.raw import RawAnswer, RawAnswers
 from validator.protocol.round.results import (
     Checks,
     Judgement,
+    Packed,
     Passed,
     Rejection,
     RoundResults,
@@ -43,6 +44,7 @@ from validator.protocol.round.results import (
     VoidDispatch,
     VoidTask,
     WorkflowSubmission,
+    packed,
 )
 from validator.protocol.round.snapshot import (
     Axon,
@@ -74,6 +76,7 @@ __all__ = [
     "MinerState",
     "Mode",
     "Neuron",
+    "Packed",
     "Passed",
     "RanMember",
     "RawAnswer",
@@ -93,4 +96,5 @@ __all__ = [
     "WorkflowOutcome",
     "WorkflowSubmission",
     "is_committed",
+    "packed",
 ]

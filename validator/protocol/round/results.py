@@ -1,11 +1,13 @@
 """What came back in a round: answers that passed their gates, rejections, void tasks (SPEC 5, D-6)."""
 
-from collections.abc import Iterable
-from typing import Annotated, ClassVar, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
-from msgspec import Meta, structs
+from msgspec import Meta, structs, to_builtins
 
+from validator.protocol import typed
 from validator.protocol.answer import Role
+from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.protocol.round.raw import RawAnswers
 from validator.protocol.skill_types import SkillType, is_runtime
@@ -123,6 +125,79 @@ Passed = Submission | WorkflowSubmission
 """An answer that passed its gates. Its class says of which kind it is."""
 
 A = TypeVar("A", bound=Passed)
+
+
+class Packed(NamedTuple):
+    """An answer that passed, as bytes: decoded, one of 192 KiB takes several times as much memory.
+
+    Attributes:
+        fields: all but the documents, as plain JSON.
+        signed: canonical bytes of the attestation or plan.
+        run: canonical bytes of what came of running a plan; None of an attestation.
+    """
+
+    fields: Mapping[str, Any]
+    signed: bytes
+    run: bytes | None = None
+
+    @property
+    def task_id(self) -> str:
+        """The task that it answers."""
+        return str(self.fields["task_id"])
+
+    @property
+    def hotkey(self) -> str:
+        """Whose it is."""
+        return str(self.fields["hotkey"])
+
+    @property
+    def seconds(self) -> float:
+        """From the first byte sent to the last byte received."""
+        return float(self.fields["seconds"])
+
+    @property
+    def sha256(self) -> str:
+        """Of what the miner signed."""
+        return str(self.fields["sssa_sha256" if self.run is None else "plan_sha256"])
+
+    def unpacked(self) -> Passed:
+        """Return the answer.
+
+        Raises:
+            msgspec.MsgspecError: the bytes hold none.
+        """
+        if self.run is None:
+            return typed.convert({**self.fields, "sssa": typed.decode(self.signed, Sssa)}, Submission)
+        documents = {"plan": typed.decode(self.signed, WorkflowPlan), "run": typed.decode(self.run, RunRecord)}
+        return typed.convert({**self.fields, **documents}, WorkflowSubmission)
+
+    def is_witness(self, skill_type: SkillType) -> bool:
+        """Whether other answers to its task are compared with it (gate 7)."""
+        return self.run is None and self.fields["role"] == "primary" and is_runtime(skill_type)
+
+    def alone(self) -> "Packed":
+        """Return it without what other answers decide."""
+        return self if self.run is not None else self._replace(fields={**self.fields, "semantic_subset": None})
+
+    def with_fields(self, answer: Passed) -> "Packed":
+        """Return it with the fields of an answer that has the same documents."""
+        return self._replace(fields=_fields(answer))
+
+
+def packed(answer: Passed, signed: bytes | None = None) -> Packed:
+    """Return an answer as bytes; `signed` are those of what its miner signed, where they are known."""
+    if signed is None:
+        signed = canonical_bytes(answer.signed)
+    return Packed(
+        _fields(answer), signed, canonical_bytes(answer.run) if isinstance(answer, WorkflowSubmission) else None
+    )
+
+
+def _fields(answer: Passed) -> Mapping[str, Any]:
+    documents = ("sssa",) if isinstance(answer, Submission) else ("plan", "run")
+    fields = {name: getattr(answer, name) for name in answer.__struct_fields__ if name not in documents}
+    plain: dict[str, Any] = to_builtins(fields)
+    return plain
 
 
 class Rejection(Document, frozen=True):

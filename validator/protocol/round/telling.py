@@ -4,15 +4,9 @@ from collections.abc import Mapping
 
 from validator.protocol.round.frozen import RoundInput
 from validator.protocol.round.outcome import RoundOutcome
-from validator.protocol.round.results import RoundResults
 from validator.protocol.round.tasks import is_committed
-from validator.protocol.round.truths import told_outcome, told_results
+from validator.protocol.round.truths import told_outcome
 from validator.protocol.task import Truth
-
-
-def as_told(frozen: RoundInput, results: RoundResults) -> RoundResults:
-    """Return what came back as the log tells it."""
-    return told_results(results, expected_commands(frozen))
 
 
 def outcome_as_told(frozen: RoundInput, outcome: RoundOutcome) -> RoundOutcome:

@@ -10,7 +10,6 @@ from msgspec import UNSET, Meta, UnsetType, structs
 
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.round.outcome import RoundOutcome
-from validator.protocol.round.results import RoundResults, Submission
 from validator.protocol.sssa import Document
 from validator.protocol.task import Truth
 from validator.protocol.workflow_task import Reference
@@ -63,24 +62,6 @@ def _take(task: dict[str, Any]) -> dict[str, Any]:
 def commands_of(documents: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Return by task the expected commands of every truth that `take_truths` took."""
     return {one["task_id"]: tuple((one.get("truth") or {}).get("shell_commands") or ()) for one in documents}
-
-
-def told_results(results: RoundResults, commands: Mapping[str, Sequence[str]]) -> RoundResults:
-    """Return what came back as the log tells it: a traced command that the truth expects is its place in the truth.
-
-    Args:
-        results: of the round.
-        commands: by task, of tasks whose truth is committed to; see `commands_of`.
-    """
-
-    def told(answer: Submission) -> Submission:
-        if answer.task_id not in commands or not answer.shell_commands:
-            return answer
-        places = commands[answer.task_id]
-        return structs.replace(answer, shell_commands=tuple(str(places.index(one)) for one in answer.shell_commands))
-
-    passed = tuple(told(one) if isinstance(one, Submission) else one for one in results.passed)
-    return structs.replace(results, passed=passed)
 
 
 def told_outcome(outcome: RoundOutcome, committed: Collection[str]) -> RoundOutcome:

@@ -1,6 +1,6 @@
 """A whole round's outcome from its frozen input and what came back (SPEC 4 to 10): the same twice, byte for byte."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import structs
 
@@ -40,25 +40,45 @@ def score_round(
         keys: filled on the way; the round's proofs need the same.
     """
     void = {task.task_id: task.reason for task in results.void}
-    groups: list[GroupOutcome] = []
-    scored: list[tuple[RoundTask, ScoredTask]] = []
     keys = keys or FindingKeys()
-    for task, group in zip(frozen.tasks, plan.groups, strict=True):
-        if task.task_id in void:
-            groups.append(_void_group(group, void[task.task_id]))
-            continue
-        outcome = version.score_group(task, group, frozen.snapshot.epoch, results, keys)
-        groups.append(outcome.group)
-        scored.append((task, outcome))
-    samples, flags = collusion_round(version, frozen, scored)
+    scored = {
+        task.task_id: version.score_group(task, group, frozen.snapshot.epoch, results, keys)
+        for task, group in zip(frozen.tasks, plan.groups, strict=True)
+        if task.task_id not in void
+    }
+    return round_outcome(version, frozen, plan, void, scored)
+
+
+def round_outcome(
+    version: Scoring,
+    frozen: RoundInput,
+    plan: RoundPlan,
+    void: Mapping[str, Reason],
+    scored: Mapping[str, ScoredTask],
+) -> RoundOutcome:
+    """Return what the round comes to, from what each of its tasks came to.
+
+    Args:
+        version: the one that the round was frozen under.
+        frozen: the round's input.
+        plan: `plan_round(frozen)`.
+        void: task_id to reason, of the tasks that enter nothing.
+        scored: task_id to `score_group`, of all others.
+    """
+    groups = tuple(
+        _void_group(group, void[group.task_id]) if group.task_id in void else scored[group.task_id].group
+        for group in plan.groups
+    )
+    pairs = [(task, scored[task.task_id]) for task in frozen.tasks if task.task_id not in void]
+    samples, flags = collusion_round(version, frozen, pairs)
     return RoundOutcome(
         round_id=frozen.round_id,
         scoring_version=version.name,
-        groups=tuple(groups),
-        members=tuple(member for _, outcome in scored for member in outcome.members),
+        groups=groups,
+        members=tuple(member for _, outcome in pairs for member in outcome.members),
         samples=samples,
         flags=flags,
-        reputation=reputation_events(version, frozen, plan, [outcome for _, outcome in scored], flags),
+        reputation=reputation_events(version, frozen, plan, [outcome for _, outcome in pairs], flags),
     )
 
 

@@ -4,15 +4,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from validator.protocol.reasons import OURS
+from validator.protocol.reasons import OURS, Reason
 from validator.protocol.round import (
     AgreementPair,
     FailedMember,
     GoalTask,
+    Passed,
+    RanMember,
     RoundInput,
     RoundOutcome,
     RoundPlan,
-    RoundResults,
+    RoundTask,
     WorkflowSubmission,
 )
 from validator.protocol.round.acts import ClearedFlag
@@ -22,7 +24,7 @@ from validator.protocol.workflow_run import RunRecord
 from validator.protocol.workflow_score import WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.rules import Ruled
-from validator.scoring.values import DeferredRun, ExecutedTask, StruckEntry
+from validator.scoring.values import DeferredRun, ExecutedTask, ScoredTask, StruckEntry
 from validator.state import RESULTS, ROLES, ROUNDS, SAMPLES, Change, DeferredAnswer, Delta, Ended, Late, PairKey, State
 from validator.state import ExecutedTask as AwaitedTask
 
@@ -55,17 +57,20 @@ class Stepping(Ruled, Protocol):
         """Return what the formula scores."""
 
 
-def ended_round(
-    version: Stepping, frozen: RoundInput, plan: RoundPlan, results: RoundResults, outcome: RoundOutcome
-) -> Ended:
-    """Return a settled round as a step takes it."""
-    runs = {(one.task_id, one.hotkey): one for one in results.passed if isinstance(one, WorkflowSubmission)}
-    goals = {task.task_id: task.goal for task in frozen.tasks if isinstance(task, GoalTask)}
-    measured = {}
-    for one in version.deferred_runs(frozen, plan, outcome):
-        run = runs[one.task_id, one.hotkey]
-        measured[one.task_id, one.hotkey] = version.measure(goals[one.task_id], run.plan, run.run, 0.0)
-    return Ended(frozen, plan, "settled", outcome, measured)
+def measured_runs(
+    version: Stepping, task: RoundTask, answers: Sequence[Passed], scored: ScoredTask
+) -> dict[tuple[str, str], WorkflowRun]:
+    """Return what the runs of a task measured whose quality is to come, by (task_id, hotkey); see `Ended`."""
+    if not isinstance(task, GoalTask):
+        return {}
+    runs = {one.hotkey: one for one in answers if isinstance(one, WorkflowSubmission)}
+    return {
+        (task.task_id, member.hotkey): version.measure(
+            task.goal, runs[member.hotkey].plan, runs[member.hotkey].run, 0.0
+        )
+        for member in scored.members
+        if isinstance(member, RanMember) and member.reason == Reason.WORKFLOW_DEFERRED
+    }
 
 
 def step(version: Stepping, state: State, ended: Ended) -> Delta:

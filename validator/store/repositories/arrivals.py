@@ -7,7 +7,7 @@ from typing import Any, Final
 from sqlalchemy import CursorResult, Update, bindparam, or_, select, update
 
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Passed
+from validator.protocol.round import Packed
 from validator.store.dispatch import Arrival, DispatchKey, DispatchState, Failure, JudgedAnswer
 from validator.store.errors import MismatchError, WrongStateError
 from validator.store.repositories.base import Repository
@@ -130,7 +130,7 @@ def _failed(one: Failure) -> dict[str, Any]:
     }
 
 
-def _passed(one: JudgedAnswer, submission: Passed) -> Passed:
+def _passed(one: JudgedAnswer, submission: Packed) -> Packed:
     if one.reason not in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY):
         raise MismatchError(f"a submission with the reason `{one.reason}`")
     if (submission.task_id, submission.hotkey) != (one.key.task_id, one.key.hotkey):

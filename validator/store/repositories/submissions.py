@@ -1,6 +1,6 @@
 """What came back in a round, as the second argument of score_round: read for crash recovery, explain and replay."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
@@ -8,22 +8,18 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import and_, select
 
-from validator.protocol import typed
 from validator.protocol.round import (
     Judgement,
+    Packed,
     Passed,
     RawAnswer,
     RawAnswers,
     Rejection,
     RoundResults,
-    Submission,
     VoidDispatch,
     VoidTask,
-    WorkflowSubmission,
 )
-from validator.protocol.sssa import Sssa
-from validator.protocol.workflow_plan import WorkflowPlan
-from validator.protocol.workflow_run import RunRecord
+from validator.protocol.text import printable
 from validator.store.dispatch import Dispatch, dispatch_of
 from validator.store.errors import DamagedError, MismatchError
 from validator.store.record import RUN
@@ -31,8 +27,8 @@ from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records
 from validator.store.tables import dispatches, sssas, tasks, workflow_runs
 
-_Document = Callable[[str], Awaitable[bytes | None]]
-"""Returns the document that an answer names by its sha256."""
+Kept = Packed | Rejection | DamagedError | None
+"""What is stored of the judgement of an answer."""
 
 _OF_ROUND: Final = (
     select(dispatches)
@@ -58,11 +54,12 @@ class Submissions(Repository):
         void = select(tasks.c.task_id, tasks.c.reason).where(tasks.c.round_id == round_id, tasks.c.state == "void")
         judgements: list[Judgement] = []
         dispatched: list[Dispatch] = []
-        async for dispatch, judgement in self.each(round_id, only):
+        async for dispatch, kept in self.each(round_id, only):
             dispatched.append(dispatch)
-            if isinstance(judgement, DamagedError):
-                raise judgement
-            judgements += [] if judgement is None else [judgement]
+            if isinstance(kept, DamagedError):
+                raise kept
+            if kept is not None:
+                judgements.append(unpacked(kept) if isinstance(kept, Packed) else kept)
         void_tasks = tuple(
             VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))
         )
@@ -78,58 +75,37 @@ class Submissions(Repository):
             found[row.task_id].append(row.raw)
         return tuple(map(tuple, found.values()))
 
-    async def judgements(self, round_id: int) -> tuple[tuple[Dispatch, Judgement | DamagedError | None], ...]:
-        """Return what `results` does one by one, damage included; None for what was never judged, or is void."""
-        return tuple([each async for each in self.each(round_id)])
+    async def each(self, round_id: int, only: Collection[str] | None = None) -> AsyncIterator[tuple[Dispatch, Kept]]:
+        """Yield each dispatch, in the order of the plan, with what was judged of its answer; a group at a time.
 
-    async def each(
-        self, round_id: int, only: Collection[str] | None = None
-    ) -> AsyncIterator[tuple[Dispatch, Judgement | DamagedError | None]]:
-        """Yield `judgements` one at a time; a group's documents are in memory together."""
+        Raises:
+            DamagedError, ArchivedError, ArchiveError: as `Records`.
+        """
         records = Records(self._connection, self._packing)
         head = await records.head(round_id)
         if head is None:
             for row in await self._all_of(round_id, _OF_ROUND):
                 if only is None or row.task_id in only:
-                    yield dispatch_of(row), await self._judgement(row, self._open_documents)
+                    yield dispatch_of(row), kept_answer(row, await self._open_documents(row))
             return
         rows = {task_id: tuple(its) for task_id, its in groupby(head.dispatches, attrgetter("task_id"))}
         async for group in records.groups(round_id):
             if only is None or group.task_id in only:
                 named = group.named()
-
-                async def document(sha256: str, named: Mapping[str, bytes] = named) -> bytes | None:
-                    return named.get(sha256)
-
                 for fact in rows.get(group.task_id, ()):
-                    yield dispatch_of(fact), await self._judgement(fact, document)
+                    yield dispatch_of(fact), kept_answer(fact, named)
 
-    async def _open_documents(self, sha256: str) -> bytes | None:
-        """Return what answers of open rounds name."""
-        for table in (sssas, workflow_runs):
+    async def _open_documents(self, row: Any) -> Mapping[str, bytes]:
+        """Return what an answer of an open round names."""
+        found: dict[str, bytes] = {}
+        names = () if row.submission is None else (row.signed_sha256, row.submission.get(RUN))
+        for table, sha256 in zip((sssas, workflow_runs), names, strict=False):
             blob = await self._scalar(select(table.c.document).where(table.c.sha256 == sha256))
             if blob is not None:
-                return await self._packing.unpack(blob, sha256)
-        return None
+                found[sha256] = await self._packing.unpack(blob, sha256)
+        return found
 
-    async def _judgement(self, row: Any, document: _Document) -> Judgement | DamagedError | None:
-        if row.state == "failed":
-            return Rejection(row.task_id, row.hotkey, row.role, row.reason, row.seconds)
-        if row.state != "answered" or row.submission is None:
-            return None
-        rest, signed = dict(row.submission), row.signed_sha256
-        try:
-            if RUN not in rest:
-                return typed.convert({**rest, "sssa": await _read(signed, document, Sssa)}, Submission)
-            run = await _read(rest.pop(RUN), document, RunRecord)
-            plan = await _read(signed, document, WorkflowPlan)
-            return typed.convert({**rest, "plan": plan, "run": run}, WorkflowSubmission)
-        except DamagedError as error:
-            return error
-        except msgspec.ValidationError as error:
-            return DamagedError(f"submission {row.round_id}/{row.task_id}/{row.hotkey}: {error}")
-
-    async def columns(self, submissions: Sequence[Passed]) -> list[dict[str, Any]]:
+    async def columns(self, submissions: Sequence[Packed]) -> list[dict[str, Any]]:
         """Keep what submissions hold by hash; return of each the columns that name it, the rest as JSON.
 
         Raises:
@@ -138,19 +114,43 @@ class Submissions(Repository):
         signed = await self._packing.documents([one.signed for one in submissions])
         if any(actual != one.sha256 for (actual, _), one in zip(signed, submissions, strict=True)):
             raise MismatchError("`sssa_sha256` or `plan_sha256` is not that of the document's canonical bytes")
-        await self._insert_missing(sssas, [{"sha256": sha256, "document": packed} for sha256, packed in signed])
-        return [await self._columns(one, len(packed)) for one, (_, packed) in zip(submissions, signed, strict=True)]
+        await self._insert_missing(sssas, [{"sha256": sha256, "document": blob} for sha256, blob in signed])
+        return [await self._columns(one, len(blob)) for one, (_, blob) in zip(submissions, signed, strict=True)]
 
-    async def _columns(self, submission: Passed, kept: int) -> dict[str, Any]:
-        rest = {name: getattr(submission, name) for name in submission.__struct_fields__}
-        if isinstance(submission, Submission):
-            del rest["sssa"]
-        else:
-            del rest["plan"]
-            ((rest[RUN], packed),) = await self._packing.documents([rest.pop("run")])
-            await self._insert_missing(workflow_runs, [{"sha256": rest[RUN], "document": packed}])
-            kept += len(packed)
-        return {"signed_sha256": submission.sha256, "submission": msgspec.to_builtins(rest), "kept_bytes": kept}
+    async def _columns(self, submission: Packed, kept: int) -> dict[str, Any]:
+        fields = dict(submission.fields)
+        if submission.run is not None:
+            ((fields[RUN], blob),) = await self._packing.documents([submission.run])
+            await self._insert_missing(workflow_runs, [{"sha256": fields[RUN], "document": blob}])
+            kept += len(blob)
+        return {"signed_sha256": submission.sha256, "submission": fields, "kept_bytes": kept}
+
+
+def kept_answer(row: Any, documents: Mapping[str, bytes]) -> Kept:
+    """Return what was judged of the answer to a dispatch: its row or its `DispatchFacts`, and what it names by sha256.
+
+    None for what was never judged, or is void; an error where a document is missing.
+    """
+    if row.state == "failed":
+        return Rejection(row.task_id, row.hotkey, row.role, row.reason, row.seconds)
+    if row.state != "answered" or row.submission is None:
+        return None
+    fields, run = dict(row.submission), None
+    try:
+        if RUN in fields:
+            run = documents[fields.pop(RUN)]
+        return Packed(fields, documents[row.signed_sha256], run)
+    except KeyError as error:
+        return DamagedError(f"no document {error.args[0]} that an answer names")
+
+
+def unpacked(answer: Packed) -> Passed:
+    """Return a stored answer (DamagedError: it cannot be read)."""
+    try:
+        return answer.unpacked()
+    except msgspec.MsgspecError as error:
+        what = printable(str(error))
+        raise DamagedError(f"the answer of {answer.hotkey} to {answer.task_id} cannot be read: {what}") from None
 
 
 def _alone(found: Sequence[Dispatch], void: Sequence[VoidTask]) -> tuple[VoidDispatch, ...]:
@@ -160,14 +160,3 @@ def _alone(found: Sequence[Dispatch], void: Sequence[VoidTask]) -> tuple[VoidDis
         for one in found
         if one.state == "void" and one.reason is not None and one.key.task_id not in tasks_too
     )
-
-
-async def _read(sha256: str, document: _Document, kind: Any) -> Any:
-    """Return a document that an answer names as a `kind` (DamagedError: it is missing, or none)."""
-    data = await document(sha256)
-    if data is None:
-        raise DamagedError(f"no document {sha256} that an answer names")
-    try:
-        return typed.decode(data, kind)
-    except msgspec.MsgspecError:
-        raise DamagedError(f"the document {sha256} that an answer names has another version's form") from None

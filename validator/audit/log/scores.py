@@ -1,0 +1,260 @@
+"""The scores and proofs of a settled round computed again, a group at a time (SPEC 4 to 10, 12, 14).
+
+Where a truth is not shown, all follows but the axes, which are taken as told (D-31): from the axes that an answer is
+said to have come to follows the rest of its score. Some verdict must give the verdict axes of all answers to a task;
+the time axis, and every number that needs no truth, is computed as ever.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from msgspec import UNSET, structs
+
+from validator.audit.log.answers import Answers
+from validator.audit.log.documents import Planned
+from validator.audit.log.faults import FaultError
+from validator.audit.log.lines import Line, LineReader
+from validator.kinds.interface import ProvenTask
+from validator.kinds.registry import kind_of
+from validator.proofs import ProofError
+from validator.proofs.differences import first_difference
+from validator.proofs.document import TouchedError, Unsealed, Verified, is_sealed, sealed_proof
+from validator.protocol.reasons import Reason
+from validator.protocol.receipt import ProofNote, RoundEnd, outcome_line
+from validator.protocol.round import (
+    AssessedMember,
+    AssessmentTask,
+    Emission,
+    GroupPlan,
+    MemberOutcome,
+    Passed,
+    RoundInput,
+    RoundOutcome,
+    RoundTask,
+    Submission,
+)
+from validator.protocol.round.telling import outcome_as_told
+from validator.protocol.sssa import Verdict
+from validator.protocol.strict_json import decode_plain
+from validator.protocol.task import Truth
+from validator.protocol.workflow_score import WorkflowRun
+from validator.scoring import FindingKeys, ScoredTask, Standard, Version
+
+_VERDICTS: Final[tuple[Verdict, ...]] = ("ALLOW", "REVIEW", "BLOCK")
+_KNOWN: Final = ("alpha", "eta")  # the axes that a verdict and the time alone give
+
+
+@dataclass(slots=True)
+class Scores:
+    """What the groups of a settled round come to.
+
+    Args:
+        reader: after the outcome's line.
+        end: of the round.
+        hotkey: the validator's, who seals proofs.
+        planned: input and groups.
+        answers: what came back.
+        scored_by: the round's version.
+
+    Attributes:
+        measured: as in `Ended`.
+        untold: scores that rest on a truth that is not shown, by kind of task.
+        proofs: how many there are.
+    """
+
+    reader: LineReader
+    end: RoundEnd
+    hotkey: str
+    planned: Planned
+    answers: Answers
+    scored_by: Version
+    measured: dict[tuple[str, str], WorkflowRun] = field(default_factory=dict)
+    untold: Counter[str] = field(default_factory=Counter)
+    proofs: int = 0
+
+    def check(self, told: RoundOutcome, found: Line) -> None:
+        """Read the round's proofs, and compare them and the outcome with what follows from the answers.
+
+        Args:
+            told: the outcome that the log has.
+            found: its line.
+
+        Raises:
+            FaultError: the outcome does not follow; or else a proof is missing, was changed or does not follow.
+        """
+        frozen, plan = self.planned.frozen, self.planned.plan
+        void = {task.task_id: task.reason for task in self.answers.results.void}
+        scored: dict[str, ScoredTask] = {}
+        shown: dict[str, ScoredTask] = {}
+        wrong_proof: FaultError | None = None
+        for task, group in zip(frozen.tasks, plan.groups, strict=True):
+            proof: Unsealed | None = None
+            if task.task_id not in void:
+                scored[task.task_id], shown[task.task_id], proof = self._group(task, group, told)
+            if wrong_proof is None:
+                try:
+                    self._check_proof(task.task_id, proof)
+                except FaultError as error:
+                    wrong_proof = error
+        try:
+            again = self.scored_by.round_outcome(frozen, plan, void, scored)
+        except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
+            raise self._unscored(error) from None
+        again = structs.replace(
+            again,
+            groups=tuple(shown[one.task_id].group if one.task_id in shown else one for one in again.groups),
+            members=tuple(member for one in shown.values() for member in one.members),
+        )
+        again = outcome_as_told(frozen, again)
+        if outcome_line(again) != found.data:
+            what = "does not follow from input, groups and answers"
+            raise FaultError(found.number, "outcome", self.end.round_id, what, _first_difference(told, again))
+        if wrong_proof is not None:
+            raise wrong_proof
+        if self.proofs != len(self.end.lines.proofs):
+            raise self._receipt("names proofs of tasks that have none")
+
+    def _group(
+        self, task: RoundTask, group: GroupPlan, told: RoundOutcome
+    ) -> tuple[ScoredTask, ScoredTask, Unsealed | None]:
+        """Return what a task comes to, the same with what is told of truths that are not shown, and its proof."""
+        results, frozen, keys = self.answers.results, self.planned.frozen, FindingKeys()
+        answers = [one.unpacked() for one in self.answers.of_task(task.task_id)]
+        results = structs.replace(results, passed=tuple(answers))
+        try:
+            scored = self.scored_by.score_group(task, group, frozen.snapshot.epoch, results, keys)
+            self.measured |= self.scored_by.measured_runs(task, answers, scored)
+        except Exception as error:  # noqa: BLE001 - likewise
+            raise self._unscored(error) from None
+        shown = scored
+        if task.truth_sha256 is not UNSET:
+            kind = kind_of(task)
+            if resting := sum(kind.needs_truth(self.scored_by, task, one) for one in answers):
+                self.untold[kind.name] += resting
+            if isinstance(task, AssessmentTask):
+                said = [member for member in told.members if member.task_id == task.task_id]
+                shown = _with_told_axes(self.scored_by, frozen, task, answers, scored, said)
+        proof = kind_of(task).prove(ProvenTask(frozen, task, answers, shown, keys))
+        return scored, shown, None if proof is None else Unsealed.of(proof)
+
+    def _check_proof(self, task_id: str, made: Unsealed | None) -> None:
+        """Read the proof of a task, and compare it with the one that was made again."""
+        notes = self.end.lines.proofs
+        note = notes[self.proofs] if self.proofs < len(notes) else None
+        if note is None or note.task_id != task_id:
+            if made is not None:
+                raise self._receipt(f"names no proof of task {task_id}")
+            return
+        if made is None:
+            raise self._receipt("names proofs of tasks that have none")
+        found = self.reader.require("proof", self.end.round_id, note.sha256)
+        self.proofs += 1
+        if not (is_sealed(found.document, made, self.hotkey) and made.checksum == note.checksum):
+            _require_proof(found, self.end, note, self.hotkey, made.document)
+
+    def _unscored(self, error: Exception) -> FaultError:
+        what = f"no scores follow from them: {error}"
+        return FaultError(self.answers.number, "answers", self.end.round_id, what)
+
+    def _receipt(self, what: str) -> FaultError:
+        return FaultError(self.reader.number, "receipt", self.end.round_id, what)
+
+
+def _with_told_axes(  # noqa: PLR0913, PLR0917 - a task, and what is told of it
+    version: Version,
+    frozen: RoundInput,
+    task: AssessmentTask,
+    answers: Sequence[Passed],
+    scored: ScoredTask,
+    told: Sequence[MemberOutcome],
+) -> ScoredTask:
+    """Return what a task comes to with the axes that are told, as far as they can be; others stay as they are."""
+    members = list(scored.members)
+    of_hotkey = {one.hotkey: one for one in answers if isinstance(one, Submission)}
+    possible: Collection[Verdict] = _VERDICTS
+    for i, (member, said) in enumerate(zip(members, told, strict=False)):
+        if not isinstance(member, AssessedMember) or not isinstance(said, AssessedMember) or said.emission is None:
+            continue
+        answer = of_hotkey[member.hotkey]
+        emissions = {
+            verdict: emission
+            for verdict in possible
+            if (emission := _emission(version, frozen, task, answer, member, said.emission, verdict)) is not None
+        }
+        if not emissions:
+            continue
+        possible = tuple(emissions)
+        emission = next(iter(emissions.values()))
+        early = answer.seconds < task.windows.of(answer.role).t_min
+        reason = Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED
+        members[i] = structs.replace(member, reason=reason, emission=emission, window_entry=emission.emission)
+    return ScoredTask(structs.replace(scored.group, provenance=task.provenance), tuple(members))
+
+
+def _emission(  # noqa: PLR0913, PLR0917 - an answer, and what is told of it
+    version: Version,
+    frozen: RoundInput,
+    task: AssessmentTask,
+    answer: Submission,
+    member: AssessedMember,
+    said: Emission,
+    verdict: Verdict,
+) -> Emission | None:
+    """Return the emission that the told axes make if the truth has this verdict; None where they cannot be."""
+    if task.provenance == "none":
+        return None
+    standard = Standard(Truth(verdict, None, None, None, None, None, None, None), task.provenance)
+    facts = version.answer_facts(answer, member.consensus, standard, task, frozen.snapshot.epoch)
+    known = version.axes(facts)
+    names = [name for name, _ in version.rules.types[task.skill_type].axes if name in said.axes]
+    if set(said.axes) != set(names) or not set(_KNOWN) <= set(names):
+        return None
+    if any(said.axes[name] != known[name] for name in _KNOWN):
+        return None
+    if any(not 0.0 <= value <= 1.0 for value in said.axes.values()):
+        return None
+    return version.emission_of(facts, {name: said.axes[name] for name in names})
+
+
+def _require_proof(found: Line, end: RoundEnd, note: ProofNote, hotkey: str, again: Mapping[str, Any]) -> None:
+    """Raise what is wrong with a proof that is not the one that was made again."""
+    proven = _sealed(found, end, hotkey, note)
+    if proven.digest != again["digest"]:
+        place = _parting(found, again)
+        raise FaultError(found.number, "proof", end.round_id, "does not follow from the answers", note.task_id + place)
+    if proven.proof.checksum != note.checksum:
+        raise FaultError(found.number, "proof", end.round_id, "its checksum is not that of the receipt", "checksum")
+
+
+def _sealed(found: Line, end: RoundEnd, hotkey: str, note: ProofNote) -> Verified:
+    """Check the proof's seal; whether it follows from its votes shows when it is made again."""
+    try:
+        return sealed_proof(found.document, hotkey)
+    except TouchedError as error:
+        place = f"{note.task_id}.{error.place}"
+        raise FaultError(found.number, "proof", end.round_id, error.fault, place) from None
+    except ProofError as error:
+        raise FaultError(found.number, "proof", end.round_id, str(error), note.task_id) from None
+
+
+def _parting(found: Line, again: Mapping[str, Any]) -> str:
+    """Return where a proof parts from what the answers give."""
+    said = {**decode_plain(found.document, limit=len(found.document)), "signature": None}
+    difference = first_difference(again, said)
+    return f".{difference.place}" if difference else ""
+
+
+def _first_difference(given: RoundOutcome, again: RoundOutcome) -> str:
+    """Return where the two part, as far as lists: fields of a member are few enough to be seen."""
+    for name in RoundOutcome.__struct_fields__:
+        one, other = getattr(given, name), getattr(again, name)
+        if one != other:
+            return name if isinstance(one, str) else f"{name}[{_place(one, other)}]"
+    return ""
+
+
+def _place(one: Sequence[object], other: Sequence[object]) -> int:
+    same = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(same, min(len(one), len(other)))

@@ -1,0 +1,307 @@
+"""The groups of a settled round computed again, one at a time: answers, gates, scores and proofs.
+
+The attestations of one group are decoded at a time: those of a whole round may take more memory than there is.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import accumulate, groupby
+from operator import attrgetter
+from typing import Final
+
+import msgspec
+
+from validator.audit.replay.compare import Difference
+from validator.audit.replay.gates import StoredGates
+from validator.audit.replay.plain import compared
+from validator.audit.replay.proofs import proof_difference, stored_proof
+from validator.audit.replay.report import Bodies
+from validator.kinds.interface import ProvenTask
+from validator.kinds.registry import kind_of
+from validator.proofs.document import Unsealed
+from validator.protocol.canonical import canonical_bytes, canonical_plain
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    GroupPlan,
+    Packed,
+    Passed,
+    RawAnswers,
+    Rejection,
+    RoundInput,
+    RoundPlan,
+    RoundResults,
+    RoundTask,
+    VoidDispatch,
+    VoidTask,
+)
+from validator.protocol.text import printable
+from validator.protocol.workflow_score import WorkflowRun
+from validator.scoring import FindingKeys, ScoredTask, Version
+from validator.store import DispatchKey, Transaction
+from validator.store.dispatch import Dispatch, dispatch_of
+from validator.store.errors import DamagedError
+from validator.store.record import DispatchFacts, Group
+from validator.store.repositories.submissions import Kept, kept_answer, unpacked
+
+_TOGETHER: Final = 1024 * 1024  # bytes of raw bodies that are read at once; the last of them may reach beyond
+
+
+class AnswersDigest:
+    """The sha256 of the canonical bytes of a round's `ResultsForm`, from one answer after the other."""
+
+    def __init__(self, raw: RawAnswers, rejections: Sequence[Rejection]) -> None:
+        self._hash = hashlib.sha256(
+            b'{"raw":%s,"rejections":%s,"submissions":[' % (canonical_bytes(raw), canonical_bytes(rejections))
+        )
+        self._plans: list[bytes] = []
+        self._separator = b""
+
+    def add(self, answer: Packed) -> None:
+        """Take in an answer that passed; answers come in the order of the plan."""
+        if answer.run is not None:
+            documents = {"plan": msgspec.Raw(answer.signed), "run": msgspec.Raw(answer.run)}
+            self._plans.append(canonical_plain({**answer.fields, **documents}))
+            return
+        self._hash.update(self._separator + canonical_plain({**answer.fields, "sssa": msgspec.Raw(answer.signed)}))
+        self._separator = b","
+
+    def hexdigest(self, void: Sequence[VoidTask], alone: Sequence[VoidDispatch]) -> str:
+        """Return the digest of it all."""
+        ends = canonical_bytes(void), canonical_bytes(alone), b",".join(self._plans)
+        self._hash.update(b'],"void":%s,"void_dispatches":%s,"workflows":[%s]}' % ends)
+        return self._hash.hexdigest()
+
+
+@dataclass(slots=True)
+class RawBodies:
+    """The raw answers of a round that are still kept, read a few at a time; all at once where they are small.
+
+    Args:
+        tx: for reading.
+        dispatches: of the round.
+    """
+
+    tx: Transaction
+    dispatches: Sequence[Dispatch]
+    _found: dict[DispatchKey, bytes | DamagedError] | None = None
+
+    async def of(self, records: Sequence[Dispatch]) -> AsyncIterator[tuple[Dispatch, bytes | DamagedError | None]]:
+        """Yield each of these dispatches with its body; None where that is gone."""
+        if records and sum(record.body_bytes or 0 for record in self.dispatches) <= _TOGETHER:
+            if self._found is None:
+                self._found = await self.tx.dispatches.bodies_of_round(records[0].key.round_id)
+            for record in records:
+                yield record, self._found.pop(record.key, None)
+            return
+        sizes = accumulate(record.body_bytes or 0 for record in records)
+        for _, some in groupby(zip(records, sizes, strict=True), lambda counted: counted[1] // _TOGETHER):
+            together = [record for record, _ in some]
+            found = await self.tx.dispatches.answer_bodies([record.key for record in together])
+            for record in together:
+                yield record, found.pop(record.key, None)
+
+
+@dataclass(slots=True)
+class GroupsReplay:
+    """What the groups of a settled round come to.
+
+    Args:
+        tx: for reading.
+        scored_by: the round's version.
+        frozen: its input.
+        plan: its groups.
+        void: its tasks that are void.
+        expected: its dispatches that are not void.
+        alone: those that are void alone.
+        bodies: its raw answers.
+
+    Attributes:
+        digest: of the answers.
+        judged: the dispatches whose stored judgement can be read.
+        scored: by task, where all of a group can be read.
+        measured: as in `Ended`.
+        answers, gates, outcome, proofs: what differs.
+        proven: digests of the proofs, by task.
+        counted: raw answers that were judged, are gone, or were too costly.
+    """
+
+    tx: Transaction
+    scored_by: Version
+    frozen: RoundInput
+    plan: RoundPlan
+    void: AbstractSet[str]
+    expected: AbstractSet[DispatchKey]
+    alone: Mapping[DispatchKey, VoidDispatch]
+    bodies: RawBodies
+    digest: AnswersDigest
+    judged: set[DispatchKey] = field(default_factory=set)
+    scored: dict[str, ScoredTask] = field(default_factory=dict)
+    measured: dict[tuple[str, str], WorkflowRun] = field(default_factory=dict)
+    answers: list[Difference] = field(default_factory=list)
+    gates: list[Difference] = field(default_factory=list)
+    outcome: list[Difference] = field(default_factory=list)
+    proofs: list[Difference] = field(default_factory=list)
+    proven: dict[str, str] = field(default_factory=dict)
+    counted: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def bodies_counted(self) -> Bodies:
+        """How much of the gates could be computed again."""
+        counted = self.counted
+        return Bodies(counted["judged"], counted["pruned"], counted["too_costly"], len(self.expected))
+
+    async def run(self) -> None:
+        """Go through the groups of the round's record.
+
+        Raises:
+            DamagedError: the record cannot be read.
+            ArchivedError, ArchiveError: as `Records`.
+        """
+        round_id = self.frozen.index
+        head = await self.tx.records.head(round_id)
+        facts = head.dispatches if head else ()
+        of_task = {task_id: tuple(some) for task_id, some in groupby(facts, attrgetter("task_id"))}
+        tasks = {task.task_id: (task, group) for task, group in zip(self.frozen.tasks, self.plan.groups, strict=True)}
+        async for group in self.tx.records.groups(round_id):
+            if group.task_id in tasks:
+                await self._group(*tasks[group.task_id], of_task.get(group.task_id, ()), group)
+
+    async def _group(self, task: RoundTask, planned: GroupPlan, facts: Sequence[DispatchFacts], group: Group) -> None:
+        named = group.named()
+        counted = [one for one in facts if DispatchKey(one.round_id, one.task_id, one.hotkey) in self.expected]
+        kept = [(dispatch_of(one), kept_answer(one, named)) for one in counted]
+        answers: list[Passed | Rejection] = []
+        stored: dict[str, Packed | Rejection] = {}
+        for dispatch, one in kept:
+            answer = _readable(one)
+            self.answers.extend(_answer_differences(self.scored_by, task, dispatch, answer))
+            if one is None or isinstance(one, DamagedError) or answer is None or isinstance(answer, DamagedError):
+                continue
+            answers.append(answer)
+            stored[dispatch.key.hotkey] = one
+            self.judged.add(dispatch.key)
+            if isinstance(one, Packed):
+                self.digest.add(one)
+        await self._judge_again(task, [dispatch for dispatch, _ in kept], stored)
+        members = {DispatchKey(self.frozen.index, task.task_id, hotkey) for hotkey, _ in planned.members}
+        if task.task_id in self.void or len(answers) != len(members & self.expected):
+            self._without_proof(group)
+        else:
+            self._score(task, planned, answers, group)
+
+    def _score(self, task: RoundTask, planned: GroupPlan, answers: Sequence[Passed | Rejection], group: Group) -> None:
+        keys = FindingKeys()
+        alone = tuple(one for key, one in self.alone.items() if key.task_id == task.task_id)
+        results = RoundResults.of(answers, alone=alone)
+        try:
+            scored = self.scored_by.score_group(task, planned, self.frozen.snapshot.epoch, results, keys)
+            self.measured |= self.scored_by.measured_runs(task, results.passed, scored)
+        except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
+            self.outcome.append(_uncomputed("outcome", error))
+            return
+        self.scored[task.task_id] = scored
+        try:
+            proof = kind_of(task).prove(ProvenTask(self.frozen, task, results.passed, scored, keys))
+            again = None if proof is None else Unsealed.of(proof)
+        except Exception as error:  # noqa: BLE001 - likewise
+            self.proofs.append(_uncomputed("proofs", error))
+            return
+        if again is None:
+            self._without_proof(group)
+            return
+        self.proven[task.task_id] = again.digest
+        stored = stored_proof(self.frozen.index, group)
+        found = proof_difference(task.task_id, stored, again, self.frozen.validator_hotkey)
+        self.proofs.extend([] if found is None else [found])
+
+    def _without_proof(self, group: Group) -> None:
+        if group.kept_proof is not None:
+            self.proofs.append(Difference(f"proofs[{group.task_id}]", "is stored, but the task has no proof"))
+
+    async def _judge_again(
+        self, task: RoundTask, records: Sequence[Dispatch], stored: Mapping[str, Packed | Rejection]
+    ) -> None:
+        """Send what is kept of a group's raw answers through the gates again.
+
+        What was too costly to judge is never judged again: the stored reason stands (D-27).
+        """
+        gates = StoredGates(self.frozen, task)
+        brought = [record for record in records if record.body_bytes is not None and record.seconds is not None]
+        kept = [record for record in brought if record.reason != Reason.PARSE_TOO_COSTLY]
+        self.counted["too_costly"] += len(brought) - len(kept)
+        async for record, body in self.bodies.of(kept):
+            if isinstance(body, DamagedError):
+                self.gates.append(Difference(_gates(record), str(body)))
+                continue
+            if body is None or record.seconds is None:
+                self.counted["pruned"] += 1
+                continue
+            if len(body) != record.body_bytes:
+                what = f"stored {len(body)} bytes, received {record.body_bytes}"
+                self.gates.append(Difference(_gates(record), what))
+            elif record.raw is not None and not record.raw.holds(body):
+                what = "the stored bytes are not those that arrived: other digest"
+                self.gates.append(Difference(_gates(record), what))
+            hotkey = record.key.hotkey
+            gates.judge(hotkey, record.role, body, record.seconds, stored.get(hotkey))
+            self.counted["judged"] += 1
+        again = gates.judgements()
+        partial = any(
+            isinstance(one, Packed) and one.is_witness(task.skill_type) and hotkey not in again
+            for hotkey, one in stored.items()
+        )
+        for hotkey, one in again.items():
+            if hotkey in stored:
+                self.gates.extend(_gate_differences(f"gates[{task.task_id}/{hotkey}]", stored[hotkey], one, partial))
+
+
+def _readable(one: Kept) -> Passed | Rejection | DamagedError | None:
+    try:
+        return unpacked(one) if isinstance(one, Packed) else one
+    except DamagedError as error:
+        return error
+
+
+def _answer_differences(
+    scored_by: Version, task: RoundTask, record: Dispatch, answer: Passed | Rejection | DamagedError | None
+) -> Iterator[Difference]:
+    """Yield the first thing wrong with a stored answer: it is readable, still signed, and in step with its dispatch."""
+    path = f"answers[{record.key.task_id}/{record.key.hotkey}]"
+    if answer is None:
+        yield Difference(path, f"the dispatch is {record.state}, but no judgement of it is stored")
+    elif isinstance(answer, DamagedError):
+        yield Difference(f"{path}.{task.answer.signed_part}", str(answer))
+    elif not isinstance(answer, Rejection):
+        fault = kind_of(task).fault(scored_by, task, answer)
+        if fault is not None:
+            yield Difference(f"{path}.{fault.path}", fault.what)
+            return
+        stored = record.reason, record.seconds, record.signed_sha256
+        computed = answer.reason(task.windows), answer.seconds, answer.sha256
+        if stored != computed:
+            names = ("reason", "seconds", "sssa_sha256")
+            pair = (dict(zip(names, values, strict=True)) for values in (stored, computed))
+            yield from filter(None, [compared(path, *pair)])
+
+
+def _gate_differences(
+    path: str, stored: Packed | Rejection, again: Packed | Rejection, partial: bool
+) -> Iterable[Difference]:
+    """Return where the gates say otherwise; with `partial`, witnesses of the task are missing, which gate 7 needs."""
+    if partial:
+        stored, again = (one.alone() if isinstance(one, Packed) else one for one in (stored, again))
+    if stored == again:
+        return ()
+    pair = (one.unpacked() if isinstance(one, Packed) else one for one in (stored, again))
+    return filter(None, [compared(path, *pair)])
+
+
+def _gates(record: Dispatch) -> str:
+    return f"gates[{record.key.task_id}/{record.key.hotkey}]"
+
+
+def _uncomputed(part: str, error: Exception) -> Difference:
+    return Difference(part, f"cannot be recomputed: {type(error).__name__} {printable(str(error))}")
