@@ -149,8 +149,7 @@ def unpacked(answer: Packed) -> Passed:
     try:
         return answer.unpacked()
     except msgspec.MsgspecError as error:
-        what = printable(str(error))
-        raise DamagedError(f"the answer of {answer.hotkey} to {answer.task_id} cannot be read: {what}") from None
+        raise DamagedError(f"a stored answer cannot be read: {printable(str(error))}") from None
 
 
 def _alone(found: Sequence[Dispatch], void: Sequence[VoidTask]) -> tuple[VoidDispatch, ...]:
