@@ -80,9 +80,14 @@ async def _played(folder: Path) -> tuple[str, str]:
     from validator.tasks.memory import MemorySource  # noqa: PLC0415
 
     url = f"sqlite:///{folder}/store.sqlite"
-    (folder / "validator.toml").write_text(
-        f'[validator]\nnetuid = 1\n[wallet]\nuri = "//Validator"\n[chain]\nkind = "simulated"\nstate = "{folder}/chain.json"\n[store]\nurl = "{url}"\n'
-    )
+    settings = {
+        "validator": "netuid = 1",
+        "wallet": 'uri = "//Validator"',
+        "chain": f'kind = "simulated"\nstate = "{folder}/chain.json"',
+        "store": f'url = "{url}"',
+    }
+    written = "".join(f"[{name}]\n{lines}\n" for name, lines in settings.items())
+    (folder / "validator.toml").write_text(written)
     async with open_store(url, create=True) as store:
         world = World(store, miners=_MINERS, source=MemorySource(tasks_of_all_types()))
         for _ in range(_ROUNDS):

@@ -168,12 +168,12 @@ async def _runs(store: Store, frozen: RoundInput) -> dict[Key, Judged]:
     windows = {task.task_id: task.windows for task in frozen.tasks if kind_of(task).runs}
     ran: dict[Key, Judged] = {}
     async with store.read() as tx:
-        async for _, kept in tx.submissions.each(frozen.index, windows):
+        async for dispatch, kept in tx.submissions.each(frozen.index, windows):
             if isinstance(kept, DamagedError):
                 return {}
             if isinstance(kept, Packed):
                 try:
-                    reason = unpacked(kept).reason(windows[kept.task_id])
+                    reason = unpacked(dispatch.key, kept).reason(windows[kept.task_id])
                 except DamagedError:
                     return {}
                 ran[kept.task_id, kept.hotkey] = Judged(kept, reason)

@@ -176,7 +176,7 @@ class GroupsReplay:
         answers: list[Passed | Rejection] = []
         stored: dict[str, Packed | Rejection] = {}
         for dispatch, one in kept:
-            answer = _readable(one)
+            answer = _readable(dispatch, one)
             self.answers.extend(_answer_differences(self.scored_by, task, dispatch, answer))
             if one is None or isinstance(one, DamagedError) or answer is None or isinstance(answer, DamagedError):
                 continue
@@ -258,9 +258,9 @@ class GroupsReplay:
                 self.gates.extend(_gate_differences(f"gates[{task.task_id}/{hotkey}]", stored[hotkey], one, partial))
 
 
-def _readable(one: Kept) -> Passed | Rejection | DamagedError | None:
+def _readable(record: Dispatch, one: Kept) -> Passed | Rejection | DamagedError | None:
     try:
-        return unpacked(one) if isinstance(one, Packed) else one
+        return unpacked(record.key, one) if isinstance(one, Packed) else one
     except DamagedError as error:
         return error
 

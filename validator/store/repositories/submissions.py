@@ -20,7 +20,7 @@ from validator.protocol.round import (
     VoidTask,
 )
 from validator.protocol.text import printable
-from validator.store.dispatch import Dispatch, dispatch_of
+from validator.store.dispatch import Dispatch, DispatchKey, dispatch_of
 from validator.store.errors import DamagedError, MismatchError
 from validator.store.record import RUN
 from validator.store.repositories.base import ROUND, Repository
@@ -59,7 +59,7 @@ class Submissions(Repository):
             if isinstance(kept, DamagedError):
                 raise kept
             if kept is not None:
-                judgements.append(unpacked(kept) if isinstance(kept, Packed) else kept)
+                judgements.append(unpacked(dispatch.key, kept) if isinstance(kept, Packed) else kept)
         void_tasks = tuple(
             VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))
         )
@@ -144,12 +144,12 @@ def kept_answer(row: Any, documents: Mapping[str, bytes]) -> Kept:
         return DamagedError(f"no document {error.args[0]} that an answer names")
 
 
-def unpacked(answer: Packed) -> Passed:
-    """Return a stored answer (DamagedError: it cannot be read)."""
+def unpacked(key: DispatchKey, answer: Packed) -> Passed:
+    """Return the stored answer to a dispatch (DamagedError: it cannot be read)."""
     try:
         return answer.unpacked()
     except msgspec.MsgspecError as error:
-        raise DamagedError(f"a stored answer cannot be read: {printable(str(error))}") from None
+        raise DamagedError(f"submission {key.round_id}/{key.task_id}/{key.hotkey}: {printable(str(error))}") from None
 
 
 def _alone(found: Sequence[Dispatch], void: Sequence[VoidTask]) -> tuple[VoidDispatch, ...]:
