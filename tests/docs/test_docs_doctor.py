@@ -1,7 +1,7 @@
 """The doctor keeps what its page promises."""
 
-from validator.health.doctor.catalogue import CHECKS
-from validator.health.doctor.site import LIMITS
+from validator.health.doctor import CHECKS
+from validator.health.doctor.examination import LIMITS
 
 
 def test_half_a_minute_is_kept_by_the_limits() -> None:

@@ -1,119 +1,46 @@
 """Set-ups with one fault each, table-driven: `validator doctor` names fault and fix. Settings, wallet, tasks."""
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from doctor_kit import ME, QUICK, Place, findings
-from task_builders import make_task, make_truth, write_task
-from wallet_files import ENCRYPTED, write_hotkey
+from doctor_kit import QUICK, Place, findings
+from setups import (
+    Break,
+    archive_a_file,
+    archive_missing,
+    bad_base,
+    blank_behind_the_url,
+    broken_task,
+    damaged,
+    encrypted,
+    for_everybody,
+    junk_for_a_bundle,
+    key_file,
+    lower_case_stranger,
+    lower_case_variable,
+    lower_case_without_section,
+    needless_password,
+    no_bases,
+    no_folder,
+    no_home,
+    no_netuid,
+    no_section,
+    no_wallets,
+    nothing,
+    one_underscore,
+    open_password,
+    other_hotkey,
+    password_in_the_open,
+    stranger,
+    token_in_the_open,
+    typo,
+    unknown_version,
+)
 
 from validator.daemon.world import judging_workers
 from validator.health.doctor import diagnose
-
-Break = Callable[[Place], None]
-
-
-def typo(place: Place) -> None:
-    place.settings["rounds"] = {"intervall_s": 5}
-
-
-def no_netuid(place: Place) -> None:
-    place.settings["validator"] = {}
-
-
-def one_underscore(place: Place) -> None:
-    place.environ["VALIDATOR_STORE_URL"] = "sqlite:////tmp/x.sqlite"
-
-
-def no_section(place: Place) -> None:
-    place.environ["VALIDATOR_NETUID"] = "3"
-
-
-def stranger(place: Place) -> None:
-    place.environ["VALIDATOR_STORE_URI"] = "x"
-
-
-def password_in_the_open(place: Place) -> None:
-    place.settings["store"]["url"] = "postgresql://v:hunter2@127.0.0.1:1/v"
-    place.write().chmod(0o644)
-
-
-def token_in_the_open(place: Place) -> None:
-    place.settings["health"]["token"] = "hunter2hunter2hunter2"
-    place.write().chmod(0o644)
-
-
-def no_home(place: Place) -> None:
-    place.settings["wallet"]["path"] = "~nobody-of-this-name/wallets"
-
-
-def unknown_version(place: Place) -> None:
-    place.settings["scoring"] = {"schedule": {}}
-    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"9.9.9": 0}'
-    del place.settings["scoring"]
-
-
-def key_file(place: Place) -> Path:
-    return place.folder / "wallets" / "default" / "hotkeys" / "default"
-
-
-def other_hotkey(place: Place) -> None:
-    write_hotkey(place.folder / "wallets", ME, hotkey="second")
-    key_file(place).unlink()
-
-
-def no_wallets(place: Place) -> None:
-    place.settings["wallet"]["path"] = f"{place.folder}/nowhere"
-
-
-def encrypted(place: Place) -> None:
-    key_file(place).write_bytes(ENCRYPTED.read_bytes())
-
-
-def open_password(place: Place) -> None:
-    encrypted(place)
-    password = place.folder / "password"
-    password.write_text("hunter2")
-    password.chmod(0o644)
-    place.settings["wallet"]["password_file"] = str(password)
-
-
-def needless_password(place: Place) -> None:
-    place.settings["wallet"]["password_file"] = f"{place.folder}/password"
-
-
-def damaged(place: Place) -> None:
-    key_file(place).write_text("{}")
-
-
-def for_everybody(place: Place) -> None:
-    key_file(place).chmod(0o644)
-
-
-def no_folder(place: Place) -> None:
-    (place.folder / "tasks").rmdir()
-
-
-def broken_task(place: Place) -> None:
-    (place.folder / "tasks" / "bad").mkdir()
-    (place.folder / "tasks" / "bad" / "task.json").write_text("{")
-
-
-def no_bases(place: Place) -> None:
-    place.settings["tasks"]["bases"] = f"{place.folder}/bases"
-
-
-def bad_base(place: Place) -> None:
-    no_bases(place)
-    write_task(place.folder / "bases" / "good", make_task())
-    write_task(place.folder / "bases" / "bad", make_task(truth=make_truth(verdict="BLOCK")))
-
-
-def nothing(_: Place) -> None:
-    """As it was made: a folder without tasks."""
 
 
 @pytest.mark.parametrize(
@@ -140,9 +67,16 @@ def nothing(_: Place) -> None:
             broken_task,
             "tasks",
             "warning",
-            "1 broken in {folder}/tasks, the first: bad: ",
+            "1 broken in {folder}/tasks, the first: `bad`: ",
             "validator tasks check {folder}",
         ),
+        (junk_for_a_bundle, "tasks", "warning", "the first: `junk`: ", "validator tasks check {folder}"),
+        (blank_behind_the_url, "settings", "fault", "url without a blank at its end", "correct it"),
+        (lower_case_variable, "settings", "fault", "did you mean VALIDATOR_ROUNDS__INTERVAL_S?", "correct it"),
+        (lower_case_without_section, "settings", "fault", "did you mean VALIDATOR_VALIDATOR__NETUID?", "correct it"),
+        (lower_case_stranger, "settings", "warning", "validator_store_uri sets nothing", "unset it"),
+        (archive_missing, "database", "warning", "{folder}/archive, is not there", "make the folder, mount it"),
+        (archive_a_file, "database", "warning", "{folder}/archive, is a file", "correct store.archive"),
         (nothing, "tasks", "warning", "none in {folder}/tasks; rounds have canaries alone", "validator tasks pack"),
         (nothing, "bases", "note", "canaries are made of built-in bundles", "set tasks.bases"),
         (no_bases, "bases", "fault", "tasks.bases: `bases` cannot be listed", "set tasks.bases"),

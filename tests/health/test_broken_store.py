@@ -1,18 +1,21 @@
 """The database: who answers instead of it, its tables, its history, the lock of weights; nothing is left behind."""
 
 import asyncio
+import fcntl
 import os
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 import pytest
 from doctor_kit import FakeNode, Place, findings, listening, node
+from psycopg.conninfo import conninfo_to_dict
 
 from validator.health.doctor import Diagnosis, Finding
-from validator.health.doctor.filesystem import far_away
+from validator.health.doctor.storage import far_away
 from validator.protocol.reasons import Reason
 from validator.store import open_store
 
@@ -201,6 +204,48 @@ async def test_who_writes_is_named_and_left_undisturbed(tmp_path: Path, store_ur
     assert warning.about == "writer"
     assert "and no health report answers here" in warning.seen
     assert told(found, "fault") == []
+
+
+async def test_a_lock_file_that_nobody_holds_is_no_writer_whatever_locks_others_hold(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    async with open_store(place.settings["store"]["url"], writer=True, create=True):
+        pass
+    assert (tmp_path / "validator.sqlite.lock").exists()
+    with (tmp_path / "others").open("w") as others:
+        fcntl.flock(others, fcntl.LOCK_EX)
+        assert [one.seen for one in told(await place.examined("process"), "ok")] == ["no validator writes to the store"]
+
+
+@asynccontextmanager
+async def slow_server(url: str, seconds: float) -> AsyncIterator[str]:
+    """A database whose answers come late; yields its url."""
+    known = conninfo_to_dict(url)
+
+    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, pause: float) -> None:
+        while data := await reader.read(65536):
+            await asyncio.sleep(pause)
+            writer.write(data)
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far, near = await asyncio.open_unix_connection(f"{known['host']}/.s.PGSQL.{known.get('port', 5432)}")
+        await asyncio.gather(relay(reader, near, 0.0), relay(far, writer, seconds), return_exceptions=True)
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"postgresql://{known['user']}@127.0.0.1:{server.sockets[0].getsockname()[1]}/{known['dbname']}"
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(0.0, "ok"), (0.3, "warning")])
+async def test_a_slow_database(seconds: float, status: str, tmp_path: Path, postgres_url: str) -> None:
+    place = Place.made(tmp_path)
+    async with slow_server(postgres_url, seconds) as url:
+        place.settings["store"]["url"] = url
+        (finding, *_) = findings(await place.examined("database"))
+    assert (finding.about, finding.status) == ("database", status)
+    assert ("put the database nearer" in finding.advice) == (status == "warning")
 
 
 def test_network_file_systems_are_told_apart(tmp_path: Path) -> None:

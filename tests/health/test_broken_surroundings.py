@@ -15,11 +15,8 @@ from doctor_kit import ME, QUICK, Place, findings, listening, site
 from task_builders import numbered, serving
 
 from validator.daemon.world import judging_workers
-from validator.health.doctor import Check, Diagnosis, Finding
-from validator.health.doctor.diagnosis import UnknownCheckError
-from validator.health.doctor.finding import NotLookedAtError, ok
-from validator.health.doctor.running import examine
-from validator.health.doctor.site import Site
+from validator.health.doctor import Check, Diagnosis, Finding, UnknownCheckError, machine
+from validator.health.doctor.examination import NotLookedAtError, Site, examine, ok
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.settings import Settings, ValidatorSettings
@@ -184,6 +181,24 @@ async def test_too_few_file_descriptors(tmp_path: Path) -> None:
     assert fault.about == "file descriptors"
     assert "is enough" in fault.seen
     assert "`ulimit -n`" in fault.advice
+
+
+@pytest.mark.parametrize(
+    ("meminfo", "cgroup", "status", "mib"),
+    [
+        ("MemTotal: 67108864 kB", "max", "ok", 65536),
+        ("MemTotal: 67108864 kB", "268435456", "warning", 256),  # the container has less than the machine
+        ("MemTotal: 262144 kB", "68719476736", "warning", 256),  # the machine has less than the container may have
+    ],
+)
+async def test_memory_is_the_least_of_machine_and_container(  # noqa: PLR0913, PLR0917 - the columns of the table
+    meminfo: str, cgroup: str, status: str, mib: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (("_MEMINFO", meminfo), ("_CGROUP", cgroup)):
+        (tmp_path / name).write_text(text)
+        monkeypatch.setattr(machine, name, tmp_path / name)
+    (finding,) = [one for one in findings(await Place.made(tmp_path).examined("machine")) if one.about == "memory"]
+    assert (finding.status, finding.seen.partition(",")[0]) == (status, f"{mib} MiB")
 
 
 def _site(tmp_path: Path) -> Site:

@@ -5,7 +5,7 @@ from everything import everything
 from validator.daemon.exits import Exit
 from validator.health.alerts import ALERTS
 from validator.health.catalogue import CONDITIONS, FATAL, Unseen
-from validator.health.doctor.catalogue import CHECKS
+from validator.health.doctor import CHECKS
 from validator.health.report import CHECKS as READY
 
 

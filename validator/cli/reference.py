@@ -18,7 +18,7 @@ from validator.cli.tree import index
 from validator.daemon.exits import Exit
 from validator.health.alerts import ALERTS
 from validator.health.catalogue import CONDITIONS, FATAL, Condition, Unseen
-from validator.health.doctor.catalogue import CHECKS as DOCTOR
+from validator.health.doctor import CHECKS as DOCTOR
 from validator.health.report import CHECKS as READY
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, version

@@ -486,7 +486,7 @@ _FATAL: Final = (
         "Bad input, usage or settings.",
         "Correct what the reason names.",
         _START,
-        "settings, database",
+        "settings, database, process",
         exit_code=2,
         parks=True,
     ),
@@ -496,7 +496,7 @@ _FATAL: Final = (
         "The store or the environment is not ready.",
         "The line says what is missing.",
         _START,
-        "database, wallet, settings, process",
+        "database, wallet, settings, subnet",
         exit_code=3,
     ),
     Condition(

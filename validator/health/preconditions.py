@@ -34,6 +34,8 @@ from validator.weights.plan import mechanisms
 
 ENDPOINT_BOUNDS: Final = Bounds(connections=16, header_s=10.0, request_s=30.0)
 """Of the health endpoint; a round leaves it its file descriptors."""
+PASSING: Final = ("rate_limit",)
+"""Preconditions that hinder now and are over by themselves."""
 START_S: Final = 60.0  # for a first look at the chain, each of whose calls has a limit of its own
 _log = structlog.get_logger()
 
@@ -83,7 +85,7 @@ async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: st
             f"{hotkey} on netuid {snapshot.netuid} at {place}; register it, or check [wallet] and validator.netuid"
         )
     for name, reason, detail in preconditions(snapshot, parameters, me, max(mechanisms(settings.weights))):
-        if reason is None:
+        if reason is None or name in PASSING:
             _log.info(Event.PRECONDITION, name=name, detail=detail)
         else:
             _log.warning(Event.PRECONDITION, name=name, reason=reason, detail=detail)

@@ -1,4 +1,4 @@
-"""Variables that were meant to set something and do not: `VALIDATOR_STORE_URL`, `VALIDATOR_NETUID`."""
+"""Variables that were meant to set something and do not: `VALIDATOR_STORE_URL`, `validator_store__url`."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,10 +17,15 @@ _PLATFORM: Final = ("VALIDATOR_PORT", "VALIDATOR_SERVICE_")
 def meant(name: str) -> str | None:
     """Return the variable that sets what `name` was meant to, None where nothing says so.
 
-    That is the same name with one underscore where two belong, or a key without its section where one section alone
-    has that key; with `_FILE` behind it, too.
+    That is the same name with one underscore where two belong, in lower case, or a key without its section where one
+    section alone has that key; with `_FILE` behind it, too.
     """
-    if not name.startswith(PREFIX) or "__" in name or _of_a_platform(name):
+    upper = name.upper()
+    if not upper.startswith(PREFIX) or _of_a_platform(upper):
+        return None
+    if upper != name:
+        return upper if _sets(upper) else meant(upper)
+    if "__" in name:
         return None
     end = FILE if name.endswith(FILE) and name not in _close() else ""
     variable = _close().get(name.removesuffix(end))
@@ -29,15 +34,16 @@ def meant(name: str) -> str | None:
 
 def strangers(environ: Mapping[str, str]) -> list[str]:
     """Return the variables that begin as ours do, set nothing, and are no container platform's; sorted."""
-    known = {entry.variable for entry in reference().values()}
     return sorted(
         name
         for name in environ
-        if name.startswith(PREFIX)
-        and name != CONFIG_VARIABLE
-        and not {name, name.removesuffix(FILE)} & known
-        and not _of_a_platform(name)
+        if name.upper().startswith(PREFIX) and not _sets(name) and not _of_a_platform(name.upper())
     )
+
+
+def _sets(name: str) -> bool:
+    known = {entry.variable for entry in reference().values()}
+    return name == CONFIG_VARIABLE or bool({name, name.removesuffix(FILE)} & known)
 
 
 def _of_a_platform(name: str) -> bool:

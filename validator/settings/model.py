@@ -152,8 +152,8 @@ class StoreSettings(Section):
     url: StoreUrl = _key(
         SecretUrl("sqlite:///validator.sqlite"),
         "The database.",
-        allowed="a sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME url, in PASSWORD %40 for @, %2F for /,"
-        " %3A for :, %3F for ? and %23 for #",
+        allowed="a sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME url without a blank at its end,"
+        " in PASSWORD %40 for @, %2F for /, %3A for :, %3F for ? and %23 for #",
         secret=True,
     )
     retention_raw_days: int = _key(30, "How long raw answers and trace bundles are kept.", unit="days", ge=1, le=3_650)

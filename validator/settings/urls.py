@@ -81,8 +81,10 @@ def without_password(url: str) -> str:
 
 
 def check_store_url(url: SecretUrl) -> SecretUrl:
-    """Refuse what is no SQLite or Postgres url, and one whose user and password parsers would read in two ways."""
+    """Refuse what is no SQLite or Postgres url, and one that parsers would read in two ways."""
     _matching(url, _STORE)
+    if url.reveal() != url.reveal().strip():
+        raise ValueError("it ends with a blank, which would be a part of the name; remove it")
     scheme, _, rest = url.reveal().partition("://")
     user, at, _ = rest.rpartition("@")
     if at and scheme.startswith("postgresql") and not _USER.fullmatch(user):

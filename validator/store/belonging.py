@@ -9,10 +9,10 @@ from validator.store.transaction import Transaction
 _FIX: Final = "correct validator.netuid or chain.endpoints, or name another database in store.url"
 
 
-async def require_chain(tx: Transaction, genesis: str, netuid: int) -> bool:
+async def require_chain(tx: Transaction, genesis: str | None, netuid: int) -> bool:
     """Refuse another chain or subnet than the store's; return whether the store knows its own.
 
-    One that knows none is held to its newest round's subnet.
+    One that knows none is held to its newest round's subnet. Where `genesis` is None, only subnets are compared.
 
     Raises:
         OtherChainError: naming both, and what to do.
@@ -21,7 +21,7 @@ async def require_chain(tx: Transaction, genesis: str, netuid: int) -> bool:
     of = await _netuid_of_rounds(tx) if known is None else known.netuid
     if of is not None and of != netuid:
         raise OtherChainError(f"the store is of netuid {of}, the settings name netuid {netuid}; {_FIX}")
-    if known is not None and known.genesis != genesis:
+    if known is not None and genesis not in {None, known.genesis}:
         raise OtherChainError(
             f"the store is of the chain with genesis {known.genesis}, what answers has genesis {genesis}; {_FIX}"
         )

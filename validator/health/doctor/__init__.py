@@ -1,11 +1,109 @@
 """What keeps a validator from its work, before an operator asks: `validator doctor`.
 
-A check looks at one subject and tells findings, each with what was seen and what to do. All run at once, each with a
+A check looks at one subject and returns findings, each with what was seen and what to do. All run at once, each with a
 time limit. None takes the writer's lock, and none leaves anything behind: a validator may be running.
 """
 
-from validator.health.doctor.diagnosis import Diagnosis, diagnose
-from validator.health.doctor.finding import Check, Examined, Finding, Status
-from validator.health.doctor.site import LIMITS, Limits
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
-__all__ = ["LIMITS", "Check", "Diagnosis", "Examined", "Finding", "Limits", "Status", "diagnose"]
+from validator.chain.wallet import WalletError, load_signer
+from validator.health.doctor import configuration, machine, network, storage, tasks
+from validator.health.doctor.configuration import refused
+from validator.health.doctor.examination import LIMITS, Check, Examined, Finding, Limits, Site, Status, examine, unknown
+from validator.protocol.errors import ValidatorError
+from validator.protocol.signatures import Signer
+from validator.settings import Settings, SettingsError, load_settings
+from validator.settings.load import settings_file
+from validator.sources import SystemClock
+from validator.workers.interface import Workers
+
+__all__ = ["CHECKS", "LIMITS", "Check", "Diagnosis", "Examined", "Finding", "Limits", "Status", "diagnose"]
+
+CHECKS: Final = (
+    configuration.SETTINGS,
+    configuration.WALLET,
+    network.ENDPOINTS,
+    network.SUBNET,
+    network.CLOCK,
+    storage.DATABASE,
+    storage.HISTORY,
+    storage.WEIGHTS,
+    tasks.TASKS,
+    tasks.BASES,
+    network.MINERS,
+    machine.ENGINE,
+    machine.PROCESS,
+    machine.MACHINE,
+)
+"""All checks, in the order in which they are told."""
+NAMES: Final = tuple(check.name for check in CHECKS)
+
+
+async def _signer(settings: Settings, limit_s: float) -> Signer | None:
+    """Return the hotkey, None where it cannot be read, or not in time: the check of the wallet tells why."""
+    try:
+        async with asyncio.timeout(limit_s):
+            return await asyncio.to_thread(load_signer, settings.wallet)
+    except (WalletError, TimeoutError):
+        return None
+
+
+class UnknownCheckError(ValidatorError):
+    """There is no such check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What all checks found.
+
+    Attributes:
+        examined: in the order of the catalogue.
+    """
+
+    examined: tuple[Examined, ...]
+
+    @property
+    def counts(self) -> Mapping[Status, int]:
+        """How many findings there are of each status that any has."""
+        return Counter(finding.status for one in self.examined for finding in one.findings)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether a check came to no end in its time; what it waits for may still hold a thread."""
+        return any(one.cut_off for one in self.examined)
+
+
+async def diagnose(
+    config: Path | None,
+    environ: Mapping[str, str],
+    workers: Callable[[], Workers],
+    only: Collection[str] = (),
+    limits: Limits = LIMITS,
+) -> Diagnosis:
+    """Examine the validator that these settings describe. Nothing is written, and no lock of a validator's taken.
+
+    Args:
+        config: the file that the command line names.
+        environ: variables.
+        workers: makes a pool of processes where what strangers send is judged.
+        only: names of checks; all of them if there is none.
+        limits: how long things may take.
+
+    Raises:
+        UnknownCheckError: `only` names one that is not there.
+    """
+    if strange := sorted(set(only) - set(NAMES)):
+        raise UnknownCheckError(f"`{strange[0]}`; there are {', '.join(NAMES)}")
+    try:
+        settings = load_settings(config, environ)
+    except SettingsError as error:
+        rest = Examined("others", (unknown("all else", "needs the settings, which cannot be used"),), 0.0)
+        return Diagnosis((Examined(NAMES[0], tuple(refused(error)), 0.0), rest))
+    signer = await _signer(settings, limits.wallet)
+    site = Site(settings, settings_file(config, environ), signer, environ, SystemClock(), workers, limits)
+    return Diagnosis(await examine(site, [check for check in CHECKS if not only or check.name in only]))

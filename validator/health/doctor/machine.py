@@ -1,27 +1,49 @@
-"""This machine: versions, file descriptors, disk space for a round, memory for the workers."""
+"""Checks of this machine: memory, descriptors, disk space, the running process, the container engine."""
 
 import asyncio
+import errno
 import os
 import platform
 import resource
+import socket
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
 from validator import __version__
 from validator.chain.clockwatch import ClockWatch
 from validator.health.catalogue import CONDITIONS
-from validator.health.doctor.finding import Check, Finding, NotLookedAtError, fault, ok, unknown, warning
-from validator.health.doctor.site import LIMITS, Site
-from validator.health.doctor.subnet import seen_subnet
+from validator.health.client import ask_health
+from validator.health.doctor.examination import (
+    LIMITS,
+    Check,
+    Finding,
+    NotLookedAtError,
+    Site,
+    fault,
+    note,
+    ok,
+    unknown,
+    warning,
+)
+from validator.health.doctor.network import seen_subnet
 from validator.health.preconditions import round_checks
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MIB
 from validator.protocol.round import MetagraphSnapshot
+from validator.protocol.text import printable
 from validator.rounds.prepare import schedule_of
 from validator.rounds.readiness import spool_folder
+from validator.sandbox.engine import Engine, EngineAwayError, EngineError, lacks
 from validator.scoring import VERSIONS
+from validator.settings import HealthSettings
+from validator.store.connect import LOCK_CLASS, LOCK_WRITE, make_engine
+from validator.store.errors import StoreError
+from validator.store.urls import StoreUrl, parse_url
 
 _WORKER: Final = 256 * MIB  # that judging one answer may take beyond its start, and so much again for that
 _CGROUP: Final = Path("/sys/fs/cgroup/memory.max")
@@ -29,7 +51,7 @@ _MEMINFO: Final = Path("/proc/meminfo")
 _LIBRARIES: Final = "bittensor", "SQLAlchemy", "aiohttp"
 
 
-async def _look(site: Site) -> list[Finding]:
+async def _machine(site: Site) -> list[Finding]:
     found = [_versions(), *_memory()]
     try:
         snapshot = (await seen_subnet(site)).snapshot
@@ -95,10 +117,154 @@ def _round(site: Site, snapshot: MetagraphSnapshot) -> Iterator[Finding]:
             yield fault(about, missing.detail, CONDITIONS[missing.reason].advice)
 
 
-CHECK: Final = Check(
+MACHINE: Final = Check(
     "machine",
     "Versions, memory for the workers, file descriptors and disk space for a round on this subnet.",
     "look at the machine's load and disks",
     LIMITS.whole,
-    _look,
+    _machine,
+)
+
+
+_ASK_S: Final = 3.0
+_LOCKS: Final = Path("/proc/locks")
+_HEALTH: Final = "`validator health` has its conditions, each with advice"
+_NO_ANSWER: Final = "no answer"
+_OTHER_PORT: Final = "if a validator of yours runs there, set its health.token; else set health.host and health.port"
+_ONE_WRITER: Final = "find it: only one validator may write to a store; if it is meant to run, this is as it should be"
+
+
+async def _process(site: Site) -> list[Finding]:
+    (answers, health), who = await asyncio.gather(
+        asyncio.to_thread(_health, site.settings.health), _writer(site, site.limits.database)
+    )
+    if isinstance(who, Finding) or not who:
+        return [health, who or ok("writer", "no validator writes to the store")]
+    alone = warning("writer", f"{who}, and no health report answers here", _ONE_WRITER)
+    return [health, ok("writer", who) if answers else alone]
+
+
+def _health(settings: HealthSettings) -> tuple[bool, Finding]:
+    """Return whether a validator answers at the health port, and what is to be said of it."""
+    if settings.port == 0:
+        return False, note("health port", "any free one (health.port = 0): nobody can ask this validator how it is")
+    answer = ask_health(settings, _ASK_S)
+    if answer.report is not None:
+        said = f"{answer.address}: a validator answers: {answer.status}"
+        if not answer.healthy:
+            return True, fault("running", said, _HEALTH)
+        fine = answer.report.get("status") == "ok"
+        return True, ok("running", said) if fine else warning("running", said, _HEALTH)
+    if not answer.status.startswith(_NO_ANSWER):
+        return False, fault("health port", f"{answer.address}: {answer.status}", _OTHER_PORT)
+    problem = _taken(settings)
+    if problem is None:
+        return False, ok("health port", f"{answer.address} is free: no validator runs with these settings here")
+    return False, fault(
+        "health port", f"{answer.address}: {problem}", "set health.host and health.port to a free address"
+    )
+
+
+def _taken(settings: HealthSettings) -> str | None:
+    """Return why the port cannot be had, None if it can. It is bound for a moment and never listens."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(address)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return "another program listens there"
+        return error.strerror or "no such address"
+    return None
+
+
+async def _writer(site: Site, limit_s: float) -> str | Finding:
+    """Return who writes to the store, empty for nobody; a finding where that cannot be told."""
+    try:
+        url = parse_url(site.settings.store.url.reveal())
+        if url.path is not None:
+            return await asyncio.to_thread(_file_writer, url.path)
+        async with asyncio.timeout(limit_s):
+            return await _session(url)
+    except (StoreError, DBAPIError, TimeoutError):
+        return unknown("writer", "needs the database, which does not answer")
+
+
+def _file_writer(path: Path) -> str:
+    """Return who holds the lock beside the file, without touching it: the kernel lists all locks."""
+    lock = path.with_name(f"{path.name}.lock")
+    try:
+        inode = lock.stat().st_ino
+        held = [line.split() for line in _LOCKS.read_text(encoding="ascii").splitlines() if "FLOCK" in line]
+        holder = lock.read_text(encoding="ascii", errors="replace").partition("\n")[0]
+    except OSError:
+        return ""
+    if not any(fields[5].rpartition(":")[2] == str(inode) for fields in held):
+        return ""
+    return f"process {holder} writes to it" if holder.isdecimal() else "a process writes to it"
+
+
+async def _session(url: StoreUrl) -> str:
+    engine = make_engine(url, pooled=False)
+    try:
+        async with engine.connect() as connection:
+            found = (
+                await connection.execute(
+                    text(
+                        "SELECT pid, client_addr::text AS host FROM pg_locks JOIN pg_stat_activity USING (pid)"
+                        " WHERE locktype = 'advisory' AND granted AND classid = :class AND objid <> :write"
+                        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) LIMIT 1"
+                    ),
+                    {"class": LOCK_CLASS, "write": LOCK_WRITE},
+                )
+            ).first()
+    finally:
+        await engine.dispose()
+    if found is None:
+        return ""
+    return f"session {found.pid} from {printable(found.host or 'this machine', 60)} writes to it"
+
+
+PROCESS: Final = Check(
+    "process",
+    "Whether a validator runs with these settings and how it is, its port, who writes to the store.",
+    "look at the machine's load",
+    LIMITS.database + 2.0,
+    _process,
+)
+
+
+_START_ENGINE: Final = "start it, let this user use its socket (its group), or correct sandbox.engine or DOCKER_HOST"
+_NO_ENGINE: Final = "set sandbox.engine to have answers run again (docs/operators/sandbox.md)"
+
+
+async def _engine(site: Site) -> list[Finding]:
+    sandbox = site.settings.sandbox
+    host = sandbox.engine or site.environ.get("DOCKER_HOST")
+    if not host:
+        return [note("engine", "none: whether miners ran what they attest stays unseen", _NO_ENGINE)]
+    shown = printable(host, 100)
+    engine = Engine(host, call_s=site.limits.engine)
+    try:
+        info = await engine.info()
+    except EngineAwayError as error:
+        return [fault("engine", f"{shown}: {error.detail}", _START_ENGINE)]
+    except EngineError as error:
+        return [fault("engine", f"{shown}: {error}", "look into the engine's log")]
+    finally:
+        await engine.close()
+    if missing := lacks(info, sandbox.runtime):
+        advice = "set the engine up as its manual says: cgroups with memory, pids and cpu, the default seccomp profile"
+        return [fault("engine", f"{shown} lacks {', '.join(missing)}", advice)]
+    version, runtime = printable(str(info.get("ServerVersion")), 40), sandbox.runtime or info.get("DefaultRuntime")
+    return [ok("engine", f"{shown}: version {version}, runtime {printable(str(runtime), 40)}")]
+
+
+ENGINE: Final = Check(
+    "engine",
+    "The container engine that runs answers again: reachable, and able to hold every limit.",
+    _START_ENGINE,
+    LIMITS.engine + 2.0,
+    _engine,
 )

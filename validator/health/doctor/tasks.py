@@ -1,31 +1,33 @@
-"""Tasks: how many of each type there are, and when the last new one came; or whether the task server serves."""
+"""Checks of tasks: the folder or the task server, and the bundles that canaries are made of."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from validator.health.doctor.finding import Check, Finding, fault, note, ok, unknown, warning
-from validator.health.doctor.site import Site
+from validator.health.doctor.examination import Check, Finding, Site, fault, note, ok, unknown, warning
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import parse_task
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
-from validator.tasks.folder import TASK_NAME, find_tasks, read_document
+from validator.tasks.bases import base_of
+from validator.tasks.folder import TASK_NAME, find_tasks, label, read_document, read_task
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.http import HttpSource
 from validator.tasks.order import InTurn
 from validator.tasks.source import TaskError, TaskSourceError
 
-_MOST: Final = 2_000  # that are looked into
+_MOST_TASKS: Final = 2_000  # that are looked into
+_READ_S: Final = 8.0  # for tasks with their bundles
 _SERVER_S: Final = 8.0
-_CHECK: Final = "`validator tasks check DIR` lists every fault of every task"
-_NONE: Final = "put tasks into it: `validator tasks pack FOLDER --out DIR/NAME`, or set tasks.server_url"
-_SERVER: Final = "look at tasks.server_url, at the server and at the network between"
+_EVERY_FAULT: Final = "`validator tasks check DIR` lists every fault of every task"
+_PUT_TASKS: Final = "put tasks into it: `validator tasks pack FOLDER --out DIR/NAME`, or set tasks.server_url"
+_LOOK_AT_SERVER: Final = "look at tasks.server_url, at the server and at the network between"
 _REFUSALS: Final = {
     "status 401": "compare tasks.server_hotkey with the server's hotkey, and both clocks with a time server",
     "status 403": "let the server's operator serve this hotkey: `validator tasks serve … --validator HOTKEY`",
@@ -37,54 +39,58 @@ class _Folder(NamedTuple):
 
     Attributes:
         types: how many of each type.
-        broken: how many cannot be read; `first` names one, with its fault.
+        broken: one line for each that cannot be used.
         newest: when a task's file was last changed; None without one.
         passed_over: how many were not looked into, because there are so many.
+        unread: how many were looked into but for their bundle, because there are so many.
     """
 
     types: Mapping[str, int]
-    broken: int
-    first: str
+    broken: list[str]
     newest: datetime | None
     passed_over: int
+    unread: int
 
 
-async def _look(site: Site) -> list[Finding]:
+async def _tasks(site: Site) -> list[Finding]:
     tasks = site.settings.tasks
     if tasks.server_url is not None and tasks.server_hotkey is not None:
         if site.signer is None:
             return [unknown("tasks", "needs the hotkey, which cannot be read, to ask the task server")]
         return [await _server(site, site.signer, tasks.server_url, tasks.server_hotkey)]
     try:
-        found = await asyncio.to_thread(_read, tasks.directory)
+        found = await asyncio.to_thread(_read_folder, tasks.directory)
     except TaskError as error:
         return [
             fault("tasks", f"tasks.directory: {error.detail}", "set tasks.directory to a folder of tasks, or make it")
         ]
-    return list(_judged(found, tasks.directory, canaries=tasks.canaries))
+    return list(_in_folder(found, tasks.directory, canaries=tasks.canaries))
 
 
-def _read(root: Path) -> _Folder:
+def _read_folder(root: Path) -> _Folder:
+    """Read the tasks as the daemon does, whole; the documents alone once that has taken long."""
     tasks, goals = find_tasks(root), find_goals(root)
+    until, unread = time.monotonic() + _READ_S, 0
     types: Counter[str] = Counter()
     broken: list[str] = []
-    newest = 0.0
-    for path in tasks[:_MOST]:
+    for path in tasks[:_MOST_TASKS]:
         try:
-            types[parse_task(read_document(path)).skill_type] += 1
+            if time.monotonic() < until:
+                types[read_task(path).task.skill_type] += 1
+            else:
+                unread += 1
+                types[parse_task(read_document(path)).skill_type] += 1
         except (TaskError, JsonError) as error:
-            broken.append(f"{printable(path.name, 60)}: {error.detail}")
-        newest = max(newest, _changed(path))
-    for path in goals[:_MOST]:
+            broken.append(error.detail if f"`{label(path)}`" in error.detail else f"`{label(path)}`: {error.detail}")
+    for path in goals[:_MOST_TASKS]:
         try:
             read_goal(path)
             types[SkillType.WORKFLOW] += 1
         except TaskError as error:
-            broken.append(f"{printable(path.parent.name, 60)}: {error.detail}")
-        newest = max(newest, _changed(path))
-    over = max(0, len(tasks) - _MOST) + max(0, len(goals) - _MOST)
-    when = datetime.fromtimestamp(newest, UTC) if newest else None
-    return _Folder(types, len(broken), broken[0] if broken else "", when, over)
+            broken.append(f"`{label(path.parent)}`: {error.detail}")
+    newest = max(map(_changed, (*tasks[:_MOST_TASKS], *goals[:_MOST_TASKS])), default=0.0)
+    over = max(0, len(tasks) - _MOST_TASKS) + max(0, len(goals) - _MOST_TASKS)
+    return _Folder(types, broken, datetime.fromtimestamp(newest, UTC) if newest else None, over, unread)
 
 
 def _changed(path: Path) -> float:
@@ -94,18 +100,18 @@ def _changed(path: Path) -> float:
         return 0.0
 
 
-def _judged(found: _Folder, root: Path, *, canaries: bool) -> Iterator[Finding]:
+def _in_folder(found: _Folder, root: Path, *, canaries: bool) -> Iterator[Finding]:
     shown = printable(str(root))
     if found.broken:
-        yield warning(
-            "tasks", f"{found.broken} broken in {shown}, the first: {found.first}", _CHECK.replace("DIR", shown)
-        )
+        seen = f"{len(found.broken)} broken in {shown}, the first: {found.broken[0]}"
+        yield warning("tasks", seen, _EVERY_FAULT.replace("DIR", shown))
     if not found.types:
         only = "; rounds have canaries alone" if canaries else ""
-        yield warning("tasks", f"none in {shown}{only}", _NONE.replace("DIR", shown))
+        yield warning("tasks", f"none in {shown}{only}", _PUT_TASKS.replace("DIR", shown))
         return
     counts = ", ".join(f"{found.types[kind]} {kind}" for kind in SkillType if found.types.get(kind))
     more = f", and {found.passed_over} that were not looked into" if found.passed_over else ""
+    more += f", the bundles of {found.unread} not read" if found.unread else ""
     last = f"; the newest of {format_time(found.newest)}" if found.newest else ""
     yield ok("tasks", f"{counts} in {shown}{more}{last}")
     lacking = [str(kind) for kind in SkillType if not found.types.get(kind)]
@@ -119,7 +125,7 @@ async def _server(site: Site, signer: Signer, url: str, hotkey: str) -> Finding:
     try:
         served = await _served(source)
     except TaskSourceError as error:
-        return fault("tasks", f"{printable(url)}: {error.detail}", _REFUSALS.get(error.detail, _SERVER))
+        return fault("tasks", f"{printable(url)}: {error.detail}", _REFUSALS.get(error.detail, _LOOK_AT_SERVER))
     finally:
         await source.close()
         await workers.close()
@@ -134,10 +140,81 @@ async def _served(source: HttpSource) -> list[str]:
     return [str(kind) for kind, tasks in zip(ASSESSED_TYPES, found, strict=True) if tasks]
 
 
-CHECK: Final = Check(
+TASKS: Final = Check(
     "tasks",
     "The task folder by type with its newest task and what is broken; or whether the task server serves this hotkey.",
     "look at the disk that tasks.directory lies on, or at the task server",
     14.0,
-    _look,
+    _tasks,
+)
+
+
+_MOST_BASES: Final = 200  # that are read whole
+_BUILT_IN: Final = "set tasks.bases to the benign tasks that the others were seeded from (docs/seeding.md)"
+
+
+class _Bases(NamedTuple):
+    """What lies below the folder: how many of each type, and what cannot be used, each with its fault."""
+
+    types: Mapping[str, int]
+    unusable: list[str]
+    passed_over: int
+
+
+async def _bases(site: Site) -> list[Finding]:
+    tasks = site.settings.tasks
+    if not tasks.canaries:
+        return [ok("bases", "none needed: rounds hold no canaries")]
+    if tasks.bases is None:
+        return [
+            note("bases", "canaries are made of built-in bundles, which miners can tell from other tasks", _BUILT_IN)
+        ]
+    try:
+        found = await asyncio.to_thread(_read_bases, tasks.bases)
+    except TaskError as error:
+        return [
+            fault("bases", f"tasks.bases: {error.detail}", "set tasks.bases to a folder of benign tasks, or make it")
+        ]
+    return list(_of_bases(found, printable(str(tasks.bases))))
+
+
+def _read_bases(root: Path) -> _Bases:
+    paths = find_tasks(root)
+    types: Counter[str] = Counter()
+    unusable: list[str] = []
+    for path in paths[:_MOST_BASES]:
+        try:
+            types[base_of(read_task(path), label(path)).skill_type] += 1
+        except TaskError as error:
+            unusable.append(error.detail)
+    return _Bases(types, unusable, max(0, len(paths) - _MOST_BASES))
+
+
+def _of_bases(found: _Bases, shown: str) -> Iterator[Finding]:
+    if found.unusable:
+        yield warning(
+            "bases",
+            f"{len(found.unusable)} in {shown} cannot be used, the first: {found.unusable[0]}",
+            "take it away, or correct it: a canary that is drawn from it is not made",
+        )
+    counts = ", ".join(f"{found.types[kind]} {kind}" for kind in ASSESSED_TYPES if found.types[kind])
+    more = f", and {found.passed_over} that were not looked into" if found.passed_over else ""
+    if counts:
+        yield ok("bases", f"{counts} in {shown}{more}")
+    lacking = [str(kind) for kind in ASSESSED_TYPES if not found.types[kind]]
+    if lacking and not found.passed_over:
+        yield warning(
+            "bases",
+            f"none of the types {', '.join(lacking)} in {shown}: their canaries are made of built-in bundles, which "
+            "miners can tell",
+            "put a benign task of each into it: `validator tasks pack FOLDER --out DIR/NAME`",
+        )
+
+
+BASES: Final = Check(
+    "bases",
+    "What canaries are made of: the benign tasks of tasks.bases by type, and those that cannot be used.",
+    "look at the disk that tasks.bases lies on",
+    14.0,
+    _bases,
 )

@@ -1,4 +1,4 @@
-"""The database: whether it answers, which it is, its tables, room, and whether it takes a write that leaves nothing."""
+"""Checks of the store: its database, the rounds and weights in it, and the archive."""
 
 import asyncio
 import os
@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -15,16 +15,32 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from validator.health.doctor.filesystem import far_away
-from validator.health.doctor.finding import Check, Finding, fault, note, ok, warning
-from validator.health.doctor.site import LIMITS, Site
+from validator.chain.base import ChainError
+from validator.chain.probe import NoNodeError, Rpc
+from validator.health.doctor.examination import (
+    LIMITS,
+    Check,
+    Finding,
+    NotLookedAtError,
+    Site,
+    fault,
+    note,
+    ok,
+    unknown,
+    warning,
+)
+from validator.health.doctor.network import nodes, simulated
 from validator.protocol.text import printable
-from validator.store import schema_state
+from validator.protocol.times import format_time
+from validator.store import open_store, schema_state
+from validator.store.belonging import require_chain
 from validator.store.connect import make_engine, writing
-from validator.store.errors import StoreDamagedError, StoreError
+from validator.store.errors import OtherChainError, StoreDamagedError, StoreError, StoreUrlError
 from validator.store.place import ROOM
+from validator.store.records import RoundRecord, WeightsRecord
 from validator.store.schema import SchemaState, require_place
 from validator.store.urls import StoreUrl, parse_url
+from validator.weights.lock import CLEAR, read_stop_file, stop_file_of
 
 _SLOW_S: Final = 0.25
 _GIB: Final = 1024**3
@@ -53,7 +69,9 @@ _REFUSALS: Final = {
 }
 _SAME_ROW: Final = text("UPDATE schema_version SET version_num = version_num")
 _TABLE: Final = text("CREATE TABLE doctor_trial (n integer)")
-_SERVER: Final = "start the server, or correct host and port in store.url; from a container, localhost is the container"
+_START_SERVER: Final = (
+    "start the server, or correct host and port in store.url; from a container, localhost is the container"
+)
 _RIGHTS: Final = "let its user write: it must own the tables, and the server must be no standby"
 
 
@@ -64,7 +82,7 @@ class _Server(NamedTuple):
     standby: bool
 
 
-async def _look(site: Site) -> list[Finding]:
+async def _database(site: Site) -> list[Finding]:
     try:
         url = parse_url(site.settings.store.url.reveal())
     except StoreError as error:
@@ -74,7 +92,22 @@ async def _look(site: Site) -> list[Finding]:
     except StoreError as error:
         user = "let the user whom the validator runs as read and write it, or set another store.url"
         return [fault("database", error.detail, user)]
-    return await (_sqlite(url, url.path) if url.path is not None else _postgres(url))
+    found = await (_sqlite(url, url.path) if url.path is not None else _postgres(url))
+    return [*found, *await asyncio.to_thread(_archive, site.settings.store.archive)]
+
+
+def _archive(folder: Path | None) -> list[Finding]:
+    """Look at the folder with the files of old rounds."""
+    if folder is None:
+        return []
+    shown = printable(str(folder))
+    seen = "is a file" if folder.is_file() else "is not there" if not folder.is_dir() else ""
+    if not seen and not os.access(folder, os.R_OK | os.X_OK):
+        seen = f"cannot be read by user {os.getuid()}"
+    if seen:
+        advice = "make the folder, mount it, or correct store.archive: replay, explain and export read old rounds there"
+        return [warning("archive", f"store.archive, {shown}, {seen}", advice)]
+    return [ok("archive", f"{sum(1 for _ in folder.iterdir())} files in {shown}")]
 
 
 async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
@@ -200,13 +233,158 @@ def _said(error: DBAPIError) -> str:
 
 def _let_in(error: DBAPIError) -> str:
     said = str(error.orig)
-    return next((advice for words, advice in _REFUSALS.items() if words in said), _SERVER)
+    return next((advice for words, advice in _REFUSALS.items() if words in said), _START_SERVER)
 
 
-CHECK: Final = Check(
+DATABASE: Final = Check(
     "database",
     "Whether it answers, its version and encoding, its tables, room for it, a write that is taken back.",
-    _SERVER,
+    _START_SERVER,
     LIMITS.database + 8.0,
-    _look,
+    _database,
 )
+
+
+_CHAIN: Final = "chain of the store"
+_OTHER_CHAIN: Final = "name the chain's endpoints that this store was made on, or begin a new store (another store.url)"
+
+
+async def _history(site: Site) -> list[Finding]:
+    genesis = await _genesis(site)
+    belongs: Finding | None = None
+    try:
+        async with open_store(site.settings.store.url.reveal()) as store, store.read() as tx:
+            rounds = await tx.rounds.listing(1)
+            await require_chain(tx, genesis, site.settings.validator.netuid)
+    except OtherChainError as error:
+        belongs = fault(_CHAIN, error.detail, _OTHER_CHAIN)
+    except StoreError:
+        raise NotLookedAtError("needs the store, which cannot be read or has no tables yet") from None
+    if not rounds:
+        return [note("rounds", "none yet"), *([belongs] if belongs else [])]
+    return [_newest_round(rounds[0]), belongs or await _pinned(site, rounds[0])]
+
+
+async def _genesis(site: Site) -> str | None:
+    """Return the chain's, lower-case hex without 0x; None where no chain can be read."""
+    try:
+        if site.settings.chain.kind == "simulated":
+            return simulated(site, site.settings.chain.state).blocks.identity
+        good = await site.once(nodes)
+    except (NotLookedAtError, ChainError):
+        return None
+    return good[0].genesis.lower().removeprefix("0x") if good else None
+
+
+def _newest_round(newest: RoundRecord) -> Finding:
+    when = format_time(newest.settled_at or newest.started_at)
+    reason = f", {newest.reason}" if newest.reason is not None and newest.reason != newest.state else ""
+    return ok("rounds", f"the newest is {newest.round_id}: {newest.state}{reason}, {when}")
+
+
+async def _pinned(site: Site, newest: RoundRecord) -> Finding:
+    """Hold the block that the newest round is pinned to against the chain's."""
+    try:
+        there = await _block_hash(site, newest.block)
+    except NotLookedAtError as error:
+        return unknown(_CHAIN, error.detail)
+    except (NoNodeError, ChainError, TimeoutError):
+        return unknown(_CHAIN, "needs the chain, which cannot be read")
+    if there is None:
+        seen = f"round {newest.round_id} is pinned to block {newest.block}, which the chain does not have"
+        return fault(_CHAIN, seen, f"wait if the node catches up; else {_OTHER_CHAIN}")
+    if there.lower().removeprefix("0x") != newest.block_hash.lower().removeprefix("0x"):
+        seen = (
+            f"round {newest.round_id} is pinned to block {newest.block} {newest.block_hash[:12]}…, "
+            f"the chain has {printable(there, 80)[:12]}… there"
+        )
+        return fault(_CHAIN, seen, _OTHER_CHAIN)
+    return ok(_CHAIN, f"block {newest.block} of round {newest.round_id} is on it")
+
+
+async def _block_hash(site: Site, number: int) -> str | None:
+    if site.settings.chain.kind == "simulated":
+        blocks = simulated(site, site.settings.chain.state).blocks
+        return blocks.hash(number) if number <= blocks.number() else None
+    good = await site.once(nodes)
+    if not good:
+        raise NotLookedAtError("needs an endpoint, and none is a node that can be used")
+    async with asyncio.timeout(site.limits.endpoint), Rpc(good[0].url) as rpc:
+        found = await rpc.ask("chain_getBlockHash", number)
+    return found if isinstance(found, str) else None
+
+
+HISTORY: Final = Check(
+    "history",
+    "The newest round in the store, and whether the chain is the one that the store belongs to.",
+    "look at the database",
+    LIMITS.database + LIMITS.endpoint,
+    _history,
+)
+
+
+_UNLOCK: Final = f"stop the other program that uses this hotkey, wait for its last weights, then: {CLEAR}"
+
+
+async def _weights(site: Site) -> Sequence[Finding]:
+    try:
+        file = stop_file_of(site.settings)
+    except StoreUrlError:
+        return [unknown("weights", "needs store.url, which cannot be used")]
+    seen = await asyncio.to_thread(read_stop_file, file)
+    found = [] if seen is None else [fault("weights", f"locked by {printable(str(file))}: {seen}", _UNLOCK)]
+    try:
+        async with open_store(site.settings.store.url.reveal()) as store, store.read() as tx:
+            newest = await tx.weights.listing(1)
+            lock = await tx.weight_guard.locked() if await tx.weight_guard.present() else None
+    except StoreError:
+        return [*found, unknown("weights", "needs the store, which cannot be read or has no tables yet")]
+    if lock is not None and seen is None:
+        found.append(fault("weights", f"locked in the store: {lock.seen}", _UNLOCK))
+    return [*found, _newest_weights(newest[0]) if newest else note("weights", "none were sent from this store yet")]
+
+
+def _newest_weights(record: WeightsRecord) -> Finding:
+    seen = f"the newest, of epoch {record.epoch}: {record.state}, {format_time(record.updated_at)}"
+    if record.state == "rejected":
+        said = f"{seen}: {record.message or 'no word why'}"
+        return warning("weights", said, "`validator weights plan` says what stands in the way")
+    return ok("weights", seen)
+
+
+WEIGHTS: Final = Check(
+    "weights",
+    "Whether weights are locked, and what became of the newest ones.",
+    "look at the database",
+    LIMITS.database,
+    _weights,
+)
+
+
+_MOUNTS: Final = Path("/proc/self/mountinfo")
+_FAR: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "beegfs"})
+_FIELDS: Final = 5  # before the mount point there are four
+
+
+def far_away(folder: Path, mounts: Path = _MOUNTS) -> str | None:
+    """Return the kind of a network file system that the folder lies on; None for a local one, or where nothing says.
+
+    Args:
+        folder: that is there.
+        mounts: in the form of Linux's mountinfo.
+    """
+    found, kind = Path(), None
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return None
+    here = folder.resolve()
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        fields, kinds = before.split(), after.split()
+        if len(fields) < _FIELDS or not kinds:
+            continue
+        point = Path(fields[4].replace("\\040", " "))
+        if here.is_relative_to(point) and len(point.parts) >= len(found.parts):
+            found, kind = point, kinds[0]
+    return kind if kind in _FAR or (kind or "").startswith("fuse.sshfs") else None

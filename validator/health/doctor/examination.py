@@ -1,0 +1,201 @@
+"""Examination of a validator's surroundings: what a check is, what it looks at and finds, and how checks run."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
+
+from validator.protocol.errors import ValidatorError
+from validator.protocol.signatures import Signer
+from validator.protocol.text import printable
+from validator.settings import Settings
+from validator.sources import Clock
+from validator.unless import ended
+from validator.workers.interface import Workers
+
+T = TypeVar("T")
+
+
+class Limits(NamedTuple):
+    """How long things may take, seconds.
+
+    Attributes:
+        whole: the whole examination.
+        wallet: reading the hotkey's file, and unlocking it.
+        endpoint: connecting to an endpoint, and each of its answers.
+        chain: a first look at the subnet: connecting, and half a dozen answers.
+        database: connecting, and each statement.
+        engine: a call to the container engine.
+        miners: all miners together.
+        fresh_block: waiting for blocks that tell whether the clock is right.
+    """
+
+    whole: float = 26.0
+    wallet: float = 6.0
+    endpoint: float = 8.0
+    chain: float = 18.0
+    database: float = 12.0
+    engine: float = 6.0
+    miners: float = 9.0
+    fresh_block: float = 14.0
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Site:
+    """One validator's settings and surroundings.
+
+    Args:
+        settings: the operator's.
+        file: where they were read, as far as they stand in a file.
+        signer: its hotkey; None where that cannot be read, which the check of the wallet tells.
+        environ: variables.
+        clock: local time.
+        workers: makes a pool of processes where what strangers send is judged.
+        limits: how long things may take.
+    """
+
+    settings: Settings
+    file: Path
+    signer: Signer | None
+    environ: Mapping[str, str]
+    clock: Clock
+    workers: Callable[[], Workers]
+    limits: Limits = LIMITS
+    _looks: dict[object, asyncio.Task[Any]] = field(default_factory=dict)
+
+    async def once(self, look: Callable[["Site"], Coroutine[Any, Any, T]]) -> T:
+        """Return what `look` returns of this site, or raise what it raises; it is done once, whoever asks first."""
+        if look not in self._looks:
+            self._looks[look] = asyncio.create_task(look(self))
+        return cast("T", await asyncio.shield(self._looks[look]))
+
+    async def close(self) -> None:
+        """End the looks that are under way."""
+        await ended(self._looks.values())
+
+
+Status = Literal["ok", "note", "unknown", "warning", "fault"]
+"""ok: as it should be. note: so it is, and need not be otherwise. unknown: something else, which has a finding of its
+own, kept it from being looked at. warning: it runs, and somebody should look. fault: it cannot do its work."""
+
+_MOST: Final = 400  # code points of a line
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at.
+
+    Attributes:
+        about: what, in a word or two.
+        status: how it is.
+        seen: one harmless line: what was seen, with the numbers behind it.
+        advice: one harmless line: what to do; empty where there is nothing to do.
+    """
+
+    about: str
+    status: Status
+    seen: str
+    advice: str = ""
+
+
+class Examined(NamedTuple):
+    """One check that was made: its name, what it found, and how many seconds it took.
+
+    `cut_off` says that it came to no end in its time.
+    """
+
+    check: str
+    findings: tuple[Finding, ...]
+    seconds: float
+    cut_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something to look at.
+
+    Attributes:
+        name: one word, by which an operator asks for this check alone.
+        meaning: one sentence: what is looked at.
+        advice: what to do where it comes to no end, or ends in an error of ours.
+        limit_s: how long it may take, seconds.
+        run: looks; whatever is wrong is a finding, an exception an error of ours.
+    """
+
+    name: str
+    meaning: str
+    advice: str
+    limit_s: float
+    run: Callable[[Site], Awaitable[Sequence[Finding]]]
+
+
+class NotLookedAtError(ValidatorError):
+    """Something else kept it from being looked at."""
+
+
+def ok(about: str, seen: str) -> Finding:
+    """Return a finding that all is well."""
+    return _finding(about, "ok", seen, "")
+
+
+def note(about: str, seen: str, advice: str = "") -> Finding:
+    """Return a finding that an operator may want to know of."""
+    return _finding(about, "note", seen, advice)
+
+
+def unknown(about: str, why: str) -> Finding:
+    """Return that it could not be looked at, and why."""
+    return _finding(about, "unknown", why, "")
+
+
+def warning(about: str, seen: str, advice: str) -> Finding:
+    """Return something that somebody should look at."""
+    return _finding(about, "warning", seen, advice)
+
+
+def fault(about: str, seen: str, advice: str) -> Finding:
+    """Return something that keeps the validator from its work."""
+    return _finding(about, "fault", seen, advice)
+
+
+def _finding(about: str, status: Status, seen: str, advice: str) -> Finding:
+    return Finding(about, status, printable(seen, _MOST), printable(advice, _MOST))
+
+
+_CLOSE_S: Final = 1.0
+
+
+async def examine(site: Site, checks: Iterable[Check]) -> tuple[Examined, ...]:
+    """Return what the checks find, in their order; takes at most `site.limits.whole` seconds and one more.
+
+    A check that comes to no end is a fault of what it looks at; one that raises is an error of ours, and told as such.
+    """
+    began = time.monotonic()
+    try:
+        return tuple(await asyncio.gather(*(_made(check, site, began) for check in checks)))
+    finally:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(site.close(), _CLOSE_S)
+
+
+async def _made(check: Check, site: Site, began: float) -> Examined:
+    limit = min(check.limit_s, site.limits.whole)
+    findings: Sequence[Finding] = ()
+    cut_off = False
+    try:
+        async with asyncio.timeout(limit):
+            findings = await check.run(site)
+    except TimeoutError:
+        cut_off = True
+        findings = [fault(check.name, f"no end within {limit:g} s", check.advice)]
+    except NotLookedAtError as error:
+        findings = [unknown(check.name, error.detail)]
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other checks are worth having
+        seen = f"this check failed, an error of ours: {type(error).__name__}: {error}"
+        findings = [fault(check.name, seen, f"report it; meanwhile: {check.advice}")]
+    return Examined(check.name, tuple(findings), round(time.monotonic() - began, 3), cut_off)

@@ -1,0 +1,362 @@
+"""Checks of the network: the endpoints of the chain, the subnet and the hotkey on it, the clock, the miners."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from validator.chain.base import MOST_BEHIND, SLOW_S, Chain, ChainError, NoSubnetError, SubnetParameters
+from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
+from validator.chain.opening import real_chain
+from validator.chain.probe import Node, NoNodeError, Rpc, Seen, Silent, block_time, look_at
+from validator.chain.simulated import SimulatedChain
+from validator.chain.state import load_state
+from validator.chain.subnet import SimulatedSubnet
+from validator.chain.within import within
+from validator.health.catalogue import CONDITIONS
+from validator.health.doctor.examination import (
+    LIMITS,
+    Check,
+    Finding,
+    NotLookedAtError,
+    Site,
+    fault,
+    note,
+    ok,
+    unknown,
+    warning,
+)
+from validator.health.preconditions import PASSING, preconditions
+from validator.health.rounds import counted
+from validator.miners.asking import Declaration, ask_declaration
+from validator.miners.client import HttpMinerClient
+from validator.protocol.reasons import Reason
+from validator.protocol.round import Axon, MetagraphSnapshot
+from validator.protocol.signatures import Signer
+from validator.protocol.text import printable
+from validator.rounds.readiness import clock_fault
+from validator.weights.plan import mechanisms
+
+SPEC: Final = "node-subtensor"
+_SPARE: Final = "it is used when the others do not answer; correct or remove it"
+
+
+async def endpoints(site: Site) -> tuple[Seen, ...]:
+    """Return what is at each endpoint, in order; for `Site.once`."""
+    listed = enumerate(site.settings.chain.endpoints, start=1)
+    return tuple(await asyncio.gather(*(look_at(place, one.reveal(), site.limits.endpoint) for place, one in listed)))
+
+
+async def nodes(site: Site) -> tuple[Node, ...]:
+    """Return the endpoints that are subtensor nodes, the favourite first; for `Site.once`."""
+    seen = await site.once(endpoints)
+    return tuple(one for one in seen if isinstance(one, Node) and one.spec == SPEC)
+
+
+async def _endpoints(site: Site) -> list[Finding]:
+    if site.settings.chain.kind == "simulated":
+        return [note("chain.endpoints", "none: the chain is simulated")]
+    seen = await site.once(endpoints)
+    good = await site.once(nodes)
+    highest = max((node.height for node in good), default=0)
+    shown = [str(endpoint) for endpoint in site.settings.chain.endpoints]
+    found = [_endpoint(one, shown[one.place - 1], highest, spare=bool(good)) for one in seen]
+    return [*found, *_differing(good)]
+
+
+def _endpoint(one: Seen, shown: str, highest: int, *, spare: bool) -> Finding:
+    about = f"endpoint {one.place}"
+    if isinstance(one, Silent):
+        seen = f"{shown}: {one.seen}"
+        return warning(about, seen, f"{one.advice}; {_SPARE}") if spare else fault(about, seen, one.advice)
+    if one.spec != SPEC:
+        seen = f"{shown}: a node of another chain, `{one.chain}` ({one.spec}), no subtensor"
+        return fault(about, seen, "name a subtensor node in chain.endpoints")
+    seen = f"{shown}: {one.chain}, block {one.height}, runtime {one.version}, {one.latency_s * 1000:.0f} ms"
+    if one.syncing or one.height + MOST_BEHIND < highest:
+        lag = f"{highest - one.height} blocks behind the others" if one.height < highest else "still catching up"
+        return warning(about, f"{seen}; {lag}", "wait until it has caught up, or put another endpoint first")
+    if one.latency_s > SLOW_S:
+        return warning(
+            about, f"{seen}; slow: {one.latency_s:.1f} s a call", "use a node near the validator, best one of your own"
+        )
+    return ok(about, seen)
+
+
+def _differing(good: Sequence[Node]) -> list[Finding]:
+    chains = {node.genesis: node.chain for node in good}
+    if len(chains) < 2:  # noqa: PLR2004 - two differ
+        return []
+    named = ", ".join(f"{node.place}: {node.chain} {node.genesis[:10]}…" for node in good)
+    advice = "name endpoints of one chain: after a change of endpoint the validator would be on another"
+    return [fault("chain.endpoints", f"they are of different chains: {named}", advice)]
+
+
+ENDPOINTS: Final = Check(
+    "endpoints",
+    "Each of chain.endpoints: which chain and runtime, how high, how fast; what answers instead of a node.",
+    "look at the network of this machine and at chain.endpoints",
+    LIMITS.chain,
+    _endpoints,
+)
+
+
+_READER: Final = "//Doctor"  # signs nothing: reading needs no key, the chain's client wants one
+_NODE: Final = "look at the node's log, or put another endpoint first in chain.endpoints"
+_PRECONDITIONS: Final[Mapping[str, str]] = {
+    "permit": "permits follow stake at the end of an epoch: stake more to this hotkey, or wait for the epoch's end",
+    "stake": "stake more to this hotkey",
+    "mechanism": "set weights.assessment_mechid and weights.workflow_mechid to mechanisms that the subnet has",
+    "version_key": "upgrade this program",
+    "commit_reveal": "name a node with the network's present runtime in chain.endpoints, or let the owner turn it off",
+    "rate_limit": "nothing: the next weights wait for it",
+}
+_REGISTER: Final = "register it (`btcli subnets register`), or check [wallet] and validator.netuid"
+
+
+class Subnet(NamedTuple):
+    """What the chain says, all of it read within one look."""
+
+    snapshot: MetagraphSnapshot
+    parameters: SubnetParameters
+
+
+class ChainFault(ChainError):  # noqa: N818 - a chain error that brings its advice
+    """The subnet cannot be read.
+
+    Args:
+        seen: what is wrong.
+        advice: what to do.
+    """
+
+    def __init__(self, seen: str, advice: str) -> None:
+        self.seen = seen
+        self.advice = advice
+        super().__init__(seen)
+
+
+async def subnet(site: Site) -> Subnet:
+    """Return the subnet as it is now; for `Site.once`.
+
+    Raises:
+        ChainFault: it cannot be read.
+        NotLookedAtError: no node answers, or the simulated chain is not made yet.
+    """
+    chain = await _opened(site)
+    try:
+        return await within(site.clock, site.limits.chain, _read_subnet(chain))
+    except NoSubnetError:
+        netuid = site.settings.validator.netuid
+        raise ChainFault(f"the chain has no subnet {netuid}", "correct validator.netuid, or chain.endpoints") from None
+    except (ChainError, TimeoutError) as error:
+        raise ChainFault(f"the node answers, but the subnet cannot be read: {error}", _NODE) from None
+    finally:
+        await chain.close()
+
+
+async def seen_subnet(site: Site) -> Subnet:
+    """Return the subnet, for checks that only use it.
+
+    Raises:
+        NotLookedAtError: it cannot be read; the check of the subnet tells why.
+    """
+    try:
+        return await site.once(subnet)
+    except ChainError:
+        raise NotLookedAtError("needs the subnet, which cannot be read") from None
+
+
+async def _read_subnet(chain: Chain) -> Subnet:
+    return Subnet(*await asyncio.gather(chain.snapshot(), chain.parameters()))
+
+
+async def _opened(site: Site) -> Chain:
+    settings = site.settings
+    signer = site.signer or Signer.from_uri(_READER)
+    if settings.chain.kind == "simulated":
+        return SimulatedChain(simulated(site, settings.chain.state), signer.hotkey)
+    if not await site.once(nodes):
+        raise NotLookedAtError("needs an endpoint, and none is a node that can be used")
+    return real_chain(settings, signer, site.clock)
+
+
+def simulated(site: Site, file: Path | None) -> SimulatedSubnet:
+    """Return the simulated subnet as its file has it; whatever is done to it, the file stays as it is.
+
+    Raises:
+        NotLookedAtError: there is no file yet.
+        ChainFault: it cannot be used.
+    """
+    if file is None or not file.exists():
+        raise NotLookedAtError("the simulated chain is made by the first `validator run`")
+    try:
+        state = load_state(file)
+    except ChainError as error:
+        advice = "set chain.state to a file that `validator run` made, or remove it to begin anew"
+        raise ChainFault(f"chain.state: {error.detail}", advice) from None
+    if state.rules.netuid != site.settings.validator.netuid:
+        seen = f"{printable(str(file))} is of subnet {state.rules.netuid}, not of {site.settings.validator.netuid}"
+        raise ChainFault(seen, "correct validator.netuid or chain.state")
+    return SimulatedSubnet(state, site.clock)
+
+
+async def _subnet(site: Site) -> list[Finding]:
+    try:
+        found = await site.once(subnet)
+    except ChainFault as error:
+        return [fault("subnet", error.seen, error.advice)]
+    snapshot = found.snapshot
+    size = (
+        f"netuid {snapshot.netuid} at block {snapshot.block}, epoch {snapshot.epoch}: {len(snapshot.neurons)} neurons"
+    )
+    return [ok("subnet", size), *_on_subnet(site, found)]
+
+
+def _on_subnet(site: Site, found: Subnet) -> Iterator[Finding]:
+    snapshot, parameters = found
+    if site.signer is None:
+        yield unknown("registration", "needs the hotkey, which cannot be read")
+        return
+    me = snapshot.by_hotkey(site.signer.hotkey)
+    if me is None:
+        yield fault("registration", f"{site.signer.hotkey} is not registered on netuid {snapshot.netuid}", _REGISTER)
+        return
+    for name, reason, detail in preconditions(snapshot, parameters, me, max(mechanisms(site.settings.weights))):
+        about = "registration" if name == "registered" else name.replace("_", " ")
+        if reason is None:
+            yield ok(about, detail)
+        elif name in PASSING:
+            yield note(about, detail, _PRECONDITIONS[name])
+        else:
+            yield warning(about, f"{detail}: no weights could be sent now ({reason})", _PRECONDITIONS[name])
+
+
+SUBNET: Final = Check(
+    "subnet",
+    "The subnet and the hotkey on it: registration, permit, stake, mechanism, version key, rate limit.",
+    _NODE,
+    LIMITS.whole,
+    _subnet,
+)
+
+
+_EVERY_S: Final = 0.5
+_OLD_BLOCK: Final = "wait for a new block and ask again; if none comes, the node or its chain stands still"
+
+
+async def _clock(site: Site) -> list[Finding]:
+    if site.settings.chain.kind == "simulated":
+        return [note("clock", "nothing to compare it with: a simulated chain's blocks follow it")]
+    good = await site.once(nodes)
+    timed = [node for node in good if node.time is not None and not node.syncing]
+    if not timed:
+        raise NotLookedAtError("needs the time of a block, and no endpoint gave one")
+    freshest = max(timed, key=lambda node: node.time or 0.0)
+    watch = ClockWatch(site.clock)
+    watch.saw(freshest.height, freshest.time or 0.0)
+    age = site.clock.now().timestamp() - (freshest.time or 0.0)
+    if watch.unsure:
+        await _wait_for_fresh(site, freshest, watch)
+    return [_clock_finding(watch, age)]
+
+
+async def _wait_for_fresh(site: Site, node: Node, watch: ClockWatch) -> None:
+    """Show the watch what the node has, until it knows or time is up."""
+    try:
+        async with asyncio.timeout(site.limits.fresh_block), Rpc(node.url) as rpc:
+            while watch.unsure:
+                block_hash = await rpc.ask("chain_getBlockHash")
+                header = await rpc.ask("chain_getHeader", block_hash)
+                made = await block_time(rpc, block_hash)
+                if made is not None:
+                    watch.saw(int(header["number"], 16), made)
+                await site.clock.sleep(_EVERY_S)
+    except (TimeoutError, NoNodeError, KeyError, TypeError, ValueError):
+        return
+
+
+def _clock_finding(watch: ClockWatch, age: float) -> Finding:
+    wrong = clock_fault(watch)
+    if watch.wrong and wrong is not None:
+        return fault("clock", wrong, CONDITIONS["local_clock"].advice)
+    if watch.off is None:
+        seen = f"the newest block is {age:.0f} s old: the clock is ahead, or the chain stands still"
+        return warning("clock", seen, f"{_OLD_BLOCK}; compare the clock with a time server (`timedatectl`)")
+    return ok("clock", f"no more than {MOST_OFF_S:.0f} s off: the newest block is {max(0.0, age):.0f} s old")
+
+
+CLOCK: Final = Check(
+    "clock",
+    "This machine's clock against the time of fresh blocks.",
+    "compare the clock with a time server (`timedatectl`)",
+    LIMITS.endpoint + LIMITS.fresh_block + 2.0,
+    _clock,
+)
+
+
+_OPEN: Final = 64
+_CONNECT_S: Final = 4.0
+_THEIRS: Final = "nothing, if they are few: these miners are offline or send what does not count"
+_NO_AXON: Final = "wait for miners: none has announced an address on chain (validator.netuid, is it the right subnet?)"
+_BY_REASON: Final[Mapping[Reason, str]] = {
+    Reason.DECLARATION_FUTURE: "compare this machine's clock with a time server (`timedatectl`)",
+    Reason.DECLARATION_EXPIRED: "compare this machine's clock with a time server (`timedatectl`)",
+    Reason.DEADLINE_AXON_REFUSED: "nothing: they announce private addresses, which are called in local networks only",
+    Reason.DEADLINE_CONNECT: "look at this machine's way out: a firewall, a proxy, no IPv6",
+    Reason.LOCAL_RESOURCES: "raise the limit of file descriptors (`ulimit -n`), free memory and disk",
+}
+
+
+async def _miners(site: Site) -> list[Finding]:
+    snapshot = (await seen_subnet(site)).snapshot
+    if site.signer is None:
+        raise NotLookedAtError("needs the hotkey, which cannot be read, to sign what it asks")
+    listening = [
+        (one.hotkey, one.axon) for one in snapshot.neurons if one.axon is not None and one.hotkey != site.signer.hotkey
+    ]
+    if not listening:
+        return [note("miners", f"none of {len(snapshot.neurons)} neurons has an address", _NO_AXON)]
+    answers = await _asked(site, site.signer, listening)
+    return [_declared(len(listening), answers)]
+
+
+async def _asked(site: Site, signer: Signer, listening: Sequence[tuple[str, Axon]]) -> list[Declaration | Reason]:
+    """Return what came back in time; nothing of it is stored."""
+    client = HttpMinerClient(
+        signer, max_open=_OPEN, connect_timeout_s=_CONNECT_S, allow_private=site.settings.miners.allow_private_axons
+    )
+    workers = site.workers()
+    asking = [
+        asyncio.create_task(ask_declaration(client, workers, site.clock, hotkey, axon)) for hotkey, axon in listening
+    ]
+    try:
+        done, late = await asyncio.wait(asking, timeout=site.limits.miners)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        return [task.result() for task in asking if task in done]
+    finally:
+        await client.close()
+        await workers.close()
+
+
+def _declared(asked: int, answers: Sequence[Declaration | Reason]) -> Finding:
+    refused = Counter(answer for answer in answers if isinstance(answer, Reason))
+    valid = len(answers) - refused.total()
+    why = f"; the others: {counted(refused)}" if refused else ""
+    late = f"; {asked - len(answers)} had not answered when time was up" if asked > len(answers) else ""
+    seen = f"{valid} of {asked} that have an address answer with a declaration that counts{why}{late}"
+    if 2 * valid >= asked:
+        return ok("miners", seen)
+    most = refused.most_common(1)[0][0] if refused else None
+    return warning("miners", seen, _THEIRS if most is None else _BY_REASON.get(most, _THEIRS))
+
+
+MINERS: Final = Check(
+    "miners",
+    "How many registered miners answer with a declaration that counts, and why the others do not.",
+    "look at this machine's way out",
+    LIMITS.whole,
+    _miners,
+)
