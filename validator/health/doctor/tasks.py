@@ -21,6 +21,7 @@ from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.http import HttpSource
 from validator.tasks.order import InTurn
 from validator.tasks.source import TaskError, TaskSourceError
+from validator.unless import together
 
 _MOST_TASKS: Final = 2_000  # that are looked into
 _READ_S: Final = 8.0  # for tasks with their bundles
@@ -136,7 +137,7 @@ async def _server(site: Site, signer: Signer, url: str, hotkey: str) -> Finding:
 
 async def _served(source: HttpSource) -> list[str]:
     """Return the types of which the server has a task; the first failure is raised."""
-    found = await asyncio.gather(*(source.fetch(kind, 1, InTurn()) for kind in ASSESSED_TYPES))
+    found = await together(source.fetch(kind, 1, InTurn()) for kind in ASSESSED_TYPES)
     return [str(kind) for kind, tasks in zip(ASSESSED_TYPES, found, strict=True) if tasks]
 
 
