@@ -78,7 +78,7 @@ VOLUME /data
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 CMD ["validator", "health"]
 # It runs `validator`, and stays where that would end in the same way again (docs/operators/stop.md).
-ENTRYPOINT ["python", "-P", "-m", "validator.daemon.contained"]
+ENTRYPOINT ["python", "-P", "-m", "validator.daemon.entrypoint"]
 CMD ["run"]
 ARG REVISION=unknown
 ARG SOURCE=unknown

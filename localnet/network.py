@@ -38,7 +38,7 @@ from validator.chain.simulated import SimulatedChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.daemon import Daemon
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Stop
 from validator.daemon.world import World, canaries_of, http_clients, judging_workers
 from validator.kinds.assessment.supply import CanaryMaker
 from validator.protocol.errors import ValidatorError

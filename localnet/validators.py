@@ -10,7 +10,7 @@ from localnet.fresh import set_aside
 from localnet.population import Population
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Stop
 from validator.daemon.world import World
 from validator.health.preconditions import settle_chain
 from validator.protocol.signatures import Signer

@@ -18,7 +18,7 @@ from miner.serving import HOST
 from miner.tracing import RunPolicy, Tracer
 from validator.chain.base import ChainError, NotRegisteredError
 from validator.chain.opening import real_chain
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Stop
 from validator.protocol.errors import ValidatorError
 from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.signatures import Signer

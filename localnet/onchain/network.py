@@ -25,7 +25,7 @@ from localnet.onchain.subnet import (
 from validator.chain.opening import real_chain
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Stop
 from validator.daemon.world import World, build_world
 from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError

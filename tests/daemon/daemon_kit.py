@@ -22,8 +22,8 @@ from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
-from validator.daemon.stop import Stop
-from validator.daemon.upkeep import LoopWatch
+from validator.daemon.signals import Stop
+from validator.daemon.watches import LoopWatch
 from validator.daemon.world import World, http_clients
 from validator.protocol.reasons import Reason
 from validator.settings import Settings

@@ -4,7 +4,7 @@ from daemon_kit import running
 from execution_world import plain_world
 from world import World, on_virtual_time
 
-from validator.daemon.queue_watch import QueueWatch
+from validator.daemon.waiting_work import QueueWatch
 from validator.health.report import HealthState
 from validator.protocol.reasons import Reason
 from validator.store import Store

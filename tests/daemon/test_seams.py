@@ -15,8 +15,8 @@ from world import World as Crowd
 
 from validator.chain.simulated import SimulatedChain
 from validator.daemon.assembly import assembled
-from validator.daemon.stop import Stop
-from validator.daemon.upkeep import LoopWatch
+from validator.daemon.signals import Stop
+from validator.daemon.watches import LoopWatch
 from validator.daemon.world import World
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.signatures import Signer

@@ -22,7 +22,7 @@ sys.path += [str(ROOT), str(ROOT / "tests" / "core")]
 from pictures import FOLDER, PARTS, picture  # noqa: E402 - it lies beside the tests
 
 from localnet.network import Options, run_network  # noqa: E402
-from validator.daemon.stop import Stop  # noqa: E402
+from validator.daemon.signals import Stop  # noqa: E402
 from validator.rounds.listening import EndedRound  # noqa: E402
 from validator.rounds.prepare import Prepared  # noqa: E402
 from validator.settings import load_settings  # noqa: E402

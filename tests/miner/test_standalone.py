@@ -30,7 +30,7 @@ from validator.chain.bittensor import BittensorChain
 from validator.chain.state import SubnetRules
 from validator.chain.subnet import SimulatedSubnet
 from validator.daemon.exits import Exit
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Stop
 from validator.miners.client import HttpMinerClient
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon

@@ -157,7 +157,7 @@ def test_every_file_of_ours_has_one_time() -> None:
 
 def test_what_waits_for_somebody_waits_only_where_the_entry_point_says_so() -> None:
     steps = {word: rest for stage in lineage("validator") for word, rest in stage.steps}
-    assert steps["ENTRYPOINT"] == '["python", "-P", "-m", "validator.daemon.contained"]'
+    assert steps["ENTRYPOINT"] == '["python", "-P", "-m", "validator.daemon.entrypoint"]'
     assert steps["CMD"] == '["run"]'
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert scripts == {"validator": "validator.cli:main"}

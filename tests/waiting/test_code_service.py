@@ -11,7 +11,7 @@ from replays import replayed
 from workflow_builders import make_workflow
 from world import World, frozen_of, one_round
 
-from validator.daemon.unjudged import UnjudgedWatch
+from validator.daemon.waiting_work import UnjudgedWatch
 from validator.health.board import Board
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason

@@ -27,6 +27,7 @@ from validator.chain.within import within
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.sources import Clock
+from validator.unless import ended
 
 _SILENCE: Final = 1.5  # times a call's limit: a node that says nothing at all for so long has lost the connection
 _PAUSE_S: Final = 2.0  # between two attempts to follow the blocks of a node that does not answer
@@ -178,6 +179,8 @@ class BittensorChain:
 
     async def close(self) -> None:
         """Release the connection."""
+        if self._diagnosis is not None:
+            await ended([self._diagnosis])
         await self._connection.close()
 
     async def _submit(self, what: str, call: Execute) -> WeightsResult:

@@ -1,7 +1,10 @@
-"""The chain, as the settings say; whoever looks at nothing else needs no other part of the world."""
+"""The chain that the settings describe: opened, and whether it is on this machine."""
 
+import socket
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from validator.chain.base import Chain, NoSubnetError
 from validator.chain.simulated import SimulatedChain
@@ -76,3 +79,40 @@ def _new_subnet(settings: Settings, file: Path, signer: Signer, clock: Clock) ->
     """Make a simulated subnet on which this validator alone is registered, with stake and permit: for dry runs."""
     rules = SubnetRules(seed=signer.hotkey, genesis=int(clock.now().timestamp()), netuid=settings.validator.netuid)
     SimulatedSubnet.create(rules, clock, file).register(signer.hotkey, stake_tao=_STAKE_TAO, validator_permit=True)
+
+
+def chain_is_here(settings: Settings) -> bool:
+    """Return whether the chain is inside this program or on this machine. Blocks while names are looked up.
+
+    An endpoint on this machine says nothing about the network (SPEC 16, D-26).
+    """
+    return settings.chain.kind == "simulated" or on_this_machine(one.reveal() for one in settings.chain.endpoints)
+
+
+def on_this_machine(endpoints: Iterable[str]) -> bool:
+    """Return whether every endpoint is; blocks while names are looked up.
+
+    Args:
+        endpoints: ws:// or wss:// urls, or names of public networks, which are elsewhere.
+    """
+    return all(_is_here(urlsplit(endpoint).hostname) for endpoint in endpoints)
+
+
+def _is_here(host: str | None) -> bool:
+    if host is None:
+        return False
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)
+    except OSError:
+        return False  # not even a name: it is not this machine's own
+    return all(_is_own(family, address) for family, _, _, _, address in found)
+
+
+def _is_own(family: int, address: tuple[object, ...]) -> bool:
+    """Return whether a socket can be bound to the address: only one of this machine's own lets itself be."""
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as trial:
+            trial.bind((address[0], 0))
+    except OSError:
+        return False
+    return True

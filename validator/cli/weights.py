@@ -74,7 +74,7 @@ def print_unpaid(windows: Sequence[UnpaidTold]) -> None:
 @WEIGHTS.command()
 def plan(config: Config = None, as_json: Json = False) -> None:
     """Show what would be sent now against what is on chain; sends nothing. A validator may be running."""
-    from validator.daemon.planning import plan_of  # noqa: PLC0415 - it asks the chain, whose client takes a second
+    from validator.weights.preview import plan_of  # noqa: PLC0415 - it asks the chain, whose client takes a second
 
     found = ask_store(config, plan_of)
     if as_json:

@@ -9,14 +9,11 @@ import structlog
 
 from validator import __version__
 from validator.chain.clockwatch import ClockWatch
-from validator.daemon.daemon import Daemon, Service
-from validator.daemon.drain import Drains
-from validator.daemon.figures import FigureWatch
-from validator.daemon.nearby import chain_is_here
-from validator.daemon.store_watch import StoreWatch
-from validator.daemon.upkeep import BudgetService, HeadWatch, LoopWatch, RetentionService
-from validator.daemon.waiting import executes, waiting_work
-from validator.daemon.watching import GateWatch, RoundWatch
+from validator.chain.opening import chain_is_here
+from validator.daemon.daemon import Daemon, Drains, Service
+from validator.daemon.upkeep import BudgetService, RetentionService
+from validator.daemon.waiting_work import executes, waiting_work
+from validator.daemon.watches import FigureWatch, GateWatch, HeadWatch, LoopWatch, RoundWatch, StoreWatch
 from validator.daemon.world import World
 from validator.health.board import Board, advice_on
 from validator.health.preconditions import folders_of, round_checks

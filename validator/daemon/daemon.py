@@ -2,25 +2,64 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 import structlog
 
-from validator.daemon.drain import Drains
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Stop
 from validator.health.board import Board
 from validator.health.report import HealthState
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.rounds.service import RoundService
 from validator.settings import Settings
+from validator.sources import Clock
 from validator.store import Store
-from validator.store.errors import StoreDamagedError, StoreLostError
+from validator.store.errors import StoreAwayError, StoreDamagedError, StoreLostError
 from validator.telemetry import Event, Metrics
 from validator.unless import unless_set
 
+_DRAIN_EVERY_S: Final = 5.0
 _log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Drains:
+    """Looks into the store for a request that was made while this validator runs.
+
+    Args:
+        store, clock: the world.
+        before: the number of the newest request at the start: that one was for somebody else.
+    """
+
+    store: Store
+    clock: Clock
+    before: int
+    _taken: int | None = field(init=False, default=None)
+
+    async def asked(self) -> None:
+        """Return once there is a request; it is noted as taken."""
+        while self._taken is None:
+            try:
+                async with self.store.read() as tx:
+                    newest = await tx.drains.newest()
+                if newest > self.before:
+                    async with self.store.begin() as tx:
+                        await tx.drains.take(newest, self.clock.now())
+                    self._taken = newest
+                    return
+            except StoreAwayError:  # the store's watch tells it
+                pass
+            await self.clock.sleep(_DRAIN_EVERY_S)
+
+    async def over(self) -> None:
+        """Note that the round was finished, for those who wait for the request they made."""
+        if self._taken is not None:
+            taken = self._taken
+            with suppress(StoreAwayError):  # who waits finds the validator gone
+                await self.store.lasting(lambda tx: tx.drains.end(taken, self.clock.now()), patience_s=_DRAIN_EVERY_S)
 
 
 class Service(Protocol):

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT of the daemon, and how long they may take, whatever the process is doing.
+"""SIGTERM and SIGINT of the daemon: requests to stop, and how long the process may take, whatever it is doing.
 
 The interpreter writes a signal to a socket as it arrives, and a thread of its own reads there: neither a frozen event
 loop nor threads, transactions or processes that are slow to end can hold up what it asks for.
@@ -13,16 +13,38 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from types import FrameType
 from typing import Final, NoReturn
 
 from validator.daemon.exits import Exit
-from validator.daemon.stop import Stop
 from validator.protocol.errors import ValidatorError
 
 AT_ONCE_S: Final = 1.0  # from the second request to the end of the process
 CLOSING_S: Final = 10.0  # the same from the end of the grace time
 _SAYING_S: Final = 0.25
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+class Stop:
+    """Two events: `asked` lets the round in hand finish, `at_once` does not."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.at_once = asyncio.Event()
+
+    def request(self) -> None:
+        """Ask, or insist when asked before."""
+        (self.at_once if self.asked.is_set() else self.asked).set()
+
+    def listen(self) -> None:
+        """Take SIGTERM and SIGINT of this process as requests, from within the running event loop."""
+        loop = asyncio.get_running_loop()
+
+        def handle(_number: int, _frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(self.request)
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, handle)
 
 
 class StoppedAtStartError(ValidatorError):

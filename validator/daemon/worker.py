@@ -20,8 +20,7 @@ from validator.audit.replay.elsewhere import KIND as REPLAY
 from validator.audit.replay.elsewhere import ReplayErrand
 from validator.daemon.allocator import settle_allocator
 from validator.daemon.exits import Exit
-from validator.daemon.signals import Signals, StoppedAtStartError
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Signals, Stop, StoppedAtStartError
 from validator.daemon.upkeep import BudgetService
 from validator.daemon.world import judging_workers
 from validator.health.board import Board

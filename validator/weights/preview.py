@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from validator.chain.base import Chain, Head
+from validator.chain.opening import chain_of
+from validator.chain.wallet import load_signer
 from validator.chain.weight_rows import to_u16
 from validator.protocol.reasons import Reason
 from validator.scoring import Share
 from validator.settings import Settings
-from validator.sources import Clock
+from validator.sources import Clock, SystemClock
 from validator.store import Transaction
+from validator.store.belonging import require_chain
 from validator.store.computed import UnpaidTold
 from validator.store.standing import basis_of
 from validator.weights.guard import Known, rule
@@ -177,3 +180,18 @@ def _lines(sight: Sight, vector: Vector) -> tuple[PlanLine, ...]:
             PlanLine(uid, hotkey, score, weight, planned.get(uid, 0), share, stored.get(uid, 0), now, share - now)
         )
     return tuple(sorted(lines, key=lambda line: (-line.planned_u16, -line.on_chain_u16, line.uid)))
+
+
+async def plan_of(tx: Transaction, settings: Settings) -> tuple[PlanView, ...]:
+    """Return what would be sent now, per mechanism; nothing is.
+
+    Raises:
+        ValidatorError: the hotkey or the chain cannot be used.
+    """
+    clock, signer = SystemClock(), load_signer(settings.wallet)
+    chain = chain_of(settings, signer, clock)
+    try:
+        await require_chain(tx, await chain.genesis(), settings.validator.netuid)
+        return await planned_weights(tx, settings, chain, clock, signer.hotkey)
+    finally:
+        await chain.close()

@@ -18,7 +18,7 @@ from localnet.screen import Screen, print_next, print_result
 from validator.cli.output import print_json
 from validator.cli.session import settings_of
 from validator.daemon.exits import Exit
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Stop
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.telemetry import configure_logging

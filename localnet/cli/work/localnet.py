@@ -17,7 +17,7 @@ from localnet.onchain.subnet import explained
 from validator.cli.errors import say_no
 from validator.cli.output import print_json, print_line
 from validator.daemon.exits import Exit
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Stop
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.settings.urls import shown_url
 from validator.sources import SystemClock

@@ -6,7 +6,7 @@ from miner.behaviours import Conduct
 from miner.standalone import MinerOptions, address_to_announce, chain_for, run_miner
 from validator.chain.wallet import load_signer
 from validator.cli.session import settings_of
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Stop
 from validator.sources import SystemClock
 from validator.telemetry import configure_logging
 from validator.unless import run_whole

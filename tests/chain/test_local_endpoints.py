@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from validator.daemon.nearby import on_this_machine
+from validator.chain.opening import on_this_machine
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The image's entry point: `python -m validator.daemon.contained run …`.
+"""The image's entry point: `python -m validator.daemon.entrypoint run …`.
 
 An engine restarts what ends and cannot tell exit codes apart. Here a program that would end in the same way again
 (`Exit.parks`) stays instead, unhealthy, until it is asked to stop. Whatever else it ends with is passed on.
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str]) -> int:
     if program.asked or code not in _PARKED:
         return code
 
-    from validator.daemon.parked import park  # noqa: PLC0415 - half of the program, in vain where nothing goes wrong
+    from validator.daemon.parking import park  # noqa: PLC0415 - half of the program, in vain where nothing goes wrong
 
     return park(Exit(code), reason, arguments, lambda: program.asked)
 

@@ -17,15 +17,15 @@ import pytest
 from daemon_process import PROGRAM, free_port
 from package_files import ROOT
 
-from validator.daemon.contained import _PARKED
+from validator.daemon.entrypoint import _PARKED
 from validator.daemon.exits import Exit
-from validator.daemon.parked import LINE_EVERY_S, Parked
+from validator.daemon.parking import LINE_EVERY_S, Parked
 from validator.health.board import Board
 from validator.health.report import HealthState
 from validator.sources import VirtualClock
 from validator.telemetry import configure_logging
 
-ENTRY = (sys.executable, "-m", "validator.daemon.contained")
+ENTRY = (sys.executable, "-m", "validator.daemon.entrypoint")
 SETTINGS = """
 [validator]
 netuid = 1

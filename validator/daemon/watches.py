@@ -1,0 +1,322 @@
+"""Watches: services that look again and again, and tell the health report, the board and the metrics what they see."""
+
+import asyncio
+import shutil
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from validator.chain.base import BehindError, Chain, ChainError, NoSubnetError, OtherChainError
+from validator.chain.clockwatch import ClockWatch
+from validator.health.board import Board
+from validator.health.report import HealthState
+from validator.miners.directory import Declared
+from validator.protocol.reasons import Reason
+from validator.protocol.text import printable
+from validator.rounds.facts import facts_of
+from validator.rounds.listening import EndedRound
+from validator.rounds.prepare import Prepared
+from validator.sources import Clock
+from validator.store import Store
+from validator.store.errors import DamagedError, StoreAwayError, StoreBusyError, StoreDamagedError, StoreNoWriteError
+from validator.store.forecast import KEPT_ROUNDS
+from validator.store.signed import LogHead
+from validator.telemetry import Event, Metrics
+from validator.unless import ended
+from validator.weights.pay_watch import PayWatch
+from validator.workers.interface import Workers
+
+_GATES_EVERY_S: Final = 5.0
+_BEHIND_S: Final = 60.0
+_LAG_EVERY_S: Final = 0.02  # often enough to see what blocks for longer than that
+_LAG_SHOWN_S: Final = 0.5
+_HEAD_EVERY_S: Final = 10.0
+_PROBLEM: Final = 300
+_CHAIN_CONDITIONS: Final[Mapping[str, type[ChainError]]] = {
+    "subnet_gone": NoSubnetError,
+    "other_chain": OtherChainError,
+    "chain_behind": BehindError,
+}
+_STORE_EVERY_S: Final = 5.0
+_PATIENCE_S: Final = 10.0
+_STORE_CONDITIONS: Final = "store_no_write", "store_away"
+_NO_WRITE: Final = (StoreNoWriteError, StoreBusyError)
+_FIGURES_EVERY_S: Final = 15.0
+_MIB: Final = 1024 * 1024
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class GateWatch:
+    """Looks whether answers wait long for a worker; a service of the daemon."""
+
+    workers: Workers
+    clock: Clock
+    health: HealthState
+
+    async def run(self) -> None:
+        """Look all the time."""
+        board = self.health.board
+        while True:
+            waited = self.workers.behind_s
+            self.health.saw("workers", waits_s=round(waited, 3))
+            if waited > _BEHIND_S:
+                board.raise_("gates_behind", f"one has waited for {waited:.0f} s")
+            else:
+                board.clear("gates_behind")
+            await self.clock.sleep(_GATES_EVERY_S)
+
+
+@dataclass(slots=True)
+class RoundWatch:
+    """Tells the health report and the board about every round that starts or ends.
+
+    Args:
+        health: told of the round in hand, its longest deadline and what it came to.
+        board: shown each round in numbers.
+        metrics: told of the declarations that a round was frozen with.
+        pay: told that a round has ended.
+    """
+
+    health: HealthState
+    board: Board
+    metrics: Metrics
+    pay: PayWatch
+    _without: int = field(init=False, default=0)
+    _declared: Declared | None = field(init=False, default=None)
+    _prepared: Prepared | None = field(init=False, default=None)
+
+    def declared(self, declared: Declared) -> None:
+        """Note what the miners were last found to declare."""
+        self._declared = declared
+        self.health.saw("declarations", asked=declared.asked, valid=declared.valid, refused=dict(declared.refused))
+
+    def standing(self, missing: Reason | None, paused: bool) -> None:
+        """Note what the hotkey lacks on the subnet, and whether rounds wait for it."""
+        self.health.saw_standing(missing, paused)
+        self.metrics.permit.set(missing is None)
+
+    def started(self, prepared: Prepared) -> None:
+        """Note the round in hand with its longest deadline."""
+        self._prepared = prepared
+        self.metrics.declare(Counter(str(one) for miner in prepared.frozen.miners for one in miner.skill_types))
+        deadline = max(task.windows.of("primary").deadline for task in prepared.frozen.tasks)
+        self.health.round_started(prepared.frozen.round_id, deadline)
+
+    def ended(self, end: EndedRound) -> None:
+        """Note its end."""
+        prepared, self._prepared = self._prepared, None
+        self.health.round_ended(end.round_id)
+        seen = facts_of(end, prepared, self._declared)
+        self._without = 0 if seen.dispatches else self._without + 1
+        self.health.saw("dispatches", last_round=seen.dispatches, rounds_without=self._without)
+        if seen.dispatches:
+            self.health.saw("answers", sent=seen.dispatches, passed=seen.passed, early=seen.early)
+        self.board.saw_round(seen)
+        if prepared is not None:
+            self.pay.round_ended(prepared.frozen.snapshot)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadWatch:
+    """Tells the health report and the clock's watch which block is the newest, and the board what is wrong with it."""
+
+    chain: Chain
+    clock: Clock
+    health: HealthState
+    clock_watch: ClockWatch
+    metrics: Metrics
+
+    async def run(self) -> None:
+        """Follow the chain's head; tell what keeps it from being seen."""
+        while True:
+            try:
+                head = await self.chain.head()
+            except ChainError as error:
+                self._tell(error)
+                self.health.lost_chain(printable(str(error), _PROBLEM))
+                self.metrics.chain_reachable.set(0)
+            else:
+                self._tell(None)
+                self.health.saw_block(head.number, head.epoch, self.chain.latency_s)
+                self.metrics.saw_block(head.number)
+                self.clock_watch.saw(head.number, head.time)
+                if (off := self.clock_watch.off) is not None:
+                    self.health.saw("clock", off_s=round(off, 3))
+                    self.metrics.clock_off.set(off)
+            await self.clock.sleep(_HEAD_EVERY_S)
+
+    def _tell(self, error: ChainError | None) -> None:
+        """Raise the condition that the newest answer shows, and clear those that it does not."""
+        for name, kind in _CHAIN_CONDITIONS.items():
+            if isinstance(error, kind):
+                self.health.board.raise_(name, str(error))
+            else:
+                self.health.board.clear(name)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopWatch:
+    """Measures how late the event loop runs a timer, and says so when it is much."""
+
+    clock: Clock
+    metrics: Metrics
+
+    async def run(self) -> None:
+        """Measure all the time."""
+        while True:
+            before = self.clock.monotonic()
+            await self.clock.sleep(_LAG_EVERY_S)
+            late = max(0.0, self.clock.monotonic() - before - _LAG_EVERY_S)
+            self.metrics.loop_lag.observe(late)
+            if late > _LAG_SHOWN_S:
+                _log.warning(Event.LOOP_LAG, seconds=round(late, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class StoreWatch:
+    """Writes a little now and then; a service of the daemon. `told` is what lasting writes tell of their trouble.
+
+    `took` is called with the seconds of each write that succeeded.
+
+    A probe that hangs is waited for, never cut off: a statement on its way to a server that stands still cannot be.
+    """
+
+    store: Store
+    clock: Clock
+    board: Board
+    took: Callable[[float], None] = lambda _: None
+
+    def told(self, error: StoreAwayError) -> None:
+        """Note what keeps the store from its work."""
+        stands, over = _STORE_CONDITIONS if isinstance(error, _NO_WRITE) else reversed(_STORE_CONDITIONS)
+        self.board.raise_(stands, error.detail)
+        self.board.clear(over)
+
+    async def run(self) -> None:
+        """Ask all the time.
+
+        Raises:
+            StoreLostError: the store must not be used any more.
+        """
+        while True:
+            await self._ask()
+            await self.clock.sleep(_STORE_EVERY_S)
+
+    async def _ask(self) -> None:
+        began = self.clock.monotonic()
+        asking = asyncio.ensure_future(self.store.probe())
+        try:
+            while not asking.done():
+                pause = asyncio.ensure_future(self.clock.sleep(_PATIENCE_S))
+                try:
+                    await asyncio.wait({asking, pause}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    await ended([pause])
+                if not asking.done():
+                    self.board.raise_("store_away", f"no answer for {self.clock.monotonic() - began:.0f} s")
+        finally:
+            await ended([asking])
+        try:
+            asking.result()
+        except StoreDamagedError as error:
+            self.board.raise_("store_damaged", error.detail)
+            raise
+        except StoreAwayError as error:
+            self.told(error)
+            return
+        self.took(self.clock.monotonic() - began)
+        if not self.store.waiting:  # a small write may find room where a large one does not
+            for name in _STORE_CONDITIONS:
+                self.board.clear(name)
+
+
+@dataclass(slots=True)
+class FigureWatch:
+    """Reads the figures; a service of the daemon.
+
+    Args:
+        store, clock: what it reads, and how often.
+        metrics, health: told of them.
+        netuid: the subnet.
+        mechids: the mechanisms that weights are sent for; empty where none are.
+        most_epochs: after so many without weights on chain a condition stands.
+        folders: where the validator writes, by the name that the metrics give them.
+    """
+
+    store: Store
+    clock: Clock
+    metrics: Metrics
+    health: HealthState
+    netuid: int
+    mechids: Sequence[int]
+    most_epochs: int
+    folders: Mapping[str, Path]
+    _first_epoch: int | None = field(init=False, default=None)
+
+    async def run(self) -> None:
+        """Read all the time."""
+        self.metrics.in_hand.follow(lambda: self.health.in_hand_s)
+        self.metrics.chain_age.follow(lambda: self.health.block_age_s)
+        while True:
+            with suppress(StoreAwayError):  # the store's own watch tells it
+                await self._stored()
+            await self._disk()
+            await self.clock.sleep(_FIGURES_EVERY_S)
+
+    async def _stored(self) -> None:
+        async with self.store.read() as tx:
+            self.metrics.standing_flags.set(sum((await tx.flags.standing()).values()))
+            if not self.metrics.last_settled.known and (moment := await tx.rounds.last_settled()) is not None:
+                self.metrics.last_settled.set(moment.timestamp())
+            if not self.metrics.last_dispatched.known and (moment := await tx.rounds.last_settled(1)) is not None:
+                self.metrics.last_dispatched.set(moment.timestamp())
+            with suppress(DamagedError):  # whoever writes the next receipt stops at it
+                self._log(await tx.receipts.head())
+            self.metrics.keeps(await tx.dispatches.kept_bytes(KEPT_ROUNDS))
+            confirmed = {}
+            for mechid in self.mechids:
+                confirmed[mechid] = await tx.weights.confirmed_epoch(self.netuid, mechid)
+                vector = await tx.vectors.newest(self.netuid, mechid)
+                if vector is not None:
+                    self.metrics.pays(mechid, [one.reason for one in vector.unpaid])
+        self._weights(confirmed)
+        size = await self.store.size()
+        self.metrics.store_bytes.set(size)
+
+    def _log(self, head: LogHead | None) -> None:
+        """Tell the newest receipt: the number to the metrics, its digest to /readyz alone."""
+        self.health.log = head
+        if head is not None:
+            self.metrics.receipts.set(head.sequence + 1)
+
+    def _weights(self, confirmed: Mapping[int, int | None]) -> None:
+        """Tell how many epochs ago each mechanism's weights were confirmed; where none were, since the start."""
+        if (epoch := self.health.epoch) is None or not confirmed:
+            return
+        if self._first_epoch is None:
+            self._first_epoch = epoch
+        ages = {mechid: epoch - (self._first_epoch if last is None else last) for mechid, last in confirmed.items()}
+        for mechid, age in ages.items():
+            self.metrics.weights_epochs.labels(str(mechid)).set(age)
+        worst = max(ages.values())
+        self.health.saw("weights", epochs=worst, limit=self.most_epochs)
+        if worst > self.most_epochs:
+            self.health.board.raise_("weights_old", f"none for {worst} epochs")
+        else:
+            self.health.board.clear("weights_old")
+
+    async def _disk(self) -> None:
+        free: dict[str, int] = {}
+        for name, folder in self.folders.items():
+            try:
+                free[name] = (await asyncio.to_thread(shutil.disk_usage, folder)).free
+            except OSError:
+                continue  # what asks before a round tells it
+            self.metrics.disk_free.labels(name).set(free[name])
+        self.health.saw("disk", **{f"{name}_free_mib": number // _MIB for name, number in free.items()})
