@@ -49,7 +49,7 @@ ALLOWED: Final = {
     "workers/worker.py": "the processes of a pool, which the world brings",
     "tasks/downloads.py": "git, pip and npm of `tasks pack`",
     "audit/replay/": "processes of `validator replay` and of `validator worker`",
-    "daemon/contained.py": "the process beside the daemon in the image",
+    "daemon/entrypoint.py": "the process beside the daemon in the image",
     "daemon/signals.py": "the thread that ends a process whose loop stands still",
     "cli/": "commands of a terminal",
     "health/doctor/": "measurements before a start",
