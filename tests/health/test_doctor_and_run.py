@@ -15,7 +15,7 @@ from structlog.typing import EventDict
 from validator.cli.errors import exit_code
 from validator.daemon.assembly import assembled
 from validator.daemon.exits import Exit
-from validator.daemon.stop import Stop
+from validator.daemon.signals import Stop
 from validator.daemon.world import build_world
 from validator.health.catalogue import CONDITIONS, FATAL
 from validator.health.preconditions import check_start
