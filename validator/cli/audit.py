@@ -53,21 +53,15 @@ _SAID: Final[Mapping[Relation, str]] = {
 
 
 def _folder(name: str, what: str) -> Any:
-    return typer.Option(name, metavar="DIR", exists=True, file_okay=False, help=what, show_default=False)
+    return typer.Option(name, metavar="DIR", exists=True, file_okay=False, help=what)
 
 
 @AUDIT.command()
 def export(
     since: Annotated[
-        int | None,
-        typer.Option(
-            metavar="ROUND", min=0, max=MAX_ROUND_ID, help="Start with this round's receipt.", show_default=False
-        ),
+        int | None, typer.Option(metavar="ROUND", min=0, max=MAX_ROUND_ID, help="Start with this round's receipt.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", dir_okay=False, help="Else standard output.", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Else standard output.")] = None,
     public: Annotated[
         bool, typer.Option("--public", help="For others: without the truths of tasks that are not retired.")
     ] = False,
@@ -110,8 +104,7 @@ async def _write_log(
 def verify(  # noqa: PLR0913, PLR0917 - each is an option
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="From `audit export`.")],
     hotkey: Annotated[
-        str | None,
-        typer.Option(metavar="SS58", help="Whose log it must be; else whose it says it is.", show_default=False),
+        str | None, typer.Option(metavar="SS58", help="Whose log it must be; else whose it says it is.")
     ] = None,
     rows: Annotated[
         Path | None,
@@ -121,29 +114,21 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
             dir_okay=False,
             readable=True,
             help="A row of weights on chain, to hold against the newest confirmed vector.",
-            show_default=False,
         ),
     ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            help="Go on from where this file has it, and write there how far it holds.",
-            show_default=False,
+            metavar="FILE", dir_okay=False, help="Go on from where this file has it, and write there how far it holds."
         ),
     ] = None,
     against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIGEST", help="Of a receipt that the file must reach, as `verify` prints it.", show_default=False
-        ),
+        str | None, typer.Option(metavar="DIGEST", help="Of a receipt that the file must reach, as `verify` prints it.")
     ] = None,
     chain: Annotated[
         bool,
         typer.Option(
-            "--chain",
-            help="Hold its newest vector against the row on the settings' chain, its end against an anchor.",
+            "--chain", help="Hold its newest vector against the row on the settings' chain, its end against an anchor."
         ),
     ] = False,
     config: Config = None,

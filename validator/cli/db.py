@@ -70,10 +70,7 @@ def state(config: Config = None, as_json: Json = False) -> None:
 @DB.command()
 def copy(
     target: Annotated[
-        str,
-        typer.Argument(
-            metavar="TARGET_URL", help="A new database: sqlite:///path or postgresql://…", show_default=False
-        ),
+        str, typer.Argument(metavar="TARGET_URL", help="A new database: sqlite:///path or postgresql://…")
     ],
     config: Config = None,
     as_json: Json = False,
@@ -90,10 +87,7 @@ def copy(
     if as_json:
         print_json({"tables": [found._asdict() for found in copied]})
     else:
-        print_table(
-            "table rows> digest_of_all_rows",
-            [(found.name, found.rows, found.digest) for found in copied],
-        )
+        print_table("table rows> digest_of_all_rows", [(found.name, found.rows, found.digest) for found in copied])
         spans = asyncio.run(archived_spans(source))
         note_archives(spans, store.archive, "they serve the copy as well: keep store.archive as it is")
 
@@ -119,10 +113,7 @@ def check(
     if as_json:
         print_json({"location": str(url), "sound": not any(one.faults for one in found), "checks": found})
     else:
-        print_table(
-            "check looked_at> faults>",
-            [(one.name, one.looked, len(one.faults) + one.more) for one in found],
-        )
+        print_table("check looked_at> faults>", [(one.name, one.looked, len(one.faults) + one.more) for one in found])
         for one in found:
             for fault in one.faults:
                 print_line(f"{one.name}: {fault}")
@@ -146,7 +137,7 @@ async def _checks(url: str, archive: Path | None, *, rebuild: bool) -> "list[Che
 
 @DB.command()
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder.")],
     config: Config = None,
     table: Annotated[
         list[str] | None, typer.Option("--table", metavar="NAME", help="This table alone; may be given several times.")
@@ -182,15 +173,12 @@ def export(
     if as_json:
         print_json({"tables": [{**one._asdict(), "file": str(one.file)} for one in written]})
     else:
-        print_table(
-            "table rows> file",
-            [(one.name, one.rows, one.file) for one in written],
-        )
+        print_table("table rows> file", [(one.name, one.rows, one.file) for one in written])
 
 
 @DB.command()
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new SQLite file.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new SQLite file.")],
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -212,7 +200,7 @@ def backup(
 
 @DB.command()
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `db backup` wrote.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `db backup` wrote.")],
     config: Config = None,
     rounds: Annotated[
         int, typer.Option("--rounds", metavar="N", min=1, max=100_000, help="How many of the newest are replayed.")

@@ -68,12 +68,7 @@ def prune_(config: Config = None, as_json: Json = False) -> None:
 
 def _sizes(name: str, before: dict[str, TableSize], after: dict[str, TableSize]) -> dict[str, int]:
     was, now = before[name], after[name]
-    return {
-        "rows_before": was.rows,
-        "rows_after": now.rows,
-        "bytes_before": was.bytes,
-        "bytes_after": now.bytes,
-    }
+    return {"rows_before": was.rows, "rows_after": now.rows, "bytes_before": was.bytes, "bytes_after": now.bytes}
 
 
 async def _pruned(settings: Settings) -> tuple[Pruned, dict[str, TableSize], dict[str, TableSize], StoreSize]:

@@ -27,12 +27,8 @@ from validator.store import Transaction
 
 EXECUTIONS = group("executions", "Executions: bundles that are run in a sandbox after their round.")
 CHECKS = group("checks", "Code checks: code of plans that is judged after its round.")
-ExecutionId = Annotated[
-    str, typer.Argument(metavar="ID", help="The execution's id, as `executions list` has it.", show_default=False)
-]
-CheckId = Annotated[
-    str, typer.Argument(metavar="ID", help="The check's id, as `checks list` has it.", show_default=False)
-]
+ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="The execution's id, as `executions list` has it.")]
+CheckId = Annotated[str, typer.Argument(metavar="ID", help="The check's id, as `checks list` has it.")]
 
 
 class _Tried(Protocol):

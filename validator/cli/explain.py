@@ -41,8 +41,7 @@ _LONGEST: Final = 60
 
 def explain(
     about: Annotated[
-        list[str],
-        typer.Argument(metavar="[ROUND] HOTKEY", help="A round's id and a miner, or only a miner.", show_default=False),
+        list[str], typer.Argument(metavar="[ROUND] HOTKEY", help="A round's id and a miner, or only a miner.")
     ],
     last: Annotated[int, typer.Option(min=1, max=1_000, help="Most rounds, for a miner alone.")] = 30,
     config: Config = None,
@@ -57,8 +56,7 @@ def explain(
             case [who]:
                 now = datetime.now(UTC)
                 miner = ask_store(
-                    config,
-                    lambda tx, settings: explain_miner(tx, who, last, now, mechanisms(settings.weights)),
+                    config, lambda tx, settings: explain_miner(tx, who, last, now, mechanisms(settings.weights))
                 )
                 print_json(miner) if as_json else print_miner_explanation(miner)
             case [first, who]:
@@ -149,8 +147,7 @@ def _write_collusion(page: Page, rules: Rules, sample: Collusion) -> None:
     if len(sample.tasks) > 1:
         for task in sample.tasks:
             page.line(
-                f"task {task.task_id}: {cell(task.with_primaries)}, {cell(task.with_auditors)}; {task.reason}",
-                indent=4,
+                f"task {task.task_id}: {cell(task.with_primaries)}, {cell(task.with_auditors)}; {task.reason}", indent=4
             )
     page.line(
         f"window {sample.samples}, {sample.window_before} before; mean with primaries "

@@ -52,10 +52,7 @@ def list_(
 
 @FLAGS.command()
 def show(
-    which: Annotated[
-        str,
-        typer.Argument(metavar="ID|HOTKEY", help="A flag's id, or a hotkey for all of its flags.", show_default=False),
-    ],
+    which: Annotated[str, typer.Argument(metavar="ID|HOTKEY", help="A flag's id, or a hotkey for all of its flags.")],
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -85,7 +82,7 @@ def _print(detail: FlagDetailView) -> None:
 
 @FLAGS.command()
 def clear(
-    hotkey: Annotated[str, typer.Argument(metavar="HOTKEY", help="Whose standing flags.", show_default=False)],
+    hotkey: Annotated[str, typer.Argument(metavar="HOTKEY", help="Whose standing flags.")],
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; stored with the flags.")],
     config: Config = None,
 ) -> None:

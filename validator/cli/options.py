@@ -11,32 +11,23 @@ from validator.protocol.work_states import WorkState
 
 Config = Annotated[
     Path | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
-        help="Settings; else $VALIDATOR_CONFIG, else ./validator.toml.",
-        show_default=False,
-    ),
+    typer.Option("--config", metavar="FILE", help="Settings; else $VALIDATOR_CONFIG, else ./validator.toml."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="At most so many.")]
 State = Annotated[WorkState | None, typer.Option("--state", help="Those in this state alone.")]
-RoundId = Annotated[int, typer.Argument(metavar="ROUND", min=0, help="The round's id.", show_default=False)]
+RoundId = Annotated[int, typer.Argument(metavar="ROUND", min=0, help="The round's id.")]
 Since = Annotated[
     int | None, typer.Option("--since", metavar="ROUND", min=0, max=MAX_ROUND_ID, help="This round and all later ones.")
 ]
-Output = Annotated[
-    Path | None, typer.Option("--output", "--out", metavar="FILE", help="Else standard output.", show_default=False)
-]
+Output = Annotated[Path | None, typer.Option("--output", "--out", metavar="FILE", help="Else standard output.")]
 HotkeyUri = Annotated[
     str | None,
     typer.Option(
-        metavar="URI",
-        help="Sign with a development key such as //Alice instead of the wallet that the settings name.",
-        show_default=False,
+        metavar="URI", help="Sign with a development key such as //Alice instead of the wallet that the settings name."
     ),
 ]
-CaseFiles = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.", show_default=False)]
+CaseFiles = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.")]
 
 
 def assessed(skill_type: SkillType | None) -> SkillType | None:

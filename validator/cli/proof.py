@@ -29,22 +29,19 @@ PROOF = group("proof", "Consensus proofs: what a group or a debate agreed on, wh
 Format = Annotated[
     Literal["json", "markdown"], typer.Option("--format", help="The document that can be verified, or a report.")
 ]
-Task = Annotated[str, typer.Argument(metavar="TASK", help="From `validator rounds show`.", show_default=False)]
+Task = Annotated[str, typer.Argument(metavar="TASK", help="From `validator rounds show`.")]
 _SHOWN: Final = 20
 _CELL: Final = 400
 
 
 @PROOF.command()
 def build(  # noqa: PLR0913, PLR0917 - the options of a command
-    debate: Annotated[
-        str, typer.Argument(metavar="DEBATE.json", help="A debate; `-` is standard input.", show_default=False)
-    ],
+    debate: Annotated[str, typer.Argument(metavar="DEBATE.json", help="A debate; `-` is standard input.")],
     form: Format = "json",
     output: Output = None,
     sign: Annotated[bool, typer.Option("--sign", help="Sign it with the wallet's hotkey.")] = False,
     hotkey_uri: Annotated[
-        str | None,
-        typer.Option(metavar="URI", help="Sign it with a development key such as //Alice.", show_default=False),
+        str | None, typer.Option(metavar="URI", help="Sign it with a development key such as //Alice.")
     ] = None,
     config: Config = None,
 ) -> None:
@@ -62,10 +59,8 @@ def build(  # noqa: PLR0913, PLR0917 - the options of a command
 
 @PROOF.command()
 def verify(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A proof; `-` is standard input.", show_default=False)],
-    hotkey: Annotated[
-        str | None, typer.Option(help="Who must have signed it; else its own word is taken.", show_default=False)
-    ] = None,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A proof; `-` is standard input.")],
+    hotkey: Annotated[str | None, typer.Option(help="Who must have signed it; else its own word is taken.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check a proof: form, checksum, digest, signature, and what its votes give. Exit 1 and the reason if it fails."""

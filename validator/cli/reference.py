@@ -124,13 +124,7 @@ def _events() -> Iterator[str]:
 
 
 def _event(event: Event) -> list[str]:
-    return [
-        f"`{event}`",
-        event.meaning,
-        event.todo or "nothing",
-        _code(sorted(event.fields)),
-        _code(event.folds or ()),
-    ]
+    return [f"`{event}`", event.meaning, event.todo or "nothing", _code(sorted(event.fields)), _code(event.folds or ())]
 
 
 def _code(names: Iterable[str]) -> str:

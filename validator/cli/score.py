@@ -22,7 +22,7 @@ from validator.protocol.text import printable
 SCORE = group("score", "Recompute a score from JSON files: one JSON document per file in, one line per file out.")
 GROUPS = group("groups", "Verification groups.")
 T = TypeVar("T")
-Files = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.", show_default=False)]
+Files = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.")]
 _PLACE: Final = re.compile(r"(?s)(.*) - at `(.*)`")
 
 

@@ -52,16 +52,12 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
             metavar="SOURCE",
             help="A folder, zip, wheel, tar, sdist or npm package, the name of an installed distribution, or one "
             "elsewhere: pypi:NAME==VERSION, npm:NAME@VERSION, git+URL@REVISION; then #subdirectory=FOLDER if wished.",
-            show_default=False,
         ),
     ] = None,
     skill_type: Annotated[
         SkillType | None,
         typer.Option(
-            "--type",
-            callback=assessed,
-            help="Skill type; else the manifest's, else guessed from what is inside.",
-            show_default=False,
+            "--type", callback=assessed, help="Skill type; else the manifest's, else guessed from what is inside."
         ),
     ] = None,
     output: Annotated[
@@ -71,31 +67,26 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
             "--out",
             metavar="DIR",
             help="The task's folder, else tasks/NAME; without SOURCE the folder of all tasks' folders, else tasks.",
-            show_default=False,
         ),
     ] = None,
     truth: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A JSON truth object; without it there is none (D-7).", show_default=False),
+        Path | None, typer.Option(metavar="FILE", help="A JSON truth object; without it there is none (D-7).")
     ] = None,
     window: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ROLE=T_MIN:DEADLINE",
             help="Seconds; once for primary and once for auditor. Else the standard profile.",
-            show_default=False,
         ),
     ] = None,
     canary: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The bundle's file that takes the marker; else chosen.", show_default=False),
+        str | None, typer.Option(metavar="NAME", help="The bundle's file that takes the marker; else chosen.")
     ] = None,
     manifest: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
             help="JSON: takes what was packed, pinned by hash. Without SOURCE all that is in it is packed again.",
-            show_default=False,
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a task that is there already.")] = False,
@@ -227,9 +218,7 @@ def print_packed(packed: Packed, out: Path) -> None:
 def check(
     directories: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="DIR", help="Task folders or archives, workflow.json files, or folders of them.", show_default=False
-        ),
+        typer.Argument(metavar="DIR", help="Task folders or archives, workflow.json files, or folders of them."),
     ],
     as_json: Json = False,
 ) -> None:
@@ -269,7 +258,6 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command
         typer.Argument(
             metavar="BUNDLE",
             help="Task folders (truth absent or ALLOW) or folders of them, bundles, or whatever `tasks pack` takes.",
-            show_default=False,
         ),
     ],
     output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Where the tasks' folders go.")] = Path(
@@ -281,7 +269,6 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command
             "--seed",
             metavar="WORD",
             help="The same word gives the same tasks: keep it secret, it is their truth. Else one is drawn and told.",
-            show_default=False,
         ),
     ] = None,
     count: Annotated[int, typer.Option("--count", min=1, max=1_000, help="Tasks for each bundle.")] = 4,
@@ -368,8 +355,7 @@ def _print_seeded(made: Sequence[Mapping[str, Any]], drawn: str | None) -> None:
 @TASKS.command()
 def retire(  # noqa: PLR0913, PLR0917 - the options of a command
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="ID|SHA256", help="Tasks' ids, or digests of bundles or goals.", show_default=False),
+        list[str] | None, typer.Argument(metavar="ID|SHA256", help="Tasks' ids, or digests of bundles or goals.")
     ] = None,
     file: Annotated[
         Path | None,
@@ -461,7 +447,7 @@ def _named(names: list[str], file: Path | None) -> frozenset[str] | None:
 
 @TASKS.command()
 def serve(  # noqa: PLR0913, PLR0917 - the options of a command
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of task folders.", show_default=False)],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder of task folders.")],
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 takes any free one.")] = 9_338,
     validators: Annotated[
@@ -470,7 +456,6 @@ def serve(  # noqa: PLR0913, PLR0917 - the options of a command
             "--validator",
             metavar="HOTKEY",
             help="A hotkey that is served, required; repeat it for more. Tasks hold truth: nobody else gets any.",
-            show_default=False,
         ),
     ] = None,
     hotkey_uri: HotkeyUri = None,

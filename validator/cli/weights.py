@@ -27,8 +27,7 @@ _WHICH_SCORE: Final = (
 def show(
     config: Config = None,
     mechid: Annotated[
-        int | None,
-        typer.Option("--mechid", metavar="ID", help="The mechanism; else that of assessments.", show_default=False),
+        int | None, typer.Option("--mechid", metavar="ID", help="The mechanism; else that of assessments.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -4,20 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from validator.audit.views import TaskView
-from validator.cli.kinds.parts import (
-    ROLES,
-    ended,
-    outcome_of,
-    worth,
-    write_check,
-    write_entry,
-    write_gates,
-    write_parts,
-    write_selection,
-)
+from validator.cli.kinds.parts import print_members, write_beginning, write_check, write_entry, write_parts
 from validator.cli.output import cell
-from validator.cli.rendering import LISTED, Column, Page, print_table
-from validator.kinds.assessment.explain.consensus import Consensus, Difference
+from validator.cli.rendering import LISTED, Page
+from validator.kinds.assessment.explain.consensus import Consensus, Difference, FindingLine
 from validator.kinds.assessment.explain.emission import Product
 from validator.kinds.assessment.explain.page import AssessmentExplanation, Group
 from validator.kinds.assessment.explain.planted import FaultsFound
@@ -32,11 +22,7 @@ _KEY: Final = 8
 
 def write_assessment(page: Page, rules: Rules, task: AssessmentExplanation, hotkey: str) -> None:
     """Write how the miner `hotkey` came to the task, what became of its answer, and what that was worth."""
-    page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{worth(task)}")
-    page.line(f"task {task.task_id}, {task.provenance} truth, {ended(task)}", indent=0)
-    write_selection(page, rules, task.selection)
-    if task.gates is not None:
-        write_gates(page, task.gates)
+    write_beginning(page, rules, task, f"{task.provenance} truth")
     if task.group is not None and task.gates is not None:
         _write_group(page, task.group, hotkey)
     if task.consensus is not None and task.group is not None:
@@ -63,19 +49,8 @@ def _write_group(page: Page, group: Group, hotkey: str) -> None:
         + f"; scored against {cell(group.scored_verdict)} ({cell(group.provenance)})"
         + ("" if group.auditor_agreement is None else f"; the auditors agree {group.auditor_agreement:.4f}")
     )
-    columns = (
-        Column(""),
-        Column("role"),
-        Column("hotkey"),
-        Column("uid", right=True),
-        Column("verdict"),
-        Column("risk", right=True),
-        Column("consensus", right=True),
-        Column("worth", right=True),
-        Column("outcome", fold=True),
-    )
     page.table(
-        columns,
+        ". role hotkey uid> verdict risk> consensus> worth> outcome~",
         (
             (
                 ">" if m.hotkey == hotkey else "",
@@ -100,40 +75,26 @@ def _write_consensus(page: Page, consensus: Consensus, group: Group) -> None:
         "component",
         [(part.name, part.weight, part.value, part.contribution, part.why) for part in consensus.components],
     )
-    columns = (
-        Column(""),
-        Column("finding", fold=True),
-        Column("key"),
-        Column("reported by (P primary, A auditor)", fold=True),
-    )
     roles = {member.hotkey: "P" if member.role == "primary" else "A" for member in group.members}
     if consensus.findings:
         page.blank()
         page.table(
-            columns,
-            (
-                (
-                    finding.side,
-                    " ".join(
-                        part
-                        for part in (
-                            f"{finding.category}, {finding.severity}",
-                            finding.evidence and f"at {finding.evidence}",
-                            finding.cves,
-                            finding.target and f"on {finding.target}",
-                        )
-                        if part
-                    ),
-                    finding.key[:_KEY],
-                    ", ".join(f"{roles[who]}:{short(who)}" for who in finding.reported_by),
-                )
-                for finding in consensus.findings[: 2 * LISTED]
-            ),
+            ". finding~ key reported_by_(P_primary,_A_auditor)~",
+            [(one.side, _finding(one), one.key[:_KEY], _reporters(one, roles)) for one in consensus.findings],
+            most=2 * LISTED,
         )
-        if len(consensus.findings) > 2 * LISTED:
-            page.line(f"and {len(consensus.findings) - 2 * LISTED} more (--json has them all)", style="dim")
     for name in ("capabilities", "dependencies", "cves", "rules"):
         _write_difference(page, "CVEs" if name == "cves" else name, getattr(consensus, name))
+
+
+def _finding(one: FindingLine) -> str:
+    place = one.evidence and f"at {one.evidence}"
+    target = one.target and f"on {one.target}"
+    return " ".join(part for part in (f"{one.category}, {one.severity}", place, one.cves, target) if part)
+
+
+def _reporters(one: FindingLine, roles: Mapping[str, str]) -> str:
+    return ", ".join(f"{roles[who]}:{short(who)}" for who in one.reported_by)
 
 
 def _write_difference(page: Page, name: str, difference: Difference) -> None:
@@ -157,8 +118,7 @@ def _write_quality(page: Page, quality: Quality) -> None:
         page.things(f"{axis.name} missed", [" ".join(parts) for parts in axis.missed])
         page.things(f"{axis.name} beyond the truth", [" ".join(parts) for parts in axis.extra])
     page.line(f"epsilon {quality.epsilon:.4f}, the part of the evidence that holds:")
-    columns = (Column("check"), Column("weight", right=True), Column("held", right=True), Column("why", fold=True))
-    page.table(columns, ((p.name, p.weight, p.held, p.why) for p in quality.epsilon_parts), indent=4)
+    page.table("check weight> held> why~", ((p.name, p.weight, p.held, p.why) for p in quality.epsilon_parts), indent=4)
     if quality.below_floor:
         page.line("epsilon is below 0.10, so Q is 0", style="red")
     else:
@@ -169,9 +129,8 @@ def _write_quality(page: Page, quality: Quality) -> None:
 
 def _write_faults(page: Page, faults: FaultsFound) -> None:
     page.heading(f"Known faults: {faults.found} of {len(faults.faults)} found")
-    columns = (Column("kind", fold=True), Column("what"), Column("where", fold=True), Column("found at", fold=True))
     page.table(
-        columns,
+        "kind~ what where~ found_at~",
         (
             (
                 fault.kind,
@@ -179,18 +138,16 @@ def _write_faults(page: Page, faults: FaultsFound) -> None:
                 " ".join((fault.evidence_ref, *fault.cve_ids)),
                 fault.found_at or "not found",
             )
-            for fault in faults.faults[: 2 * LISTED]
+            for fault in faults.faults
         ),
+        most=2 * LISTED,
     )
-    if len(faults.faults) > 2 * LISTED:
-        page.line(f"and {len(faults.faults) - 2 * LISTED} more (--json has them all)", style="dim")
     page.line(f"{count(faults.beside, 'finding')} beside them; none of this is scored (SPEC 16, D-33)")
 
 
 def _write_emission(page: Page, product: Product) -> None:
     page.heading(f"Emission {product.emission:.4f}")
-    columns = (Column("factor"), Column("value", right=True), Column("why", fold=True))
-    page.table(columns, ((factor.name, factor.value, factor.why) for factor in product.factors))
+    page.table("factor value> why~", ((factor.name, factor.value, factor.why) for factor in product.factors))
     page.line(
         " × ".join(f"{factor.value:.4f}".rstrip("0").rstrip(".") for factor in product.factors)
         + f" = {product.emission:.4f}"
@@ -214,32 +171,5 @@ def came_to(outcome: GroupOutcome) -> str:
 
 def print_dispatches(dispatches: Sequence[Dispatch], uids: Mapping[str, int]) -> None:
     """Print a row per member."""
-    columns = (
-        Column("role"),
-        Column("hotkey"),
-        Column("uid", right=True),
-        Column("outcome"),
-        Column("seconds", right=True),
-        Column("Q", right=True),
-        Column("consensus", right=True),
-        Column("emission", right=True),
-        Column("detail", fold=True),
-    )
-    shown = len(columns) if any(one.detail for one in dispatches) else len(columns) - 1
-    print_table(
-        columns[:shown],
-        (
-            (
-                one.role,
-                one.key.hotkey,
-                uids.get(one.key.hotkey),
-                outcome_of(one),
-                one.seconds,
-                one.quality,
-                one.consensus,
-                one.window_entry,
-                one.detail,
-            )[:shown]
-            for one in dispatches
-        ),
-    )
+    results = ((one.quality, one.consensus, one.window_entry) for one in dispatches)
+    print_members(dispatches, uids, "Q> consensus> emission>", results)

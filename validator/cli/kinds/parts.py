@@ -1,10 +1,10 @@
-"""What the pages of every kind of task have in common."""
+"""Parts of the pages of every kind of task."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from validator.cli.output import cell
-from validator.cli.rendering import Column, Page
+from validator.cli.rendering import Column, Page, columns, print_table
 from validator.kinds.explained.gates import Gates
 from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.explained.selection import Selection
@@ -39,20 +39,20 @@ def write_check(page: Page, task: TaskExplanation) -> None:
         page.line("scoring this task again gives other numbers than are stored; run `validator replay`", style="red")
 
 
-def worth(task: TaskExplanation) -> str:
-    """Return what the task was worth, for a heading."""
-    if task.gates is None:
-        return ""
-    return f", {'nothing counts' if task.entry is None else cell(task.entry)}"
+def write_beginning(page: Page, rules: Rules, task: TaskExplanation, kind: str, *about: str) -> None:
+    """Write which task it is, why the miner got its place, and how its answer went through the gates."""
+    worth = "nothing counts" if task.entry is None else cell(task.entry)
+    shown = "" if task.gates is None else f", {worth}"
+    page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{shown}")
+    ended = str(task.state) if task.reason == task.state else f"{task.state} ({task.reason})"
+    for line in (f"task {task.task_id}, {kind}, {ended}", *about):
+        page.line(line, indent=0)
+    _write_selection(page, rules, task.selection)
+    if task.gates is not None:
+        _write_gates(page, task.gates)
 
 
-def ended(task: TaskExplanation) -> str:
-    """Return how the task ended."""
-    return str(task.state) if task.reason == task.state else f"{task.state} ({task.reason})"
-
-
-def write_selection(page: Page, rules: Rules, chosen: Selection) -> None:
-    """Write why the miner got its place."""
+def _write_selection(page: Page, rules: Rules, chosen: Selection) -> None:
     page.heading("Why " + ROLES[chosen.place])
     page.line(chosen.why)
     if chosen.meaning is not None:
@@ -60,12 +60,12 @@ def write_selection(page: Page, rules: Rules, chosen: Selection) -> None:
     others = "other has" if chosen.tied == 1 else "others have"
     tied = f"; {chosen.tied} {others} the same, among them the rank draw decides" if chosen.tied else ""
     page.line(f"reputation {chosen.reputation:.4f}{tied}")
-    draws = [f"{name} draw {draw}…" for name, draw in _draws(chosen) if draw is not None]
+    draws = {"rank": chosen.rank_draw, "auditor": chosen.auditor_draw}
     page.line(
         "; ".join(
             [
                 f"{chosen.pool} of {chosen.candidates} candidates in the pool",
-                *draws,
+                *(f"{name} draw {draw}…" for name, draw in draws.items() if draw is not None),
                 f"in flight {chosen.in_flight} of {chosen.max_concurrent}",
                 f"failures {chosen.failures} of {chosen.dispatches} in the last {rules.groups.history_rounds} rounds",
                 f"flags {chosen.flags}",
@@ -76,12 +76,7 @@ def write_selection(page: Page, rules: Rules, chosen: Selection) -> None:
     )
 
 
-def _draws(chosen: Selection) -> Sequence[tuple[str, str | None]]:
-    return ("rank", chosen.rank_draw), ("auditor", chosen.auditor_draw)
-
-
-def write_gates(page: Page, gates: Gates) -> None:
-    """Write how the answer went through the gates."""
+def _write_gates(page: Page, gates: Gates) -> None:
     page.heading("Gates")
     dispatch = gates.dispatch
     window = f"window {gates.window.t_min:g} to {gates.window.deadline:g} s as {dispatch.role}"
@@ -110,17 +105,31 @@ def write_gates(page: Page, gates: Gates) -> None:
 
 def write_parts(page: Page, name: str, rows: Sequence[tuple[str, float, float | None, float | None, str]]) -> None:
     """Write parts with their weights, and what each adds."""
-    columns = (
-        Column(name),
-        Column("weight", right=True),
-        Column("value", right=True),
-        Column("adds", right=True),
-        Column("why", fold=True),
+    shown = ((part, f"{weight:.2f}", value, adds, why) for part, weight, value, adds, why in rows)
+    page.table([Column(name), *columns("weight> value> adds> why~")], shown)
+
+
+def print_members(
+    dispatches: Sequence[Dispatch], uids: Mapping[str, int], names: str, results: Iterable[tuple[object, ...]]
+) -> None:
+    """Print a row per member of a group: place and outcome, then a kind's own results; details where there are any.
+
+    Args:
+        dispatches: of the members.
+        uids: of the round's metagraph by hotkey.
+        names: the columns of the results.
+        results: for each dispatch.
+    """
+    shown = columns(f"role hotkey uid> outcome seconds> {names} detail~")
+    shown = shown if any(one.detail for one in dispatches) else shown[:-1]
+    members = (
+        (one.role, one.key.hotkey, uids.get(one.key.hotkey), _outcome(one), one.seconds, *result, one.detail)
+        for one, result in zip(dispatches, results, strict=True)
     )
-    page.table(columns, ((part, f"{weight:.2f}", value, adds, why) for part, weight, value, adds, why in rows))
+    print_table(shown, (member[: len(shown)] for member in members))
 
 
-def outcome_of(dispatch: Dispatch) -> str:
+def _outcome(dispatch: Dispatch) -> str:
     """Return the reason alone where it says the state too."""
     if dispatch.end and dispatch.state in ("answered", "failed"):
         return dispatch.end

@@ -4,19 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from validator.audit.views import TaskView
-from validator.cli.kinds.parts import (
-    ROLES,
-    ended,
-    outcome_of,
-    worth,
-    write_check,
-    write_entry,
-    write_gates,
-    write_parts,
-    write_selection,
-)
+from validator.cli.kinds.parts import print_members, write_beginning, write_check, write_entry, write_parts
 from validator.cli.output import cell
-from validator.cli.rendering import Column, Page, print_table
+from validator.cli.rendering import Page
 from validator.kinds.explained.words import short
 from validator.kinds.workflow.explain.later import JudgedLater
 from validator.kinds.workflow.explain.page import PlannerGroup, WorkflowExplanation
@@ -33,12 +23,7 @@ _KEY: Final = 16
 
 def write_workflow(page: Page, rules: Rules, task: WorkflowExplanation, hotkey: str) -> None:
     """Write how the miner `hotkey` came to the goal, what became of its plan, and what that was worth."""
-    page.section(f"{task.skill_type}, slot {task.slot}: {ROLES[task.selection.place]}{worth(task)}")
-    page.line(f"task {task.task_id}, {task.workflow_type}, {ended(task)}", indent=0)
-    page.line(f"goal: {task.goal}", indent=0)
-    write_selection(page, rules, task.selection)
-    if task.gates is not None:
-        write_gates(page, task.gates)
+    write_beginning(page, rules, task, task.workflow_type, f"goal: {task.goal}")
     if task.group is not None and task.gates is not None:
         _write_group(page, task.group, hotkey)
     if task.run is not None:
@@ -60,18 +45,8 @@ def write_workflow(page: Page, rules: Rules, task: WorkflowExplanation, hotkey: 
 def _write_group(page: Page, group: PlannerGroup, hotkey: str) -> None:
     page.heading("The group")
     page.line(f"{group.mode}, {group.n_valid} valid; plans are measured by themselves, not against each other")
-    columns = (
-        Column(""),
-        Column("role"),
-        Column("hotkey"),
-        Column("uid", right=True),
-        Column("steps", right=True),
-        Column("quality", right=True),
-        Column("worth", right=True),
-        Column("outcome", fold=True),
-    )
     page.table(
-        columns,
+        ". role hotkey uid> steps> quality> worth> outcome~",
         (
             (
                 ">" if m.hotkey == hotkey else "",
@@ -94,18 +69,8 @@ def _write_plan(page: Page, run: Run) -> None:
         f"{len(run.steps)} steps; it expected {run.estimated_cost:g} TAO and {run.estimated_latency:g} s, and was "
         f"allowed {run.ceiling_tao:g} TAO"
     )
-    columns = (
-        Column("step", fold=True),
-        Column("calls", fold=True),
-        Column("after", fold=True),
-        Column("TAO", right=True),
-        Column("s", right=True),
-        Column("retries", right=True),
-        Column("limit s", right=True),
-        Column("params", fold=True),
-    )
     page.table(
-        columns,
+        "step~ calls~ after~ TAO> s> retries> limit_s> params~",
         (
             (
                 step.node_id,
@@ -124,15 +89,7 @@ def _write_plan(page: Page, run: Run) -> None:
 
 def _write_run(page: Page, run: Run) -> None:
     page.heading(f"The run: {run.seconds:.3f} s")
-    columns = (
-        Column("step", fold=True),
-        Column("try", right=True),
-        Column("from", right=True),
-        Column("to", right=True),
-        Column("TAO", right=True),
-        Column("outcome", fold=True),
-    )
-    page.table(columns, (row for step in run.steps for row in _tries(step)))
+    page.table("step~ try> from> to> TAO> outcome~", (row for step in run.steps for row in _tries(step)))
     meanings = {one: meaning for step in run.steps for one, meaning in _failures(step)}
     for outcome, meaning in meanings.items():
         page.line(f"{outcome}: {meaning}")
@@ -169,9 +126,8 @@ def _failures(step: Step) -> Sequence[tuple[str, str]]:
 
 def _write_measured(page: Page, measured: Sequence[Measure]) -> None:
     page.heading("What was measured")
-    columns = (Column(""), Column("measured", right=True), Column("limit", right=True), Column("what", fold=True))
     page.table(
-        columns,
+        ". measured> limit> what~",
         ((one.name, f"{one.value:g}", None if one.limit is None else f"{one.limit:g}", one.why) for one in measured),
     )
 
@@ -234,36 +190,12 @@ def came_to(outcome: GroupOutcome) -> str:
 
 def print_plans(dispatches: Sequence[Dispatch], uids: Mapping[str, int]) -> None:
     """Print a row per member."""
-    columns = (
-        Column("role"),
-        Column("hotkey"),
-        Column("uid", right=True),
-        Column("outcome"),
-        Column("seconds", right=True),
-        Column("steps", right=True),
-        Column("quality", right=True),
-        Column("TAO", right=True),
-        Column("run s", right=True),
-        Column("S", right=True),
-        Column("detail", fold=True),
-    )
-    shown = len(columns) if any(one.detail for one in dispatches) else len(columns) - 1
-    print_table(
-        columns[:shown], ((*_plan_cells(one, uids.get(one.key.hotkey)), one.detail)[:shown] for one in dispatches)
-    )
+    print_members(dispatches, uids, "steps> quality> TAO> run_s> S>", map(_plan_cells, dispatches))
 
 
-def _plan_cells(one: Dispatch, uid: int | None) -> tuple[object, ...]:
+def _plan_cells(one: Dispatch) -> tuple[object, ...]:
     run = one.score.workflow.measured if isinstance(one.score, RanMember) and one.score.workflow else None
-    return (
-        one.role,
-        one.key.hotkey,
-        uid,
-        outcome_of(one),
-        one.seconds,
-        f"{run.steps_completed} of {run.total_steps}" if run else None,
-        run.output_quality if run else None,
-        f"{run.actual_tao:g}" if run else None,
-        f"{run.actual_seconds:.3f}" if run else None,
-        one.window_entry,
-    )
+    if run is None:
+        return None, None, None, None, one.window_entry
+    steps, tao, seconds = f"{run.steps_completed} of {run.total_steps}", run.actual_tao, run.actual_seconds
+    return steps, run.output_quality, f"{tao:g}", f"{seconds:.3f}", one.window_entry
