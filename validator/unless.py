@@ -62,10 +62,11 @@ def run_whole(work: Coroutine[Any, Any, T]) -> T:
     then a process that has done its work would not end.
     """
 
-    async def whole() -> T:
-        try:
-            return await work
-        finally:
-            await ended(asyncio.all_tasks() - {asyncio.current_task()})
+    async def end_rest() -> None:
+        await ended(asyncio.all_tasks() - {asyncio.current_task()})
 
-    return asyncio.run(whole())
+    with asyncio.Runner() as runner:
+        try:
+            return runner.run(work)
+        finally:
+            runner.run(end_rest())

@@ -21,7 +21,7 @@ from validator.audit.explain import (
 )
 from validator.audit.explain.who import AmbiguousMinerError, NotAMinerError, find_hotkey
 from validator.audit.paid import UNMIXED, paid_now
-from validator.audit.views import FaultShare, fault_list
+from validator.audit.views.faults import FaultShare, fault_list
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.protocol.reasons import Reason

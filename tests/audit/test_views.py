@@ -5,8 +5,10 @@ from datetime import UTC, datetime
 from builders import V1
 from world import World, on_virtual_time
 
-from validator.audit.views import flag_details, latest_weights, miner_list, round_list, round_view
-from validator.audit.views.flags import MAX_FLAG_ID
+from validator.audit.views.flags import MAX_FLAG_ID, flag_details
+from validator.audit.views.miners import miner_list
+from validator.audit.views.rounds import round_list, round_view
+from validator.audit.views.weights import latest_weights
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FlagRaised
@@ -85,8 +87,8 @@ async def test_three_flags_eject_and_who_left_is_not_registered(store: Store) ->
         await tx.miners.seen(snapshot)
     async with store.read() as tx:
         miners = {miner.hotkey: miner for miner in await miner_list(tx, NOW)}
-        weights = await latest_weights(tx, 0, NOW)
-        none = await latest_weights(tx, 1, NOW)
+        weights = await latest_weights(tx, 0)
+        none = await latest_weights(tx, 1)
     assert (miners[first].flags, miners[first].ejected, miners[first].registered) == (
         V1.rules.groups.ejecting_flags,
         True,

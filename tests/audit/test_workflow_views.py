@@ -4,7 +4,7 @@ import pytest
 from explained import HOTKEYS
 from planned import CYCLE, GOOD, MINERS, planned
 
-from validator.audit.views import round_view
+from validator.audit.views.rounds import round_view
 from validator.cli.rounds import print_round
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FailedMember, RanMember

@@ -15,7 +15,8 @@ from world import VALIDATOR, World, garbage, honest, on_virtual_time, tasks_of_a
 from validator.audit.explain import explain_miner, explain_round
 from validator.audit.log import audit_lines
 from validator.audit.replay import replay_round
-from validator.audit.views import miner_list, round_view
+from validator.audit.views.miners import miner_list
+from validator.audit.views.rounds import round_view
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer

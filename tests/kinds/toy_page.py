@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from toy_kind import ToyExplanation
 
-from validator.audit.views import TaskView
+from validator.audit.views.rounds import TaskView
 from validator.cli.output import print_line
 from validator.cli.rendering import Page
 from validator.protocol.round import GroupOutcome

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from validator.audit.views import RoundView, TaskView, round_list, round_view
+from validator.audit.views.rounds import RoundView, TaskView, round_list, round_view
 from validator.cli.errors import say_no
 from validator.cli.kinds.pages import page_of
 from validator.cli.options import Config, Json, RoundId, group

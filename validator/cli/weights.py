@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from validator.audit.views import latest_weights
+from validator.audit.views.weights import latest_weights
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, group
 from validator.cli.output import NONE, print_json, print_line
@@ -32,10 +32,9 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show the newest submission: its fate, scores and weights. Exit 1: there was none yet."""
-    now = datetime.now(UTC)
     found = ask_store(
         config,
-        lambda tx, settings: latest_weights(tx, settings.weights.assessment_mechid if mechid is None else mechid, now),
+        lambda tx, settings: latest_weights(tx, settings.weights.assessment_mechid if mechid is None else mechid),
     )
     if found is None:
         say_no("no weights were submitted yet")

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from sqlalchemy.exc import DBAPIError
 
-from validator.audit.views import MinerView, miner_list, round_list
+from validator.audit.views.miners import MinerView, miner_list
+from validator.audit.views.rounds import round_list
 from validator.chain.base import Chain, ChainError, Head
 from validator.chain.opening import real_chain
 from validator.chain.simulated import SimulatedChain

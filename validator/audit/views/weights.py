@@ -48,16 +48,14 @@ class WeightsView:
     unpaid: tuple[UnpaidTold, ...] | None
 
 
-async def latest_weights(tx: Transaction, mechid: int, now: datetime) -> WeightsView | None:
+async def latest_weights(tx: Transaction, mechid: int) -> WeightsView | None:
     """Return the mechanism's newest submission, whatever became of it; None before the first."""
     record = await tx.weights.latest(mechid)
     if record is None:
         return None
-    known = await tx.miners.listing(now)
     vector = await tx.vectors.of_epoch(record.netuid, mechid, record.epoch)
     unpaid = None if vector is None else tuple(one.told for one in vector.unpaid)
-    newest = max((miner.last_seen_block for miner in known), default=0)
-    uids = {miner.hotkey: miner.uid for miner in known if miner.last_seen_block == newest}
+    uids = {hotkey: uid for hotkey, uid, registered in await tx.miners.uids() if registered}
     return WeightsView(
         id=record.id,
         netuid=record.netuid,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from validator.audit.views import TaskView
+from validator.audit.views.rounds import TaskView
 from validator.cli.kinds import assessment, workflow
 from validator.cli.rendering import Page
 from validator.kinds import registry

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from validator.audit.views import TaskView
+from validator.audit.views.rounds import TaskView
 from validator.cli.kinds.parts import print_members, write_beginning, write_check, write_entry, write_parts
 from validator.cli.output import cell
 from validator.cli.rendering import Page
