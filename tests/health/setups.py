@@ -118,6 +118,14 @@ def bad_base(place: Place) -> None:
     write_task(place.folder / "bases" / "bad", make_task(truth=make_truth(verdict="BLOCK")))
 
 
+def bad_shape(place: Place) -> None:
+    (place.folder / "own").mkdir()
+    (place.folder / "own" / "mine.shape").write_text(
+        '+++\nfamily = "secret"\ndifficulty = "easy"\n+++\n\n=== shell\necho\n'
+    )
+    place.settings["tasks"]["shapes"] = f"{place.folder}/own"
+
+
 def nothing(_: Place) -> None:
     """As it was made: a folder without tasks."""
 
@@ -321,6 +329,7 @@ SETUPS: Final[tuple[Break | Opened, ...]] = (
     broken_task,
     no_bases,
     bad_base,
+    bad_shape,
     nothing,
     junk_for_a_bundle,
     blank_behind_the_url,

@@ -11,6 +11,7 @@ from setups import (
     archive_a_file,
     archive_missing,
     bad_base,
+    bad_shape,
     blank_behind_the_url,
     broken_task,
     damaged,
@@ -79,6 +80,7 @@ from validator.health.doctor import diagnose
         (archive_a_file, "database", "warning", "{folder}/archive, is a file", "correct store.archive"),
         (nothing, "tasks", "warning", "none in {folder}/tasks; rounds have canaries alone", "validator tasks pack"),
         (nothing, "bases", "note", "canaries are made of built-in bundles", "set tasks.bases"),
+        (bad_shape, "bases", "fault", "tasks.shapes: {folder}/own/mine.shape: severity: must be", "correct the file"),
         (no_bases, "bases", "fault", "tasks.bases: `bases` cannot be listed", "set tasks.bases"),
         (
             bad_base,

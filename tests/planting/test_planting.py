@@ -9,6 +9,7 @@ from toy_shapes import appending, changing, shape
 from validator.planting.draws import Draws
 from validator.planting.planting import Planted, count, fault_of, plant
 from validator.planting.shape import Difficulty, Family, Plant, Shape
+from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
@@ -121,6 +122,16 @@ def test_what_breaks_a_bundle_or_points_nowhere_is_refused(wrong: Plant, why: st
     assert why in str(fault_of(FILES, wrong))
     made = planted(shape("wrong", lambda *_: wrong), wanted=1)
     assert (made.faults, made.files) == ((), FILES)
+
+
+def test_a_bundle_may_grow_to_its_bound_and_not_over_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is on all files together, however small each is."""
+    size = sum(map(len, FILES.values()))
+    monkeypatch.setattr(limits, "MAX_BUNDLE_EXPANDED", size + 6)
+    assert fault_of(FILES, one("new.md", b"x\n" * 3)) is None
+    assert fault_of(FILES, one("new.md", b"x\n" * 3 + b"x")) == "the bundle is over a bound with it"
+    monkeypatch.setattr(limits, "MAX_BUNDLE_ENTRIES", len(FILES))
+    assert fault_of(FILES, one("new.md")) == "the bundle is over a bound with it"
 
 
 def test_what_was_broken_before_may_be_a_place() -> None:

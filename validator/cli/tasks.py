@@ -276,6 +276,12 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command
         SkillType | None,
         typer.Option("--type", help="Skill type of what is no task yet; else the manifest's, else guessed."),
     ] = None,
+    shapes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Shapes of faults of your own, as tasks.shapes names them.", show_default=False
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Plant known faults in benign bundles, and write tasks whose truth names all of them.
@@ -285,6 +291,9 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command
     """
     if skill_type is not None and skill_type not in ASSESSED_TYPES:
         raise typer.BadParameter("a workflow has no bundle", param_hint="--type")
+    from validator.planting.shapes import shapes_with  # noqa: PLC0415 - only this command plants
+
+    planted = shapes_with(shapes)
     clean_at_sigterm()
     chosen = secrets.token_hex(16) if word is None else word
     noted: list[tuple[str, tuple[str, ...]]] = []
@@ -295,11 +304,9 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command
                 noted.append((base.name, base.notes))
             yield base
 
-    from validator.planting.shapes import shapes_with  # noqa: PLC0415 - only this command plants
-
     with progress("planting", None) as step:
         made = []
-        for one in write_seeded(seeded_all(bases(), chosen, count, shapes_with(None)), output):
+        for one in write_seeded(seeded_all(bases(), chosen, count, planted), output):
             made.append(_seeded_document(one, output))  # and not the task: there may be thousands, of megabytes
             step()
     if as_json:

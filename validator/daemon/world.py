@@ -15,6 +15,8 @@ from validator.kinds.registry import KINDS
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.services import StepClient
 from validator.miners.client import HttpMinerClient, MinerClient
+from validator.planting.shapes import shapes_with
+from validator.planting.templates import TemplateError
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.rounds.listening import RoundListener
@@ -117,12 +119,20 @@ def build_world(settings: Settings) -> World:
 
 
 def canaries_of(settings: Settings, random: RandomBytes, windows: Windows | None = None) -> CanaryMaker | None:
-    """Return what makes the canaries that the settings describe, None for none; see `Canaries`."""
+    """Return what makes the canaries that the settings describe, None for none; see `Canaries`.
+
+    Raises:
+        TemplateError: a shape of the owner's cannot be used.
+    """
     tasks = settings.tasks
     if not tasks.canaries:
         return None
     bases = None if tasks.bases is None else DirectorySource(tasks.bases)
-    return Canaries(random, bases, windows, planting_workers).make
+    try:
+        shapes_with(tasks.shapes)
+    except TemplateError as error:
+        raise TemplateError(f"tasks.shapes: {error.detail}") from None
+    return Canaries(random, bases, windows, planting_workers, tasks.shapes).make
 
 
 def http_clients(settings: Settings, signer: Signer, clock: Clock) -> tuple[MinerClient, StepClient]:

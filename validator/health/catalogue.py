@@ -486,7 +486,7 @@ _FATAL: Final = (
         "Bad input, usage or settings.",
         "Correct what the reason names.",
         _START,
-        "settings, database, process",
+        "settings, database, bases, process",
         exit_code=2,
         parks=True,
     ),

@@ -242,6 +242,12 @@ class TasksSettings(Section):
         allowed="a path",
         example="bases",
     )
+    shapes: PlainPath | None = _key(
+        None,
+        "Shapes of faults of your own, planted in canaries like the built-in ones (docs/seeding.md).",
+        allowed="a path",
+        example="shapes",
+    )
 
 
 class MinersSettings(Section):

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -34,12 +35,14 @@ _BUDGET: Final = Budget(cpu_s=4.0)  # half a second is what large bundles of ord
 _log = structlog.get_logger()
 
 
-def make_canary(
+def make_canary(  # noqa: PLR0913 - everything that a canary is made of
     skill_type: SkillType,
     random: RandomBytes,
     windows: Windows | None = None,
     base: Base | None = None,
     wanted: int | None = None,
+    *,
+    shapes: Path | None = None,
 ) -> SourcedTask:
     """Return a new canary task, with or without faults by a draw: provenance `canary`, its truth and its nonce.
 
@@ -49,6 +52,7 @@ def make_canary(
         windows: of a canary without a base; None for the standard profile.
         base: the benign bundle that it is made of; None to draw one from the built-in skeletons.
         wanted: how many faults; None to draw that as well.
+        shapes: the folder of the owner's shapes.
 
     Raises:
         TaskError: nothing can be made of the base.
@@ -58,7 +62,7 @@ def make_canary(
     # Everybody in the group has the nonce: what a mark follows from must not follow from it alone.
     marking = Draws(SeededRandom(f"mark|{nonce.hex()}|{random.token(_SEED_BYTES).hex()}"))
     return replace(
-        planted_task(chosen, draws, shapes_with(None), "canary", wanted=wanted, marking=marking)[0], nonce=nonce
+        planted_task(chosen, draws, shapes_with(shapes), "canary", wanted=wanted, marking=marking)[0], nonce=nonce
     )
 
 
@@ -73,14 +77,14 @@ def _drawn(skill_type: SkillType, draws: Draws, windows: Windows | None) -> Base
     return Base("skeleton", "", files, skill_type, windows, marked, None)
 
 
-def canary_of(sourced: SourcedTask, seed: str) -> SourcedTask:
+def canary_of(sourced: SourcedTask, seed: str, shapes: Path | None = None) -> SourcedTask:
     """Return a canary of a benign task: the same for the same seed. Reads what strangers wrote: call it in a worker.
 
     Raises:
         TaskError: it is no benign task, or nothing can be made of it.
     """
     base = base_of(sourced, sourced.task.bundle_sha256)
-    return make_canary(base.skill_type, SeededRandom(seed), base=base)
+    return make_canary(base.skill_type, SeededRandom(seed), base=base, shapes=shapes)
 
 
 def planting_workers() -> Workers:
@@ -98,6 +102,7 @@ class Canaries:
         windows: of canaries without a base; None for the standard profile. Others have those of their base.
         workers: makes what a base is read in and planted in: packages that strangers wrote may be dear to read. It is
             closed after each canary. `Here` bounds nothing.
+        shapes: the folder of the owner's shapes; None for the built-in ones alone.
     """
 
     def __init__(
@@ -106,11 +111,13 @@ class Canaries:
         bases: TaskSource | None = None,
         windows: Windows | None = None,
         workers: Callable[[], Workers] = Here,
+        shapes: Path | None = None,
     ) -> None:
         self._random = random
         self._bases = bases
         self._windows = windows
         self._workers = workers
+        self._shapes = shapes
         self._costly: set[str] = set()
         self._without_base: set[SkillType] = set()
 
@@ -120,7 +127,8 @@ class Canaries:
             try:
                 base = await self._base(skill_type)
                 if base is None:
-                    return await asyncio.to_thread(make_canary, skill_type, self._random, self._windows)
+                    draw = partial(make_canary, skill_type, self._random, self._windows, shapes=self._shapes)
+                    return await asyncio.to_thread(draw)
                 return await self._planted(base)
             except (TaskSourceError, WorkersError) as error:  # another base is not to be had either
                 self._failed(skill_type, error.detail)
@@ -148,7 +156,7 @@ class Canaries:
             raise TaskError(f"`{sha256}` was too costly before")
         workers = self._workers()
         try:
-            return await workers.run(Whose("", sha256), lambda: partial(canary_of, base, seed))
+            return await workers.run(Whose("", sha256), lambda: partial(canary_of, base, seed, self._shapes))
         except TooCostlyError as error:
             self._costly.add(sha256)
             raise TaskError(f"`{sha256}` is too costly to plant in: {error.detail}") from None

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from validator.health.doctor.examination import Check, Finding, Site, fault, note, ok, unknown, warning
+from validator.planting.shapes import shapes_with
+from validator.planting.templates import TemplateError
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.strict_json import JsonError
@@ -166,6 +168,10 @@ async def _bases(site: Site) -> list[Finding]:
     tasks = site.settings.tasks
     if not tasks.canaries:
         return [ok("bases", "none needed: rounds hold no canaries")]
+    try:
+        await asyncio.to_thread(shapes_with, tasks.shapes)
+    except TemplateError as error:
+        return [fault("bases", f"tasks.shapes: {error.detail}", "correct the file, or take tasks.shapes away")]
     if tasks.bases is None:
         return [
             note("bases", "canaries are made of built-in bundles, which miners can tell from other tasks", _BUILT_IN)
@@ -214,7 +220,7 @@ def _of_bases(found: _Bases, shown: str) -> Iterator[Finding]:
 
 BASES: Final = Check(
     "bases",
-    "What canaries are made of: the benign tasks of tasks.bases by type, and those that cannot be used.",
+    "What canaries are made of: the benign tasks of tasks.bases by type, the shapes of tasks.shapes, and their faults.",
     "look at the disk that tasks.bases lies on",
     14.0,
     _bases,

@@ -1,0 +1,152 @@
+"""An owner's folder of shapes: what it may hold, and what is said of a file that cannot be used."""
+
+from pathlib import Path
+
+import pytest
+
+from validator.planting.draws import Draws
+from validator.planting.lexicon import Lists, Scope
+from validator.planting.shapes import builtin_shapes, check_shape, read_shapes, read_words, shapes_with
+from validator.planting.skeletons import draw_skeleton
+from validator.planting.templates import TemplateError, read_template
+from validator.protocol.skill_types import SkillType
+from validator.sources import SeededRandom
+from validator.tasks.bases import Base
+from validator.tasks.canary import Canaries, planting_workers
+from validator.tasks.memory import MemorySource
+from validator.tasks.seeding import planted_task
+
+HEAD = 'family = "secret"\ndifficulty = "easy"\nseverity = "high"\ntypes = ["declarative"]\n'
+FORM = "=== paragraph all\nThe door opens with @door_code@.\n"
+WORDS = 'door_code = ["@digits:4@-@door_letter@"]\ndoor_letter = ["A", "B"]\n'
+SKILL = {"SKILL.md": b"# Greet\n\nSay hello.\n\nSay it well.\n"}
+
+
+def folder(path: Path, text: str, words: str = WORDS) -> Path:
+    (path / "deep").mkdir(parents=True)
+    (path / "deep" / "door-code.shape").write_text(text)
+    (path / "words.toml").write_text(words)
+    return path
+
+
+def shape_of(head: str = HEAD, form: str = FORM) -> str:
+    return f"+++\n{head}+++\n\n{form}"
+
+
+def test_an_owners_shape_is_planted_beside_the_built_in_ones(tmp_path: Path) -> None:
+    shapes = shapes_with(folder(tmp_path / "own", shape_of()))
+    assert [shape.name for shape in shapes] == [*(shape.name for shape in builtin_shapes()), "door-code"]
+    (own,) = (shape for shape in shapes if shape.name == "door-code")
+    plant = own.plant(Draws(SeededRandom("s")), SKILL, SkillType.DECLARATIVE)
+    assert plant is not None
+    assert plant.line is not None
+    shown = plant.changed["SKILL.md"].decode().split("\n")[plant.line - 1]
+    assert shown.startswith("The door opens with ")
+    base = Base("greet", "0" * 64, SKILL, SkillType.DECLARATIVE, None, "SKILL.md", None)
+    _, planted = planted_task(base, Draws(SeededRandom("s")), [own], "curated", wanted=1)
+    assert [fault.kind for fault in planted.faults] == ["secret/door-code"]
+
+
+@pytest.mark.parametrize("workers", [None, planting_workers], ids=["built-in", "of a base in a worker"])
+async def test_canaries_are_planted_with_them(tmp_path: Path, workers: object) -> None:
+    own = folder(tmp_path / "own", shape_of())
+    files, marker = draw_skeleton(SkillType.DECLARATIVE, Draws(SeededRandom("base")))
+    base = Base("base", "0" * 64, files, SkillType.DECLARATIVE, None, marker, None)
+    bases = None
+    more = {}
+    if workers is not None:
+        bases = MemorySource([planted_task(base, Draws(SeededRandom("b")), (), "curated", wanted=0)[0]])
+        more = {"workers": planting_workers}
+    maker = Canaries(SeededRandom("s"), bases, None, shapes=own, **more)
+    kinds: set[str] = set()
+    for _ in range(12):
+        made = await maker.make(SkillType.DECLARATIVE)
+        assert made is not None
+        assert made.task.truth is not None
+        kinds |= {finding.kind for finding in made.task.truth.findings or ()}
+        if "secret/door-code" in kinds:
+            return
+    pytest.fail(str(kinds))
+
+
+def test_an_owners_words_replace_the_built_in_ones(tmp_path: Path) -> None:
+    shapes = shapes_with(folder(tmp_path / "own", shape_of(), WORDS + 'domain = ["only.invalid"]\n'))
+    shape = next(shape for shape in shapes if shape.name == "environment-in-names")
+    files = {"main.py": b"def main() -> int:\n    return 1\n"}
+    plant = shape.plant(Draws(SeededRandom("s")), files, SkillType.EXECUTABLE_PYTHON)
+    assert plant is not None
+    assert b"only.invalid" in plant.changed["main.py"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "said"),
+    [
+        ("no head", WORDS, "line 1: the file begins with a head in TOML"),
+        (shape_of("family = \n"), WORDS, "head: not TOML"),
+        (shape_of(HEAD + 'famly = "x"\n'), WORDS, "head: no field is called `famly`"),
+        (shape_of(HEAD.replace('"secret"', "7")), WORDS, "family: must be a str"),
+        (shape_of(HEAD.replace("secret", "theft")), WORDS, "family: must be one of exfiltration"),
+        (shape_of(HEAD.replace("easy", "soft")), WORDS, "difficulty: must be one of easy"),
+        (shape_of(HEAD.replace("high", "dire")), WORDS, "severity: must be one of"),
+        (shape_of(HEAD.replace("declarative", "workflow")), WORDS, "types: must be of"),
+        (shape_of(HEAD.replace('types = ["declarative"]', "")), WORDS, "types: must name skill types"),
+        (shape_of(HEAD + '[words]\nBad = ["x"]\n'), WORDS, "words: `Bad` must be lower-case"),
+        (shape_of(HEAD + "[words]\nempty = []\n"), WORDS, "words.empty: must be a list of texts or of tables"),
+        (shape_of(HEAD + '[words]\nboth = ["x", { y = "z" }]\n'), WORDS, "words.both: must hold texts alone"),
+        (shape_of(HEAD + '[words]\na = ["@b@"]\nb = ["@a@"]\n'), WORDS, "a: `@"),
+        (shape_of(HEAD + '[lists]\nrows = { of = "user" }\n'), WORDS, "lists.rows: must have of, least and most"),
+        (shape_of(form="text\n"), WORDS, "line 7: behind the head stands `=== PLACE`"),
+        (shape_of(form="=== garden\ntext\n"), WORDS, "line 8: the place is one of python, javascript, shell, copy"),
+        (shape_of(form="=== paragraph\n"), WORDS, "line 8: the form has no text"),
+        (shape_of(form="=== paragraph\n<each one in two>\nx\n"), WORDS, "without `<end>`"),
+        (shape_of(form="=== paragraph\n<each one in two>\nx\n<end>\n"), WORDS, "line 8: there is no list `two`"),
+        (shape_of(form="=== paragraph\n<end>\n"), WORDS, "`<end>` without a block"),
+        (shape_of(form="=== python\nx = 1\n"), WORDS, "line 8: no line of the form is marked"),
+        (shape_of(form="=== member manifest.json\nx\n"), WORDS, "line 8: "),
+        (shape_of(form="=== paragraph\n@nobody@\n"), WORDS, "line 8: `@nobody@`: no list"),
+        (shape_of(form="=== paragraph\n@user|loud@\n"), WORDS, "line 8: `@user|loud@`: no list, field, filter"),
+        (shape_of(), "door_code = 7\n", "words.door_code: must be a list"),
+        (shape_of(), "door_code = [\n", "not TOML"),
+        (shape_of(), 'door_code = ["@+door_code@"]\n', "`@+door_code@` is made of itself"),
+        (
+            shape_of(),
+            'door_code = ["@a@"]\na = ["@+b@@+b@@+b@@+b@"]\nb = ["@+c@@+c@@+c@@+c@@+c@@+c@"]\nc = ["@mixed:4000@"]\n',
+            "comes to more than 65536 characters",
+        ),
+        ("+" * 300_000, WORDS, "is larger than 256 KiB"),
+    ],
+)
+def test_what_cannot_be_used_is_named_with_its_file_and_field(tmp_path: Path, text: str, words: str, said: str) -> None:
+    own = folder(tmp_path / "own", text, words)
+    with pytest.raises(TemplateError) as told:
+        shapes_with(own)
+    assert str(own) in told.value.detail
+    assert said in told.value.detail
+
+
+def test_a_folder_that_is_missing_and_a_name_that_is_taken_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match="no folder that can be read"):
+        shapes_with(tmp_path / "absent")
+    own = folder(tmp_path / "own", shape_of())
+    (own / "deep" / "door-code.shape").rename(own / "reverse-shell.shape")
+    with pytest.raises(TemplateError, match="reverse-shell: a built-in shape has this name"):
+        shapes_with(own)
+
+
+def test_built_in_shapes_hold_to_the_same_rules() -> None:
+    root = Path(__file__).parents[2] / "validator" / "planting" / "data"
+    lists = read_words(root / "words")
+    assert len(read_shapes(root / "shapes", lists, check=True)) == len(builtin_shapes())
+    for path in (root / "shapes").glob("*/*.shape"):
+        template = read_template(path)
+        assert template.about["family"] == path.parent.name
+        check_shape(template, lists)
+
+
+def test_a_word_is_drawn_once_and_a_part_of_it_is_its_own() -> None:
+    lists: Lists = {"pair": [{"one": ["a", "b", "c"], "two": "@one@"}], "one": [str(n) for n in range(50)]}
+    scope = Scope(Draws(SeededRandom("s")), {}, lists)
+    text = scope.fill("@pair.one@ @pair.one@ @pair.two@ @pair.two@ @one@ @+one@")
+    first, second, third, fourth, fifth, sixth = text.split()
+    assert (first, third) == (second, fourth)
+    assert len({third, fifth, sixth}) > 1
