@@ -12,7 +12,7 @@ from tracer.records import Records, empty_records
 
 from miner.analysis.result import Analysis
 from miner.assessment import Assessment, Response, encode
-from miner.careless import careless
+from miner.behaviours import careless
 from validator.protocol.answer import ProbeEvidence
 from validator.protocol.skill_types import SkillType
 

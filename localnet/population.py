@@ -8,8 +8,8 @@ from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
 from localnet.roster import Resident
 from miner.analyses import Analyser
-from miner.kit import Kit
-from miner.pace import PACE_S, Paced
+from miner.assessment import Kit
+from miner.behaviours import PACE_S, Paced
 from miner.server import LocalMiner
 from miner.tracing import Tracer
 from validator.chain.subnet import SimulatedSubnet

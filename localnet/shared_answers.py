@@ -4,8 +4,7 @@ from typing import Final
 
 from miner.analysis.result import Analysis
 from miner.assessment import Assessment, Response, encode
-from miner.draws import draw, invented_places, pick
-from miner.honest import Thorough
+from miner.behaviours import Thorough, draw, invented_places, pick
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.sssa import Category, Finding, Rule, Severity, Verdict
 

@@ -6,11 +6,10 @@ from typing import Final, Protocol
 
 from localnet.executions.here import Executions
 from localnet.library import WINDOWS, Library, analyse_plain
-from localnet.own.pace import TimedAnalyses
-from localnet.own.tasks import OwnSource, OwnTasks, analysed
+from localnet.own.tasks import OwnSource, OwnTasks, TimedAnalyses, analysed
 from miner.analyses import Analyser, AnalysisPool
+from miner.behaviours import PACE_S
 from miner.goals.written import local_goals
-from miner.pace import PACE_S
 from miner.services.catalogue import Service, ServiceAddress
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.task import Windows

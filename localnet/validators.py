@@ -1,4 +1,4 @@
-"""The validators of a local network: each with a hotkey, a store and salts of its own, all with the same miners."""
+"""Validators of a local network: each with a hotkey, an empty store and salts of its own, all with the same miners."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from localnet.fresh import set_aside
 from localnet.population import Population
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
 from validator.daemon.world import World
 from validator.health.preconditions import settle_chain
+from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.rounds.listening import EndedRound, RoundListener
 from validator.rounds.prepare import Prepared
@@ -20,7 +20,39 @@ from validator.rounds.receipts import close_epoch
 from validator.settings import Settings
 from validator.settings.urls import SecretUrl
 from validator.sources import SeededRandom
+from validator.store import open_store, schema_state
 from validator.store.urls import parse_url
+
+
+class UsedStoreError(ValidatorError):
+    """The local network needs an empty store."""
+
+
+async def set_aside(url: str) -> Path | None:
+    """Move an earlier run's SQLite file to `<name>.previous`; return where it is now, None if there was none.
+
+    Raises:
+        UsedStoreError: a Postgres database that holds rounds already.
+        StoreError: another run uses the store, or it is none.
+    """
+    if await schema_state(url) == "empty":
+        return None
+    async with open_store(url, writer=True) as store, store.read() as tx:
+        used = bool(await tx.rounds.next_id())
+    path = parse_url(url).path
+    if not used:
+        return None
+    if path is None:
+        raise UsedStoreError("set store.url to a new database, or drop this one's tables")
+    previous = path.with_name(path.name + ".previous")
+    for suffix in ("", "-wal", "-shm", ".lock"):
+        source = path.with_name(path.name + suffix)
+        target = previous.with_name(previous.name + suffix)
+        target.unlink(missing_ok=True)
+        if source.exists():
+            source.rename(target)
+    return previous
+
 
 _DEFAULT_KEY = "//Validator"
 

@@ -7,17 +7,28 @@ from dataclasses import dataclass
 
 import msgspec
 
+from miner.analyses import Analyser
 from miner.analysis.result import Analysis
 from miner.declaration import sandbox_manifest
-from miner.kit import Kit
 from miner.requests import OpenedDispatch
-from miner.tracing import Records, pack_traces, trace_hashes
+from miner.tracing import Records, Tracer, pack_traces, trace_hashes
 from validator.protocol.answer import Answer, Dispatch
 from validator.protocol.probes import canary_marker
+from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import Analysis as Conclusion
 from validator.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
 from validator.sources import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Kit:
+    """A miner's own hotkey, the tools that it shares with the other local miners."""
+
+    signer: Signer
+    analyses: Analyser
+    tracer: Tracer
+
 
 Response = bytes | AsyncIterator[bytes]
 """A response body, whole or piece by piece."""

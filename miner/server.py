@@ -7,13 +7,11 @@ from typing import Final
 import structlog
 from aiohttp import web
 
-from miner.assessment import Assessment, Response
+from miner.assessment import Assessment, Kit, Response
 from miner.behaviours import Behaviour
 from miner.declaration import declare
-from miner.guard import HOTKEY_HEADER
-from miner.kit import Kit
 from miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
-from miner.serving import HOST, JSON, LocalServer, answer, refusal
+from miner.serving import HOST, HOTKEY_HEADER, JSON, LocalServer, answer, refusal
 from miner.tracing import TracingError
 from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
 from validator.protocol.round import Axon

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 import structlog
 
 from miner.analyses import AnalysisPool
-from miner.behaviours import BEHAVIOURS, Conduct
-from miner.kit import Kit
-from miner.pace import Paced
+from miner.assessment import Kit
+from miner.behaviours import BEHAVIOURS, Conduct, Paced
 from miner.server import LocalMiner
 from miner.serving import HOST
 from miner.tracing import RunPolicy, Tracer

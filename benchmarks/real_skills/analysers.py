@@ -8,8 +8,7 @@ from typing import Any, Final, TypeVar
 
 from miner.analysis.analyse import analyse
 from miner.analysis.python_parse import quiet
-from miner.careless import NOTHING, careless
-from miner.honest import with_gaps
+from miner.behaviours import NOTHING, careless, with_gaps
 from real_skills.measured import Analyser, Files
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType

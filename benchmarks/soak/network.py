@@ -16,7 +16,7 @@ from localnet.population import Population
 from localnet.roster import demo_roster
 from miner.analyses import AnalysisPool
 from miner.goals.written import local_goals
-from miner.services.local import LocalServices
+from miner.services.server import LocalServices
 from miner.tracing import RunPolicy, Tracer
 from soak.site import SEED, Site, rules
 from validator.chain.subnet import SimulatedSubnet

@@ -1,7 +1,12 @@
 """An image of this machine's Python and some files: OCI documents over two layers, the first kept between builds."""
 
 import hashlib
+import importlib.util
+import json
 import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
@@ -10,10 +15,60 @@ from typing import Any, Final
 
 import msgspec
 
-from localnet.images.bytecode import compiled
-from localnet.images.machine import interpreter, libraries, programs, require_support
+from localnet.images.machine import ImageError, interpreter, libraries, programs, require_support
 from localnet.images.tree import File, Tree, write_tar
 from validator.files import new_file
+
+_COMPILE_S: Final = 300.0
+# A process of its own: what was interned before would show in the bytes. A source that is no Python stays as it is.
+_COMPILE: Final = """
+import json, py_compile, sys
+for source, target, name in json.load(sys.stdin):
+    try:
+        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        py_compile.compile(source, target, name, doraise=True, invalidation_mode=mode)
+    except (py_compile.PyCompileError, ValueError):
+        pass
+"""
+
+
+def compiled(tree: Tree) -> Tree:
+    """Return the tree's Python modules compiled by this interpreter, where it looks for them.
+
+    Raises:
+        ImageError: the compiler could not be run.
+    """
+    modules = {name: entry for name, entry in sorted(tree.items()) if name.endswith(".py") and isinstance(entry, File)}
+    with tempfile.TemporaryDirectory() as folder:
+        targets = {name: Path(folder, f"{number}.pyc") for number, name in enumerate(modules)}
+        _compile([(str(_on_disk(modules[name], path)), str(path), f"/{name}") for name, path in targets.items()])
+        return {
+            importlib.util.cache_from_source(name): File(path.read_bytes())
+            for name, path in targets.items()
+            if path.exists()
+        }
+
+
+def _on_disk(file: File, beside: Path) -> Path:
+    if isinstance(file.content, Path):
+        return file.content
+    source = beside.with_suffix(".py")
+    source.write_bytes(file.content)
+    return source
+
+
+def _compile(wanted: list[tuple[str, str, str]]) -> None:
+    try:
+        subprocess.run(  # noqa: S603 - this interpreter
+            [sys.executable, "-I", "-S", "-c", _COMPILE],
+            input=json.dumps(wanted).encode(),
+            capture_output=True,
+            check=True,
+            timeout=_COMPILE_S,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ImageError(f"modules cannot be compiled: {error}") from error
+
 
 MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 _CONFIG: Final = "application/vnd.oci.image.config.v1+json"

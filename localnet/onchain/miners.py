@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from miner.analyses import AnalysisPool
-from miner.honest import Thorough
-from miner.kit import Kit
-from miner.pace import Paced
+from miner.assessment import Kit
+from miner.behaviours import Paced, Thorough
 from miner.server import LocalMiner
 from miner.standalone import AnnouncementError, ListeningError, address_to_announce, appear
 from miner.tracing import RunPolicy, Tracer

@@ -1,16 +1,17 @@
-"""An owner's tasks: what lies below a folder, checked before anything starts, and given out from there (SPEC 13)."""
+"""An owner's tasks, checked before anything starts, and the pace of a network over them (SPEC 13)."""
 
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
+from msgspec.structs import replace
 
-from localnet.own.pace import Pace
-from miner.analyses import Analyser
+from miner.analyses import Analyser, Files
+from miner.analysis.result import Analysis
 from validator.protocol.bundles import read_bundle
 from validator.protocol.errors import ValidatorError
 from validator.protocol.skill_types import SkillType
@@ -18,11 +19,81 @@ from validator.protocol.task import Task, Windows, parse_task
 from validator.protocol.text import printable
 from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha256
 from validator.scoring import CURRENT, version
+from validator.sources import Clock
 from validator.tasks.check import CheckedTask, check_tasks
 from validator.tasks.folder import DRAFT_NAME, TASK_NAME, WORKFLOW_NAME, label, read_document, read_task
 from validator.tasks.goals import read_goal
 from validator.tasks.order import Order
 from validator.tasks.source import SourcedTask, TaskError
+
+_BLOCK_S: Final = 12.0
+_LEAST_BLOCK_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many times faster the network's time runs than on chain; 1 or more."""
+
+    times: float = 1.0
+
+    def windows(self, own: Windows | None, skill_type: SkillType) -> Windows:
+        """Return a task's windows, else the standard ones of its type, in this network's seconds."""
+        real = own or version(CURRENT).rules.windows_of(skill_type)
+        (early, late), (auditor_early, auditor_late) = real.primary, real.auditor
+        return Windows((early / self.times, late / self.times), (auditor_early / self.times, auditor_late / self.times))
+
+    def task(self, sourced: SourcedTask) -> SourcedTask:
+        """Return a task at this pace; at 1 it stays as it is."""
+        if self.times == 1:
+            return sourced
+        task = sourced.task
+        paced = replace(task, windows=self.windows(task.windows, task.skill_type))
+        return SourcedTask(paced, sourced.bundle, sourced.nonce)
+
+    def goal(self, goal: WorkflowTask) -> WorkflowTask:
+        """Return a workflow task at this pace; at 1 it stays as it is."""
+        if self.times == 1:
+            return goal
+        return replace(goal, windows=self.windows(goal.windows, SkillType.WORKFLOW))
+
+    def block_s(self, most: float) -> float:
+        """Return seconds from block to block: 12 on chain, here `most` at most."""
+        return max(_LEAST_BLOCK_S, min(most, _BLOCK_S / self.times))
+
+
+class Timed(Analyser, Protocol):
+    """Makes analyses, and knows what they cost."""
+
+    def seconds(self, sha256: str, skill_type: SkillType, marker: str | None) -> float:
+        """Return seconds of processor time; 0 where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedAnalyses:
+    """Analyses that take every miner their own time, though they are made once for all and perhaps beforehand.
+
+    What an analysis cost here in processor time is what it takes a miner on a machine of its own; at a pace that is a
+    part of it, as the windows are a part of the real ones.
+
+    Args:
+        pool: makes them.
+        pace: of the network.
+        clock: waits.
+    """
+
+    pool: Timed
+    pace: Pace
+    clock: Clock
+
+    async def analyse(self, sha256: str, files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
+        """Return the analysis when its time has passed; see `Analyser`."""
+        began = self.clock.monotonic()
+        analysis = await self.pool.analyse(sha256, files, skill_type, marker)
+        due = began + self.pool.seconds(sha256, skill_type, marker) / self.pace.times
+        left = due - self.clock.monotonic()
+        await (self.clock.sleep(left) if left > 0 else asyncio.sleep(0))
+        return analysis
+
 
 _TOLD: Final = 20
 _RULES: Final = version(CURRENT).rules

@@ -1,13 +1,15 @@
-"""What the answers to each task come to, whether they tell miners apart, and what an owner does about it. Pure."""
+"""The answers to an owner's tasks: what each comes to, whether they tell miners apart, what to do about it. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
+from localnet.effort import BundleEffort
 from localnet.own.advising import advice
-from localnet.own.ledger import OwnAnswer
+from localnet.own.ledger import Ledger, OwnAnswer
 from localnet.own.results import Counts, Heard, MinerOnTask, TaskResult, TypeResult, Why
-from localnet.own.tasks import OwnTask
+from localnet.own.tasks import OwnTask, OwnTasks
 from localnet.roster import Resident
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
@@ -167,3 +169,48 @@ def _upside_down(miners: Sequence[MinerOnTask]) -> bool:
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return mean(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStory:
+    """What came of an owner's tasks.
+
+    Attributes:
+        pace: how many times faster than on chain the network's time ran.
+        types: what was scored of each type.
+        tasks: the tasks, in the order of their paths.
+    """
+
+    pace: float
+    types: tuple[TypeResult, ...]
+    tasks: tuple[TaskResult, ...]
+
+
+def own_story(
+    tasks: OwnTasks, ledger: Ledger, effort: Sequence[BundleEffort], residents: Mapping[str, Resident]
+) -> OwnStory:
+    """Return what a run says of the tasks.
+
+    Args:
+        tasks: the owner's.
+        ledger: their answers.
+        effort: what analyses cost.
+        residents: who answered, by hotkey.
+    """
+    seconds = {(row.bundle, row.skill_type): row.median_s for row in effort}
+    results = [
+        task_result(
+            sha256,
+            task,
+            ledger.of((kind, sha256)),
+            Heard(
+                given=ledger.given.get((kind, sha256), 0),
+                skipped=ledger.skipped.get((kind, sha256), 0),
+                analysis_s=seconds.get((task.name, kind)),
+                pace=tasks.pace.times,
+            ),
+            residents,
+        )
+        for (kind, sha256), task in tasks.known.items()
+    ]
+    return OwnStory(tasks.pace.times, type_results(results), tuple(results))

@@ -15,7 +15,7 @@ from miner.analysis.documents import is_document, read_documents
 from miner.analysis.grants import read_grants
 from miner.analysis.manifest import manifest_findings, read_manifest
 from miner.analysis.mcp_manifest import MANIFEST, read_server
-from miner.analysis.npm.read import read_packages
+from miner.analysis.npm_packages import read_packages
 from miner.analysis.policy import rules_for
 from miner.analysis.python_code import read_python
 from miner.analysis.requirements import declares_dependencies, read_dependencies

@@ -6,9 +6,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from miner.analysis.bounds import MAX_CHILDREN, MAX_DEPTH
-from miner.analysis.json_file import line_of, objects, read_object, string
 from miner.analysis.result import Analysis, Report, Use, found
-from miner.analysis.source import SourceFile
+from miner.analysis.source import SourceFile, line_of, objects, read_object, string
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
 from validator.protocol.risk import VERDICTS
 from validator.protocol.skill_types import SkillType

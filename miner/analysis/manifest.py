@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from miner.analysis.json_file import line_of, read_object, string
 from miner.analysis.result import Use, found
-from miner.analysis.source import SourceFile
+from miner.analysis.source import SourceFile, line_of, read_object, string
 from validator.protocol import vocabulary as cap
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Finding

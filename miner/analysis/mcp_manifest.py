@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from miner.analysis.bounds import MAX_TOOLS, Budget
-from miner.analysis.json_file import line_of, objects, read_object, string
 from miner.analysis.mcp_python import SERVER, offers_of_python
 from miner.analysis.mcp_tool import Offer, Tool, poisoned
 from miner.analysis.result import Report, found
-from miner.analysis.source import SourceFile
+from miner.analysis.source import SourceFile, line_of, objects, read_object, string
 from validator.protocol.sssa import Finding
 
 MANIFEST: Final = "mcp.json"

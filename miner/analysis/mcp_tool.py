@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
-from miner.analysis.json_file import line_of
 from miner.analysis.result import found
-from miner.analysis.source import SourceFile
+from miner.analysis.source import SourceFile, line_of
 from miner.analysis.tool_text import faults_of
 from validator.protocol.risk import SEVERITIES
 from validator.protocol.sssa import Finding

@@ -16,7 +16,7 @@ from miner.analysis.python_unpack import is_blob
 from miner.analysis.python_value import DECODED, HOLE, MADE, NUMBERS, STARTS
 from miner.analysis.result import found
 from miner.analysis.secret_scan import hidden_secret, is_secret
-from miner.analysis.shell_objections import objections_to
+from miner.analysis.shell_code import objections_to
 from miner.analysis.shell_parser import parse_script
 from miner.analysis.source import SourceFile
 from validator.protocol.sssa import Finding, Severity

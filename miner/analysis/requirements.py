@@ -3,23 +3,42 @@
 import configparser
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from email.parser import BytesParser
 from email.policy import compat32
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from miner.advisories import advisories_for
+from miner.advisories import Advisory, advisories_for
 from miner.analysis.bounds import MAX_JSON, MAX_LOCK, MAX_LOCKED, MAX_REQUIREMENT, MAX_REQUIREMENTS
-from miner.analysis.json_file import read_object
-from miner.analysis.pinned import pinned_finding
 from miner.analysis.result import Report, found
-from miner.analysis.source import SourceFile
+from miner.analysis.source import SourceFile, read_object
+from validator.protocol.risk import SEVERITIES
 from validator.protocol.sssa import Dependency, Finding
+
+_SAID: Final = 3  # summaries that one finding repeats
+
+
+def pinned_finding(place: str, pin: str, url: str, advisories: Sequence[Advisory]) -> Finding:
+    """Return one finding for a pin, with the ids of all its advisories, as grave as the gravest.
+
+    Args:
+        place: evidence of the pin.
+        pin: package and version, as people read them.
+        url: of the package.
+        advisories: at least one.
+    """
+    ordered = sorted(advisories, key=lambda advisory: (SEVERITIES.index(advisory.severity), advisory.cve))
+    more = f" And {len(ordered) - _SAID} more." if len(ordered) > _SAID else ""
+    text = f"{pin}: {' '.join(advisory.summary for advisory in ordered[:_SAID])}{more}"
+    finding = found("dependency_cve", ordered[0].severity, place, text, url)
+    return msgspec.structs.replace(finding, cve_ids=tuple(sorted(advisory.cve for advisory in ordered)))
+
 
 _EXACT: Final = frozenset({"==", "==="})
 _MAX_TOML: Final = 64 * 1024  # bytes

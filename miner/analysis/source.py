@@ -1,12 +1,15 @@
-"""One file of a bundle as text, and the places in it that evidence can name."""
+"""One file of a bundle as text or as JSON, and the places in it that evidence can name."""
 
+import json
 from bisect import bisect_right
 from functools import cached_property
+from typing import Any
 
-from miner.analysis.bounds import MAX_TEXT_FILE
+from miner.analysis.bounds import MAX_JSON, MAX_TEXT_FILE
 from validator.protocol.bundles import count_lines
 from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
 from validator.protocol.limits import MAX_STRING
+from validator.protocol.strict_json import JsonError, decode_plain
 
 _ROOM_FOR_LINES = 64  # a span prefix and a line range
 
@@ -88,3 +91,29 @@ def addressable(path: str) -> bool:
         return parse_evidence_ref(f"b::{path}").path == path
     except (EvidenceRefError, UnicodeEncodeError):
         return False
+
+
+def read_object(source: SourceFile) -> dict[str, Any] | None:
+    """Return the object in the file; None if it is no JSON object, repeats a key, is too deep or too large."""
+    try:
+        value = decode_plain(source.content, limit=MAX_JSON)
+    except JsonError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list; nothing if it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def string(value: Any) -> str:
+    """Return the value if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def line_of(source: SourceFile, text: str, after: int = 1) -> int:
+    """Return the line, not before line `after`, that holds the string `text` as JSON; `after` if none does."""
+    start = source.offset_of(after)
+    offsets = [source.text.find(json.dumps(text, ensure_ascii=ascii_only), start) for ascii_only in (True, False)]
+    return min((source.line_at(offset) for offset in offsets if offset >= 0), default=after)

@@ -9,16 +9,15 @@ from typing import Final, Protocol
 
 from miner.bundles.written import written_bundles
 from miner.check.advice import advice_of
-from miner.check.judging import Judge
+from miner.check.judging import Judge, Witness
 from miner.check.report import Declared, Fault, Outcome, Report, StrangerOutcome
 from miner.check.sections import Section
 from miner.check.signed import mistake_in
 from miner.check.strangers import Visitor, strangers
 from miner.check.target import Target
 from miner.check.trials import Drafts, Pace, Trial, cheapest
-from miner.check.witness import Witness
 from miner.goals.written import local_goals
-from miner.services.local import LocalServices
+from miner.services.server import LocalServices
 from miner.tracing import RunPolicy, Tracer
 from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.http import HttpStepClient

@@ -1,4 +1,4 @@
-"""From one dispatch to what a validator would make of it: its gates, its scoring, and advice (SPEC 5 to 7, 12)."""
+"""Judging of a miner's answers as a validator would: gates, scoring, advice; a run here is another primary (D-21)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from miner.check.report import Fault, Outcome, PlanPart, PlanWorth
 from miner.check.signed import mistake_in
 from miner.check.target import Target
 from miner.check.trials import Trial
-from miner.check.witness import Witness
+from miner.tracing import Tracer, TracingError, pack_traces
 from validator.kinds.assessment.explain.quality import Quality, explain_quality
 from validator.kinds.assessment.judge import PackedSignatures, Witnessed
 from validator.kinds.assessment.semantics import semantic_subsets
@@ -21,11 +21,34 @@ from validator.kinds.interface import Runner
 from validator.kinds.judging import Expected, Judged, reject
 from validator.kinds.registry import kind_of
 from validator.miners.calls import Call, MinerClient, Reply
+from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask, GoalTask, Packed, RoundTask, Submission, WorkflowSubmission, packed
 from validator.protocol.runtime_image import RuntimeImage
+from validator.protocol.traces import read_traces
 from validator.scoring import Standard, Version
 from validator.workers.interface import TooCostlyError, Whose, Workers
+
+
+class Witness:
+    """Runs skills that the local network wrote, and no others.
+
+    Args:
+        tracer: how; its policy says which bundles it runs.
+    """
+
+    def __init__(self, tracer: Tracer) -> None:
+        self._tracer = tracer
+
+    async def signatures(self, task: RoundTask, files: Mapping[str, bytes]) -> PackedSignatures | None:
+        """Return what a run of the task's bundle shows; None where it cannot be run here."""
+        probes = probe_values(task.nonce)
+        try:
+            records = await self._tracer.trace(task.bundle_sha256, files, task.skill_type, probes)
+        except TracingError:
+            return None
+        return PackedSignatures.of(read_traces(pack_traces(records), task.skill_type, probes))
+
 
 _SETTLED_EPOCH: Final = 1_000_000  # long after any bootstrap
 _PASSED: Final = (Reason.ACCEPTED, Reason.WORKFLOW_DEFERRED)

@@ -18,8 +18,7 @@ from miner.analysis.mcp_tool import Offer
 from miner.analysis.result import Analysis, Use, found
 from miner.analysis.script.read import read_scripts
 from miner.analysis.source import SourceFile
-from miner.drafting.osv import Advisories, Advisory
-from miner.drafting.packages import Pinned, pinned_in
+from miner.drafting.osv import Advisories, Advisory, Pinned, pinned_in
 from miner.npm_advisories import TABLE as NPM
 from validator.protocol.limits import MAX_STRING
 from validator.protocol.skill_types import SkillType

@@ -1,18 +1,115 @@
-"""Advisories in the form of OSV, as osv.dev exports them: a zip or a folder of JSON files for each ecosystem."""
+"""Advisories in the form of OSV, as osv.dev exports them, and the packages of a bundle that they affect."""
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Final, NamedTuple, cast
+from itertools import islice
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from msgspec import Struct
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
 
-from miner.drafting.packages import Pinned
-from miner.drafting.versions import Ecosystem, Kind, in_range
+from miner.analysis import requirements
+from miner.analysis.bounds import MAX_PACKAGES, Budget
+from miner.analysis.npm_packages import FILE_NAME, READERS, read_package
+from miner.analysis.npm_packages import pins_of as npm_pins
+from miner.analysis.source import SourceFile
 from validator.protocol.sssa import Severity
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.text import printable
+
+Ecosystem = Literal["PyPI", "npm"]
+Kind = Literal["introduced", "fixed", "last_affected"]
+
+_MAX: Final = 128  # characters of a version
+_SEMVER: Final = re.compile(
+    r"[v=\s]{0,4}(\d{1,18})(?:\.(\d{1,18}))?(?:\.(\d{1,18}))?(?:-([0-9A-Za-z.-]{1,100}))?(?:\+[0-9A-Za-z.-]{0,100})?"
+)
+
+
+def key_of(ecosystem: Ecosystem, version: str) -> Any:
+    """Return what orders the version among those of its ecosystem, None for what is no version."""
+    if len(version) > _MAX:
+        return None
+    if ecosystem == "npm":
+        return _semver(version)
+    try:
+        return Version(version)
+    except InvalidVersion:
+        return None
+
+
+def in_range(ecosystem: Ecosystem, version: str, events: Iterable[tuple[Kind, str]]) -> bool:
+    """Whether the events of a range leave the version affected; False where one of them is no version.
+
+    An `introduced` of "0" comes before all versions.
+    """
+    wanted = key_of(ecosystem, version)
+    ordered = [(key_of(ecosystem, at), kind) for kind, at in events]
+    if wanted is None or any(key is None for key, _ in ordered):
+        return False
+    first = {"introduced": 0, "fixed": 1, "last_affected": 2}
+    affected = False
+    for key, kind in sorted(ordered, key=lambda event: (event[0], first[event[1]])):
+        if kind == "introduced" and wanted >= key:
+            affected = True
+        elif (kind == "fixed" and wanted >= key) or (kind == "last_affected" and wanted > key):
+            affected = False
+    return affected
+
+
+def _semver(version: str) -> tuple[Any, ...] | None:
+    match = _SEMVER.fullmatch(version)
+    if match is None:
+        return None
+    numbers = tuple(int(part or 0) for part in match.group(1, 2, 3))
+    # A version comes after its own prereleases, and numbers among their parts before words (semver 2.0, 11).
+    parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in (match[4] or "").split("."))
+    return (*numbers, 0, parts) if match[4] else (*numbers, 1, ())
+
+
+MAX_PINNED: Final = 8_192
+
+
+class Pinned(NamedTuple):
+    """A package at one version, and the first place that says so."""
+
+    ecosystem: Ecosystem
+    package: str
+    version: str
+    place: str
+
+    @property
+    def url(self) -> str:
+        """The package URL, as findings name it."""
+        kind = "pypi" if self.ecosystem == "PyPI" else "npm"
+        return f"pkg:{kind}/{self.package.replace('@', '%40', 1)}@{self.version}"
+
+
+def pinned_in(sources: Iterable[SourceFile]) -> tuple[Pinned, ...]:
+    """Return what the files pin, those nearest the root first: at most `MAX_PINNED` packages."""
+    found: dict[tuple[str, str, str], Pinned] = {}
+    files = [one for one in sources if one.name in _NPM or requirements.declares_dependencies(one)]
+    for source in sorted(files, key=lambda s: (s.path.count("/"), s.path))[:MAX_PACKAGES]:
+        for pin in _pins(source):
+            found.setdefault(pin[:3], pin)
+    return tuple(islice(found.values(), MAX_PINNED))
+
+
+_NPM: Final = frozenset({FILE_NAME, *READERS})
+
+
+def _pins(source: SourceFile) -> list[Pinned]:
+    ecosystem: Ecosystem = "npm" if source.name in _NPM else "PyPI"
+    if source.name == FILE_NAME:
+        pins: Iterable[tuple[str, str, int]] = read_package(source, Budget()).pins
+    elif source.name in _NPM:
+        pins = npm_pins(source) or ()
+    else:
+        pins = requirements.pins_of(source)
+    return [Pinned(ecosystem, name, version, source.place(line)) for name, version, line in pins if version]
+
 
 MAX_ADVISORY: Final = 4 * 1024 * 1024  # bytes of one
 _AFFECTED: Final = b'"affected"'

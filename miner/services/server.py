@@ -1,13 +1,13 @@
-"""One step service's HTTP server: `POST /v1/steps`, asked and answered with signatures (SPEC 12)."""
+"""The step services: each serves its actions over HTTP, and four of them start and stop together."""
 
 import asyncio
-from collections.abc import Container
-from typing import Final
+import hashlib
+from collections.abc import Collection, Container
+from typing import Final, Literal
 
 from aiohttp import web
 
-from miner.services.catalogue import BY_NAME, Action, Service
-from miner.services.faults import fault_of
+from miner.services.catalogue import BY_NAME, SERVICES, Action, Service, ServiceAddress
 from miner.services.params import ParamsError
 from miner.serving import LocalServer, answer, refusal
 from validator.protocol.canonical import sha256_hex
@@ -17,6 +17,25 @@ from validator.protocol.sssa import Signature
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.workflow_run import StepAnswer, StepRequest, check_output
 from validator.sources import Clock
+
+Fault = Literal["none", "breaks", "fails", "hangs"]
+
+# Of 256 requests so many break off, fail and hang.
+_BREAKS: Final = 6
+_FAILS: Final = 4
+_HANGS: Final = 2
+
+
+def fault_of(seed: str, request: StepRequest) -> Fault:
+    """Return what goes wrong with a request; another attempt is another draw."""
+    name = f"{seed}|{request.run_id}|{request.node_id}|{request.attempt}"
+    drawn = hashlib.sha256(name.encode()).digest()[0]
+    if drawn < _BREAKS:
+        return "breaks"
+    if drawn < _BREAKS + _FAILS:
+        return "fails"
+    return "hangs" if drawn < _BREAKS + _FAILS + _HANGS else "none"
+
 
 _READ_S: Final = 10.0
 _HANG_S: Final = 60.0
@@ -84,3 +103,29 @@ class StepService:
         check_output(output)
         unsigned = Signature(self.hotkey, "sr25519", "")
         return self._signer.sign_document(StepAnswer(sha256_hex(request), output, action.cost_tao, unsigned))
+
+
+class LocalServices:
+    """Every service on a loopback port of its own.
+
+    Args:
+        seed: the network's; hotkeys and faults follow from it.
+        callers: the only hotkeys they work for.
+        clock: time passes on it.
+        faults: whether they fail now and then, as the seed has it.
+    """
+
+    def __init__(self, seed: str, callers: Collection[str], clock: Clock, *, faults: bool = True) -> None:
+        failing = seed if faults else None
+        self._services: dict[Service, StepService] = {
+            name: StepService(name, Signer.from_uri(f"//{seed}//service-{name}"), callers, clock, failing)
+            for name in SERVICES
+        }
+
+    async def start(self) -> dict[Service, ServiceAddress]:
+        """Listen; return where each is called."""
+        return {name: ServiceAddress(await service.start(), service.hotkey) for name, service in self._services.items()}
+
+    async def close(self) -> None:
+        """Stop listening."""
+        await asyncio.gather(*(service.close() for service in self._services.values()))

@@ -9,7 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from localnet.images.bytecode import compiled
+from localnet.images.build import compiled
 from localnet.images.machine import PYTHON, interpreter, libraries, programs
 from localnet.images.tree import File, Link, Tree, write_tar
 

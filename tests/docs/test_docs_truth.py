@@ -4,8 +4,7 @@ from doc_pages import DOCS, table
 
 from miner.drafting.exports import MAX_DIRECTORY, MAX_TOTAL, MAX_ZIP
 from miner.drafting.known import MAX_SHOWN
-from miner.drafting.osv import MAX_ADVISORY
-from miner.drafting.packages import MAX_PINNED
+from miner.drafting.osv import MAX_ADVISORY, MAX_PINNED
 from validator.scoring import CURRENT, version
 from validator.tasks.truth_check import TRUTH_OF_AXIS
 

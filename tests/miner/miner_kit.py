@@ -8,8 +8,8 @@ from typing import Any
 
 from miner.analyses import analyse_bundle
 from miner.analysis.result import Analysis
+from miner.assessment import Kit
 from miner.behaviours import Behaviour
-from miner.kit import Kit
 from miner.server import LocalMiner
 from miner.tracing import RunPolicy, Tracer
 from validator.kinds.assessment.judge import judge

@@ -12,8 +12,8 @@ import pytest
 
 from miner.analyses import NICENESS, AnalysisPool, analyse_bundle
 from miner.analysis.result import Analysis
+from miner.behaviours import NOTHING
 from miner.bundles.written import written_bundles
-from miner.careless import NOTHING
 from validator.protocol.skill_types import SkillType
 
 DOCUMENT = SkillType.RAG_KNOWLEDGE

@@ -7,8 +7,8 @@ from miner_kit import RUNTIME, bench, job
 
 from miner.analyses import analyse_bundle
 from miner.analysis.result import Analysis
+from miner.behaviours import LATENESS, Partial, Slow, Thorough, with_gaps
 from miner.bundles.written import WrittenBundle, written_bundles
-from miner.honest import LATENESS, Partial, Slow, Thorough, with_gaps
 from miner.tracing import RunPolicy
 from validator.kinds.judging import Judged
 from validator.protocol.answer import Role

@@ -6,7 +6,7 @@ from test_honest_miners import BUNDLES
 from tracer.records import trace_files
 
 from localnet.invented_traces import Inventing, Pretending
-from miner.honest import Thorough
+from miner.behaviours import Thorough
 from miner.tracing import RunPolicy, trace_as
 from validator.protocol.bundles import read_bundle
 from validator.protocol.probes import probe_values

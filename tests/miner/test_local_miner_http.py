@@ -10,7 +10,7 @@ import pytest
 from bittensor import http_auth
 from miner_kit import NONCE, VALIDATOR, Bench, bench, job
 
-from miner.honest import Thorough
+from miner.behaviours import Thorough
 from miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from validator.kinds.assessment.requests import dispatch_bodies
 from validator.protocol.answer import Dispatch

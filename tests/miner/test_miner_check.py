@@ -16,15 +16,11 @@ from tracer.records import Records
 
 from miner.analysis.result import Analysis
 from miner.assessment import Assessment, Response, encode
-from miner.behaviours import Behaviour
-from miner.broken import Garbage, Oversized, Replayed, WrongSignature
-from miner.careless import Lazy
+from miner.behaviours import Behaviour, Garbage, Lazy, Oversized, Paced, Replayed, Thorough, WrongSignature
 from miner.check.advice import ADVICE
 from miner.check.page import fault_lines, print_report
 from miner.check.sections import Section
 from miner.check.trials import Pace
-from miner.honest import Thorough
-from miner.pace import Paced
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType

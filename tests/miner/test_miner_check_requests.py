@@ -16,15 +16,14 @@ from miner_kit import VALIDATOR, bench
 from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
 from miner.assessment import Assessment, Response
+from miner.behaviours import Thorough
 from miner.check.page import fault_lines, print_report
 from miner.check.sections import Section
 from miner.check.target import TargetError, target_of
 from miner.check.trials import Drafts
 from miner.declaration import declare
-from miner.guard import RequestGuard
-from miner.honest import Thorough
 from miner.server import LocalMiner
-from miner.serving import answer
+from miner.serving import RequestGuard, answer
 from validator.protocol import limits
 from validator.protocol.answer import Dispatch
 from validator.protocol.bundles import read_bundle

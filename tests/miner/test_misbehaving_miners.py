@@ -11,10 +11,19 @@ from localnet.invented_traces import Copying, Inventing, Pretending, Sleeping
 from localnet.planner.skills import HABITS
 from localnet.roster import Kind, Resident, demo_roster
 from localnet.shared_answers import Cohort
-from miner.behaviours import Behaviour
-from miner.broken import Garbage, Oversized, Replayed, WrongSignature
-from miner.careless import Lazy, Sloppy, careless
-from miner.honest import Partial, Slow, Thorough
+from miner.behaviours import (
+    Behaviour,
+    Garbage,
+    Lazy,
+    Oversized,
+    Partial,
+    Replayed,
+    Sloppy,
+    Slow,
+    Thorough,
+    WrongSignature,
+    careless,
+)
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from localnet.network import Options, Scenario, run_network
 from localnet.own.miners_file import MinersFile, read_miners
-from localnet.own.pace import Pace
-from localnet.own.tasks import OwnTasks, read_own_tasks
+from localnet.own.tasks import OwnTasks, Pace, read_own_tasks
 from localnet.result import NetworkResult
 from localnet.screen import Screen, print_next, print_result
 from validator.cli.output import print_json

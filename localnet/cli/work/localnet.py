@@ -10,8 +10,7 @@ from localnet.onchain.files import LOG, known_netuid
 from localnet.onchain.miners import require_announceable
 from localnet.onchain.network import NothingLandedError, bring_up
 from localnet.onchain.options import UpOptions
-from localnet.onchain.outcome import Outcome
-from localnet.onchain.page import UpScreen, print_next
+from localnet.onchain.outcome import Outcome, UpScreen, print_next
 from localnet.onchain.safety import Look, look_at
 from localnet.onchain.subnet import explained
 from validator.cli.errors import say_no

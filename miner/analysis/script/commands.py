@@ -11,8 +11,8 @@ from miner.analysis.script.holding import parts_of_call
 from miner.analysis.script.sources import programs_of
 from miner.analysis.script.strings import text_of
 from miner.analysis.script.syntax import Node
+from miner.analysis.shell_code import objections_to
 from miner.analysis.shell_commands import Command, Pipeline, Script
-from miner.analysis.shell_objections import objections_to
 from miner.analysis.shell_parser import parse_script
 from miner.analysis.source import SourceFile
 from validator.protocol.sssa import Finding

@@ -7,8 +7,7 @@ from execution_world import LIAR, end_all, world_of
 from rich.console import Console
 from world import one_round
 
-from localnet.executions.page import print_executions, summary, verdict
-from localnet.executions.story import ExecutedMiner, ExecutionStory, execution_story
+from localnet.executions.story import ExecutedMiner, ExecutionStory, execution_story, print_executions, summary, verdict
 from localnet.roster import Kind, Resident
 from validator.protocol.skill_types import SkillType
 from validator.store import Store

@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from localnet.images.build import Blob, Image, _kept_layer, cache_folder, python_image
-from localnet.images.bytecode import compiled
+from localnet.images.build import Blob, Image, _kept_layer, cache_folder, compiled, python_image
 from localnet.images.machine import PYTHON, ImageError, interpreter, libraries, programs, require_support
 from localnet.images.tree import File, Link, Tree, write_tar
 

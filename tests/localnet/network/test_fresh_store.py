@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from world import World
 
-from localnet.fresh import UsedStoreError, set_aside
+from localnet.validators import UsedStoreError, set_aside
 from validator.store import open_store
 from validator.store.errors import StoreLockedError
 from validator.tasks.memory import MemorySource

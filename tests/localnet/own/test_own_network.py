@@ -24,10 +24,10 @@ from localnet.library import WINDOWS
 from localnet.own.meeting import meet
 from localnet.own.miners_file import MinersFileError, parse_miners
 from miner.analyses import AnalysisPool
-from miner.careless import Lazy
+from miner.assessment import Kit
+from miner.behaviours import Lazy
 from miner.declaration import declare
 from miner.goals.written import local_goals
-from miner.kit import Kit
 from miner.server import LocalMiner
 from miner.services.catalogue import SERVICES, ServiceAddress
 from miner.tracing import RunPolicy, Tracer

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from localnet.library import WINDOWS
-from localnet.own.pace import Pace, TimedAnalyses
+from localnet.own.tasks import Pace, TimedAnalyses
 from miner.analysis.result import Analysis
-from miner.careless import NOTHING
+from miner.behaviours import NOTHING
 from miner.goals.written import local_goals
 from miner.requests import open_dispatch
 from miner.services.catalogue import SERVICES, ServiceAddress

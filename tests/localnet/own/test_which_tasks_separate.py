@@ -8,8 +8,7 @@ import pytest
 from rich.console import Console
 
 from localnet.own.ledger import OwnAnswer
-from localnet.own.page import print_own
-from localnet.own.results import Heard, TaskResult
+from localnet.own.results import Heard, TaskResult, print_own
 from localnet.own.tasks import OwnTask
 from localnet.own.telling import task_result, type_results
 from localnet.roster import Resident

@@ -11,9 +11,7 @@ import msgspec
 import pytest
 from bittensor import http_auth
 
-from miner.services.faults import Fault, fault_of
-from miner.services.local import LocalServices
-from miner.services.server import StepService
+from miner.services.server import Fault, LocalServices, StepService, fault_of
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.services import StepReply
 from validator.kinds.workflow.step import judge_answer
