@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import count
@@ -40,7 +40,7 @@ from validator.protocol.signatures import Signer
 from validator.rounds.receipts import close_epoch
 from validator.sandbox.interface import Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import Script, ScriptedRun, ScriptedSandbox
-from validator.store import Store, open_store
+from validator.store import Store, Transaction, open_store
 from validator.store.errors import StoreAwayError
 from validator.store.waiting import Execution
 from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
@@ -277,6 +277,15 @@ async def test_a_try_that_cannot_read_what_it_needs_is_handed_back(
             met.append(True)
             raise StoreAwayError("away")
 
+        async def outlasting(
+            work: Callable[[Transaction], Awaitable[object]], *, patience_s: float | None = None
+        ) -> object:
+            if patience_s is not None:  # the database is away for longer than that
+                raise StoreAwayError("away")
+            return await lasting(work)
+
+        lasting = world.store.lasting
+        monkeypatch.setattr(world.store, "lasting", outlasting)
         monkeypatch.setattr(other, "read", away)
         async with working(world, ScriptedSandbox(image, world.clock), tries=other):
             found = await until(world, ended)

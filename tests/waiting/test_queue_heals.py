@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import psycopg
 import pytest
@@ -19,8 +19,10 @@ from validator.protocol.reasons import Reason
 from validator.sandbox.interface import Evidence, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedSandbox
 from validator.store import Store, open_store
+from validator.store.errors import StoreAwayError
 from validator.store.tables import waiting_work
 from validator.store.waiting import Executed, Execution, Upcoming
+from validator.waiting.errors import QueueAwayError
 from validator.waiting.executions import ExecutionWork
 from validator.waiting.jobs import JobQueue, open_jobs
 from validator.waiting.life_cycle import EXECUTION_KIND, Finished, Tries
@@ -189,14 +191,20 @@ async def test_a_worker_that_was_heard_of_keeps_its_rows(parts: Parts, postgres_
     assert {row.state for row in await rows(parts)} == {"running"}
 
 
-async def test_after_an_outage_workers_get_as_long_again_to_show_themselves(parts: Parts, postgres_url: str) -> None:
+@pytest.mark.parametrize("trouble", [QueueAwayError("no route"), StoreAwayError("no route"), RuntimeError("ours")])
+async def test_after_an_outage_workers_get_as_long_again_to_show_themselves(
+    parts: Parts, postgres_url: str, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+) -> None:
+    async def away(*_: object) -> NoReturn:
+        raise trouble
+
     await parts.sweep.look()
     await taken(parts)
     await silent_worker(parts, postgres_url, 10 * STALLED_S)
     await parts.world.clock.advance(10 * STALLED_S)
-    execute(postgres_url, "ALTER TABLE procrastinate_jobs RENAME TO away")
-    await parts.sweep._unless_away()
-    execute(postgres_url, "ALTER TABLE away RENAME TO procrastinate_jobs")
+    with monkeypatch.context() as patch:
+        patch.setattr(parts.jobs, "drop_lost", away)
+        await parts.sweep._unless_away()
     await parts.sweep.look()
     await parts.world.clock.advance(STALLED_S - 1)
     await parts.sweep.look()
