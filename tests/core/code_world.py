@@ -27,7 +27,7 @@ from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.waiting.code_checks import CodeWork
 from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
-from validator.waiting.engine_watch import SandboxWatch
+from validator.waiting.engine_watch import SandboxWatch, note_code
 
 TASK = make_workflow("code", goal="Write add.", required_steps=2)
 RAG = make_workflow("rag", required_steps=2)
@@ -107,7 +107,7 @@ async def three_rounds(store: Store) -> World:
 async def working(world: World, sandbox: CodeSandbox, at_once: int = AT_ONCE) -> AsyncIterator[None]:
     """The services at work on the world's store; the world's clock is the only one."""
     services = (
-        SandboxWatch(sandbox, world.clock, world.board, "code_waits"),
+        SandboxWatch(sandbox, world.clock, world.board, note_code),
         EmbeddedWorker(world.store, world.clock, (CodeWork(world.store, sandbox, world.clock, world.board),), at_once),
     )
     tasks = [asyncio.create_task(service.run()) for service in services]

@@ -23,6 +23,7 @@ from execution_world import (
     image,
     inventing,
     nobody_ran,
+    plain_world,
     ran,
     until,
     world_of,
@@ -219,6 +220,40 @@ async def test_what_fails_here_is_tried_again_and_ends_with_the_next_round(store
     assert world.board.stands("sandbox_away")
     await one_round(world)
     assert {(one.state, one.reason) for one in await executions_of(store)} == {("inconclusive", Reason.EXECUTION_LATE)}
+
+
+@pytest.mark.parametrize("at_start", [True, False])
+@pytest.mark.parametrize(
+    ("reason", "condition"),
+    [
+        (Reason.SANDBOX_NO_ENGINE, "sandbox_away"),
+        (Reason.SANDBOX_UNFIT, "sandbox_away"),
+        (Reason.SANDBOX_ENGINE, "sandbox_away"),
+        (Reason.SANDBOX_IMAGE, "sandbox_image"),
+        (Reason.SANDBOX_SLOW, "sandbox_slow"),
+    ],
+)
+async def test_each_trouble_of_the_engine_has_a_condition_until_it_is_over(
+    store: Store, reason: Reason, condition: str, at_start: bool
+) -> None:
+    class Troubled(ScriptedSandbox):
+        trouble = True
+
+        async def start(self) -> SandboxFailure | None:
+            return SandboxFailure(reason, "why") if self.trouble and at_start else None
+
+        async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
+            return SandboxFailure(reason, "why") if self.trouble else await super().run(job)
+
+    world = plain_world(store)
+    await one_round(world)
+    sandbox = Troubled(image, world.clock)
+    async with working(world, sandbox):
+        await until(world, lambda found: world.board.stands(condition) and all(one.attempts for one in found))
+        assert [one.condition.name for one in world.board.standing()] == [condition]
+        sandbox.trouble = False
+        await until(world, ended)
+        assert world.board.standing() == ()
 
 
 class Hanging:

@@ -20,7 +20,7 @@ from validator.tasks.goals import GoalSource
 from validator.telemetry import Metrics
 from validator.waiting.code_checks import CodeWork
 from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
-from validator.waiting.engine_watch import SandboxWatch
+from validator.waiting.engine_watch import SandboxWatch, note_code
 from validator.waiting.executions import ExecutionWork
 from validator.waiting.job_queue import open_queue
 from validator.waiting.life_cycle import CODE_KIND, EXECUTION_KIND, Work
@@ -163,7 +163,7 @@ def _embedded(world: World, store: Store, metrics: Metrics, health: HealthState)
         services.append(SandboxWatch(sandbox, world.clock, board))
     if code is not None:
         works.append(CodeWork(store, code, world.clock, board))
-        services.append(SandboxWatch(code, world.clock, board, "code_waits"))
+        services.append(SandboxWatch(code, world.clock, board, note_code))
     else:
         services.append(UnjudgedWatch(world.goals, store, world.clock, board))
     return (*services, EmbeddedWorker(store, world.clock, works, AT_ONCE)) if works else services

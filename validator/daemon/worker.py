@@ -35,7 +35,7 @@ from validator.store.waiting import CODE, EXECUTIONS
 from validator.telemetry import Event, configure_logging
 from validator.unless import ended, run_whole
 from validator.waiting.code_checks import CodeWork
-from validator.waiting.engine_watch import SandboxWatch
+from validator.waiting.engine_watch import SandboxWatch, note_code
 from validator.waiting.errors import QueueSettingsError
 from validator.waiting.executions import ExecutionWork
 from validator.waiting.job_queue import open_queue
@@ -187,7 +187,7 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         executions = ExecutionWork(store, outfit.sandbox, judging, board)
         found.append(make(works=[executions], fit=fit, able=lambda: not board.stands("sandbox_away")))
     if outfit.code is not None:
-        fit = SandboxWatch(outfit.code, clock, board, "code_waits").fit
+        fit = SandboxWatch(outfit.code, clock, board, note_code).fit
         code = CodeWork(store, outfit.code, clock, board)
         found.append(make(works=[code], fit=fit, able=lambda: not board.stands("code_waits")))
     if REPLAY in outfit.kinds:

@@ -14,6 +14,7 @@ from validator.store import Store, Transaction
 from validator.store.errors import DamagedError
 from validator.store.waiting import CodeCheck, Judged
 from validator.telemetry.reports import Reports
+from validator.waiting.engine_watch import note_code
 from validator.waiting.life_cycle import CODE_KIND, Finished, Kind, Outcome, Postponed
 
 
@@ -50,11 +51,10 @@ class CodeWork:
             return Finished("inconclusive", Reason.CODE_LOST)
         began = self.clock.monotonic()
         found = await self.sandbox.check(needs.job)
-        if isinstance(found, SandboxFailure) and found.ours:
-            self.board.raise_("code_waits", f"{found.reason} {found.detail}")
-            return Postponed(found.reason, found.detail)
-        self.board.clear("code_waits")
+        note_code(self.board, found if isinstance(found, SandboxFailure) else None)
         if isinstance(found, SandboxFailure):
+            if found.ours:
+                return Postponed(found.reason, found.detail)
             return Finished("inconclusive", found.reason, found.detail)
         return _finished(needs, found, round(self.clock.monotonic() - began, 3))
 

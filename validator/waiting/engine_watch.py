@@ -1,5 +1,6 @@
-"""Whether the sandboxes' engine is there: what the conditions `sandbox_away` and `code_waits` follow."""
+"""Watch of the sandboxes' engine: the conditions `sandbox_away`, `sandbox_image`, `sandbox_slow` and `code_waits`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,8 +24,8 @@ _CONDITIONS: Final = {
 _log = structlog.get_logger()
 
 
-def note_engine(board: Reports, found: Evidence | SandboxFailure) -> None:
-    """Raise the condition that the result of a run shows of the engine, and clear the others."""
+def note_engine(board: Reports, found: Evidence | SandboxFailure | None) -> None:
+    """Raise the condition that a run, or a look at the engine, shows; clear the others. None: the engine is fit."""
     shown = _CONDITIONS.get(found.reason) if isinstance(found, SandboxFailure) else None
     for condition in sorted(set(_CONDITIONS.values())):
         if condition == shown and isinstance(found, SandboxFailure):
@@ -33,20 +34,28 @@ def note_engine(board: Reports, found: Evidence | SandboxFailure) -> None:
             board.clear(condition)
 
 
+def note_code(board: Reports, found: SandboxFailure | None) -> None:
+    """Raise the condition that code waits for the engine, or clear it."""
+    if found is not None and found.ours:
+        board.raise_("code_waits", f"{found.reason} {found.detail}")
+    else:
+        board.clear("code_waits")
+
+
 @dataclass(slots=True)
 class SandboxWatch:
-    """Tells at the start, before anything waits, whether the engine is there; a service of the daemon.
+    """A look at the engine at the start, before anything waits; a service of the daemon.
 
     Args:
         sandbox, clock: what it looks at, and when.
         board: told.
-        condition: that stands while the sandbox does not run.
+        note: tells the board what a look showed.
     """
 
     sandbox: Sandbox | CodeSandbox
     clock: Clock
     board: Reports
-    condition: str = "sandbox_away"
+    note: Callable[[Reports, SandboxFailure | None], None] = note_engine
     _said: Once = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,8 +75,5 @@ class SandboxWatch:
             if repeats is not None:
                 _log.exception(Event.WORK_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats)
             return False
-        if failure is None:
-            self.board.clear(self.condition)
-            return True
-        self.board.raise_(self.condition, failure.detail)
-        return False
+        self.note(self.board, failure)
+        return failure is None

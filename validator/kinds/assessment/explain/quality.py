@@ -18,7 +18,7 @@ _THINGS: Final = {
 _CHECKS: Final = {
     "probes": ("probe values verified", "probe values wrong"),
     "traces": ("trace hashes consistent", "trace hashes wrong"),
-    "manifest_digest": ("sandbox digest is the declared image's", "sandbox digest is another image's"),
+    "manifest_digest": ("sandbox digest is the round's image", "sandbox digest is another image's"),
     "evidence_resolves": ("every finding points into the bundle", "a finding points at nothing in the bundle"),
     "canary": ("canary reported at its line", "canary not reported at its line"),
 }
