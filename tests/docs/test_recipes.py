@@ -12,6 +12,8 @@ def test_there_is_a_recipe_for_everything_that_is_often_added_and_each_touches_u
         "a gate",
         "a reason",
         "a metric",
+        "a condition",
+        "a setting",
         "a task source",
         "a column",
         "a skill type",
