@@ -178,6 +178,18 @@ async def test_a_store_that_knows_another_chain(
     assert "begin a new store" in fault.advice
 
 
+async def test_without_a_chain_to_ask_only_the_subnet_of_the_store_is_compared(tmp_path: Path, sqlite_url: str) -> None:
+    await _round_at(sqlite_url, 900, f"{900:064x}")
+    async with open_store(sqlite_url) as store, store.begin() as tx:
+        await tx.chain.adopt("11" * 32, 1, NOW)
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = sqlite_url
+    assert told(await place.examined("history"), "fault") == []
+    place.settings["validator"]["netuid"] = 2
+    (fault,) = told(await place.examined("history"), "fault")
+    assert "the store is of netuid 1, the settings name netuid 2" in fault.seen
+
+
 async def test_locked_weights(tmp_path: Path, store_url: str) -> None:
     place = Place.made(tmp_path)
     place.settings["store"]["url"] = store_url

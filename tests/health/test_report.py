@@ -250,3 +250,15 @@ async def test_a_chain_of_which_no_head_was_read_for_a_while_degrades(clock: Vir
     assert [each.detail for each in report.conditions] == ["for 46 s: refused"]
     state.saw_block(9)
     assert state.report().status == "ok"
+
+
+@pytest.mark.parametrize("wrong", ["subnet_gone", "other_chain", "chain_behind"])
+async def test_a_chain_that_answers_and_is_the_wrong_one_is_not_away(
+    wrong: str, clock: VirtualClock, state: HealthState
+) -> None:
+    state.board.raise_(wrong)
+    state.lost_chain("not the one")
+    report = await later(clock, state, CHAIN_LIMIT_S + 1)
+    assert [one.condition.name for one in report.conditions] == [wrong]
+    state.board.clear(wrong)
+    assert [one.condition.name for one in (await later(clock, state, 0)).conditions] == ["chain_away"]
