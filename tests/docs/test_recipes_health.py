@@ -4,7 +4,7 @@ from pathlib import Path
 
 from recipe_kit import Tree
 
-WATCHING = "validator/daemon/watching.py"
+WATCHING = "validator/daemon/watches.py"
 
 
 def test_a_condition_is_in_every_view_of_the_catalogue(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_a_condition_is_in_every_view_of_the_catalogue(tmp_path: Path) -> None:
         import asyncio
         from types import SimpleNamespace
         from validator.cli.reference import pages
-        from validator.daemon.watching import GateWatch
+        from validator.daemon.watches import GateWatch
         from validator.health.alerts import rules
         from validator.health.board import Board
         from validator.health.report import HealthState
