@@ -1,9 +1,12 @@
-"""Files and folders that are there whole or not at all: what a full disk, an error or Ctrl-C stops leaves nothing."""
+"""Files and folders: written whole or not at all, and read with bounds on size and time."""
 
+import codecs
 import errno
 import os
+import select
 import shutil
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +15,8 @@ from typing import BinaryIO, Final
 OWN: Final = 0o600
 PUBLIC: Final = 0o644
 _BY_UMASK: Final = 0o666
+_WAIT_S: Final = 5.0
+_WHOLE_S: Final = 30.0
 _NAME: Final = 40  # characters of a file's name in that of its part
 _ADVICE: Final[Mapping[int, str]] = {
     errno.ENOSPC: "free some space there, or name another place",
@@ -207,3 +212,68 @@ def _naming(file: Path, part: Path) -> Iterator[None]:
         if error.filename == str(part) or (error.filename is None and error.errno in _ADVICE):
             raise OSError(error.errno, error.strerror, str(file)) from None
         raise
+
+
+def read_at_most(file: Path, most: int, wait_s: float = _WAIT_S, whole_s: float = _WHOLE_S) -> bytes:
+    """Return a file's content, `most` + 1 bytes of one that is larger.
+
+    A pipe is read to its end, as a shell makes them of `<(command)`; one that nobody writes to would hold up the start.
+
+    Args:
+        file: a file, a pipe or a device.
+        most: bytes.
+        wait_s: how long a pipe may say nothing.
+        whole_s: how long it may take to its end, however much it says.
+
+    Raises:
+        TimeoutError: it is a pipe that said nothing for so long, or had no end in time.
+        OSError: it cannot be read.
+    """
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as stream:
+        if not stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
+            with file.open("rb") as plain:
+                return plain.read(most + 1)
+        data, until = b"", time.monotonic() + whole_s
+        while len(data) <= most:
+            if not select.select([stream], [], [], wait_s)[0]:
+                raise TimeoutError(0, f"a pipe that said nothing for {wait_s:g} s")
+            if time.monotonic() > until:
+                raise TimeoutError(0, f"a pipe that had no end within {whole_s:g} s")
+            chunk = stream.read(most + 1 - len(data))
+            if not chunk:
+                break
+            data += chunk
+        return data
+
+
+def one_line(data: bytes) -> str:
+    """Return a secret's text as it stands in its file, without a line break behind it.
+
+    Raises:
+        ValueError: the text says what is wrong, and shows nothing of it.
+    """
+    if data.startswith(codecs.BOM_UTF8):
+        raise ValueError("begins with a byte order mark; save it as UTF-8 without one")
+    try:
+        text = data.decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    if not text:
+        raise ValueError("empty")
+    if not text.isprintable():
+        raise ValueError("holds control characters or several lines")
+    return text
+
+
+def from_home(path: Path) -> Path:
+    """Return a path with the folder that a ~ in front stands for.
+
+    Raises:
+        FileNotFoundError: nobody knows that folder.
+    """
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise FileNotFoundError(
+            errno.ENOENT, f"no home folder is known for {path.parts[0]}; write the whole path", str(path)
+        ) from None

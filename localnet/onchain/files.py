@@ -15,9 +15,9 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.settings import Settings
-from validator.settings.example import example_toml
 from validator.settings.load import load_settings
 from validator.settings.model import WalletSettings
+from validator.settings.reference import example_toml
 from validator.tasks.checks import sourced_task
 from validator.tasks.packing import write_task
 

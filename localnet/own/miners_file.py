@@ -9,12 +9,12 @@ import msgspec
 from msgspec import Meta
 
 from localnet.roster import OWN, Kind, PlannerKind, Resident
+from validator.files import read_at_most
 from validator.protocol import typed
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import is_hotkey
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.text import printable
-from validator.settings.reading import read_at_most
 
 _MAX_FILE: Final = 64 * 1024
 _MOST: Final = 200

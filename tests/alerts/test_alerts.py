@@ -17,7 +17,7 @@ from validator.health.alerts import rules as made
 from validator.health.catalogue import CONDITIONS
 from validator.protocol.reasons import Reason
 from validator.sources import SystemClock
-from validator.telemetry import Metrics
+from validator.telemetry.metrics import Metrics
 
 ALIVE: Final = {"job": "validator", "instance": "validator:9337"}
 INTERVAL: Final = "validator_round_interval_seconds"

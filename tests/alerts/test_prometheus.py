@@ -15,7 +15,7 @@ from validator.health.board import Board
 from validator.health.report import HealthState
 from validator.settings import HealthSettings
 from validator.sources import SystemClock
-from validator.telemetry import Metrics
+from validator.telemetry.metrics import Metrics
 from validator.web.endpoint import HealthService
 
 TOKEN = "0123456789abcdef"

@@ -19,7 +19,7 @@ from validator.sources import SystemClock, SystemRandom
 from validator.store import open_store
 from validator.store.errors import StoreLockedError
 from validator.store.repositories.weights import WeightSubmissions
-from validator.telemetry import Metrics
+from validator.telemetry.metrics import Metrics
 from validator.weights import anchoring
 from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.plan import mechanisms

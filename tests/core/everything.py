@@ -4,7 +4,8 @@ from validator.health.board import Board
 from validator.protocol.reasons import Reason
 from validator.protocol.remedies import UNPAID
 from validator.sources import SystemClock
-from validator.telemetry import Event, Metrics
+from validator.telemetry import Event
+from validator.telemetry.metrics import Metrics
 
 
 def everything() -> Metrics:

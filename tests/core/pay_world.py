@@ -20,7 +20,8 @@ from validator.store import Store
 from validator.store.computed import UnpaidWindow
 from validator.store.standing import basis_now
 from validator.tasks.memory import MemorySource
-from validator.telemetry import Event, Metrics
+from validator.telemetry import Event
+from validator.telemetry.metrics import Metrics
 from validator.weights.lock import WeightsLock
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService

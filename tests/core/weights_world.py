@@ -22,7 +22,8 @@ from validator.settings import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
 from validator.store.records import WeightsRecord, WindowEntry
-from validator.telemetry import Event, Metrics
+from validator.telemetry import Event
+from validator.telemetry.metrics import Metrics
 from validator.weights.lock import WeightsLock
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService

@@ -31,7 +31,7 @@ from validator.sources import Clock, SeededRandom, VirtualClock
 from validator.store.records import WeightsRecord, WindowEntry
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
-from validator.telemetry import Metrics
+from validator.telemetry.metrics import Metrics
 from validator.web.endpoint import HealthService
 from validator.workers.interface import Here
 

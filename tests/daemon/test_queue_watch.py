@@ -8,7 +8,7 @@ from validator.daemon.waiting_work import QueueWatch
 from validator.health.report import HealthState
 from validator.protocol.reasons import Reason
 from validator.store import Store
-from validator.telemetry import Metrics
+from validator.telemetry.metrics import Metrics
 
 
 async def world_with_executions(store: Store) -> World:

@@ -44,8 +44,7 @@ WHOLE: Final = {"multiprocessing", "random", "secrets"}
 # running loop, which a simulation replaces.
 ALLOWED: Final = {
     "sources.py": "the machine's clock and random bytes",
-    "files.py": "names of files that are renamed a moment later",
-    "settings/reading.py": "the time limit of a pipe that is read before there is a daemon",
+    "files.py": "names of files that are renamed a moment later, and the time limit of a pipe that is read",
     "workers/worker.py": "the processes of a pool, which the world brings",
     "tasks/downloads.py": "git, pip and npm of `tasks pack`",
     "audit/replay/": "processes of `validator replay` and of `validator worker`",

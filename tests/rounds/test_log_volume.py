@@ -17,7 +17,8 @@ from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.store import Store, open_store
 from validator.tasks.memory import MemorySource
-from validator.telemetry import Event, Metrics, configure_logging
+from validator.telemetry import Event, configure_logging
+from validator.telemetry.metrics import Metrics
 
 Lines = list[dict[str, Any]]
 MINERS = 6

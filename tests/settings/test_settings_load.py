@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from validator.files import read_at_most
 from validator.settings import DEFAULT_FILE, Settings, SettingsError, load_settings
-from validator.settings.misnamed import strangers
-from validator.settings.reading import read_at_most
+from validator.settings.environment import strangers
 from validator.settings.urls import NETWORKS
 
 MINIMAL = "[validator]\nnetuid = 3\n"

@@ -13,7 +13,7 @@ import structlog
 from validator.settings.model import ROOMS
 from validator.sources import VirtualClock
 from validator.telemetry import Event, configure_logging
-from validator.telemetry.folding import MOST, Folding, LibraryFolding
+from validator.telemetry.log import MOST, Folding, LibraryFolding
 
 HOUR = 3600.0
 SOURCE = Path(__file__).parents[2] / "validator"

@@ -18,7 +18,7 @@ from validator.health.client import HealthAddressError, HealthAnswer, ask_health
 from validator.health.report import CHAIN_LIMIT_S, CHECKS, HealthState
 from validator.settings import HealthSettings
 from validator.sources import SystemClock, VirtualClock
-from validator.telemetry import CONTENT_TYPE, Metrics
+from validator.telemetry.metrics import CONTENT_TYPE, Metrics
 from validator.web.endpoint import HealthEndpointError, HealthService
 
 ANY_PORT = HealthSettings(port=0)

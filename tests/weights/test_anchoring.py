@@ -21,7 +21,8 @@ from validator.settings import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store, open_store
 from validator.store.receipting import Says, append, commitments, open_log
-from validator.telemetry import Event, Metrics
+from validator.telemetry import Event
+from validator.telemetry.metrics import Metrics
 from validator.weights.anchoring import EVERY_BLOCKS, ROOM_BLOCKS, AnchorService
 from validator.weights.lock import WeightsLock
 

@@ -16,11 +16,11 @@ from bittensor_core import (
     keyfile_data_is_encrypted,
 )
 
+from validator.files import from_home, one_line, read_at_most
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.settings.model import WalletSettings
-from validator.settings.reading import from_home, one_line, read_at_most
 
 MAX_PASSWORD_BYTES: Final = 4 * 1024
 # Its owner's alone, or its group may read it: what else a container's user reads a mounted secret by.

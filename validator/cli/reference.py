@@ -7,11 +7,12 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
 from inspect import getsource
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from validator.cli.dispatch import INDEX
 from validator.cli.tree import index
@@ -24,10 +25,11 @@ from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, version
 from validator.settings import KeyReference, Settings, reference
 from validator.sources import SystemClock
-from validator.telemetry import Event, Metrics
-from validator.telemetry.catalogue import SUBJECTS
+from validator.telemetry import Event
+from validator.telemetry.metrics import Metrics
 
 FOLDER: Final = Path("docs/reference")
+E = TypeVar("E", bound=Enum)
 _WIDTH: Final = 120
 _NOTE: Final = "<!-- Made from the code by `make reference`; a test holds it. Do not edit. -->"
 _COMMENT: Final = re.compile(r"    # (.+?)(?: \(.*)?")  # without the section of the specification behind it
@@ -91,14 +93,22 @@ def _reasons() -> Iterator[str]:
 def _parts() -> Mapping[str, Sequence[Reason]]:
     """Return the reasons by gate, else by the comment of the enum that they stand under."""
     parts: dict[str, list[Reason]] = {}
+    for comment, reasons in _by_comment(Reason).items():
+        for reason in reasons:
+            title = f"Gate {reason.gate}: {GATE_NAMES[reason.gate - 1]}" if reason.gate else comment
+            parts.setdefault(title, []).append(reason)
+    return parts
+
+
+def _by_comment(kind: type[E]) -> Mapping[str, Sequence[E]]:
+    """Return the members of an enum by the comment that they stand under."""
+    parts: dict[str, list[E]] = {}
     part = ""
-    for line in getsource(Reason).splitlines():
+    for line in getsource(kind).splitlines():
         if comment := _COMMENT.fullmatch(line):
             part = comment[1]
         elif member := _MEMBER.fullmatch(line):
-            reason = Reason[member[1]]
-            title = f"Gate {reason.gate}: {GATE_NAMES[reason.gate - 1]}" if reason.gate else part
-            parts.setdefault(title, []).append(reason)
+            parts.setdefault(part, []).append(kind[member[1]])
     return parts
 
 
@@ -116,11 +126,9 @@ def _events() -> Iterator[str]:
         "Lines of an event that folds are written once an hour where those fields are the same;",
         "`repeats` counts the rest.",
     )
-    for title, subject in SUBJECTS.items():
+    for title, events in _by_comment(Event).items():
         yield f"## {title}"
-        yield _table(
-            ["event", "meaning", "what to do", "fields", "folds by"], [_event(Event(name)) for name in subject]
-        )
+        yield _table(["event", "meaning", "what to do", "fields", "folds by"], [_event(event) for event in events])
 
 
 def _event(event: Event) -> list[str]:

@@ -13,11 +13,10 @@ from validator.chain.wallet import HotkeyMissingError, WalletError, hotkey_file,
 from validator.cli.options import Config, group
 from validator.cli.output import print_line
 from validator.cli.session import settings_of
-from validator.files import write_file
+from validator.files import from_home, write_file
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings.beginning import MOUNTED, Beginning, begin
-from validator.settings.reading import from_home
 
 WALLET = group("wallet", "Wallet: the hotkey's file where a container reads it.")
 T = TypeVar("T")

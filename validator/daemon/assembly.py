@@ -35,7 +35,7 @@ from validator.scoring import Schedule
 from validator.settings import Settings
 from validator.store import Store
 from validator.store.known import require_known_version
-from validator.telemetry import Metrics
+from validator.telemetry.metrics import Metrics
 from validator.web.endpoint import HealthService
 from validator.weights.anchoring import AnchorService
 from validator.weights.lock import WeightsLock, stop_file_of

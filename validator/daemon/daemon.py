@@ -18,7 +18,8 @@ from validator.settings import Settings
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreDamagedError, StoreLostError
-from validator.telemetry import Event, Metrics
+from validator.telemetry import Event
+from validator.telemetry.metrics import Metrics
 from validator.unless import unless_set
 
 _DRAIN_EVERY_S: Final = 5.0

@@ -19,7 +19,8 @@ from validator.protocol.errors import ValidatorError
 from validator.rounds.prepare import schedule_of
 from validator.settings import Settings
 from validator.sources import SystemClock
-from validator.telemetry import Event, Metrics, configure_logging
+from validator.telemetry import Event, configure_logging
+from validator.telemetry.metrics import Metrics
 from validator.unless import run_whole
 
 _log = structlog.get_logger()

@@ -17,7 +17,8 @@ from validator.health.board import Board
 from validator.health.report import HealthState
 from validator.settings import Settings, SettingsError, load_settings
 from validator.sources import Clock, SystemClock
-from validator.telemetry import Event, Metrics, configure_logging
+from validator.telemetry import Event, configure_logging
+from validator.telemetry.metrics import Metrics
 from validator.unless import ended
 from validator.web.endpoint import HealthEndpointError, HealthService
 

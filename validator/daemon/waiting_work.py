@@ -17,7 +17,7 @@ from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError
 from validator.tasks.goals import GoalSource
-from validator.telemetry import Metrics
+from validator.telemetry.metrics import Metrics
 from validator.waiting.code_checks import CodeWork
 from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
 from validator.waiting.engine_watch import SandboxWatch, note_code

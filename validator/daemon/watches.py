@@ -26,7 +26,8 @@ from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError, StoreBusyError, StoreDamagedError, StoreNoWriteError
 from validator.store.forecast import KEPT_ROUNDS
 from validator.store.signed import LogHead
-from validator.telemetry import Event, Metrics
+from validator.telemetry import Event
+from validator.telemetry.metrics import Metrics
 from validator.unless import ended
 from validator.weights.pay_watch import PayWatch
 from validator.workers.interface import Workers

@@ -1,6 +1,5 @@
 """What an operator may set, and how it is read. Never a scoring constant."""
 
-from validator.settings.example import example_toml
 from validator.settings.load import DEFAULT_FILE, SettingsError, load_settings
 from validator.settings.model import (
     ChainSettings,
@@ -17,7 +16,7 @@ from validator.settings.model import (
     WalletSettings,
     WeightsSettings,
 )
-from validator.settings.reference import KeyReference, reference
+from validator.settings.reference import KeyReference, example_toml, reference
 from validator.settings.urls import SecretUrl, shown_url
 
 __all__ = [

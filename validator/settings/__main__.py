@@ -2,6 +2,6 @@
 
 import sys
 
-from validator.settings.example import example_toml
+from validator.settings.reference import example_toml
 
 sys.stdout.write(example_toml())

@@ -13,8 +13,8 @@ from urllib.parse import unquote, urlsplit
 from validator.files import PUBLIC, made_folders, write_file
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
-from validator.settings.example import example_toml
 from validator.settings.load import DEFAULT_FILE, SettingsError, load_settings
+from validator.settings.reference import example_toml
 from validator.settings.urls import without_password
 
 ENV_FILE: Final = Path(".env")

@@ -1,17 +1,26 @@
-"""Settings from the environment: `VALIDATOR_SECTION__KEY`; with `_FILE` behind it, the name of a file that holds it."""
+"""Settings from the environment: `VALIDATOR_SECTION__KEY`; with `_FILE` behind it, the name of a file that holds it.
+
+Variables that were meant to set something and do not, such as `VALIDATOR_STORE_URL`, are refused.
+"""
 
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from validator.files import one_line, read_at_most
 from validator.protocol.text import printable
-from validator.settings.misnamed import FILE, PREFIX, meant
-from validator.settings.reading import one_line, read_at_most
 from validator.settings.reference import KeyReference, reference
 
+PREFIX: Final = "VALIDATOR_"
+FILE: Final = "_FILE"
+CONFIG_VARIABLE: Final = "VALIDATOR_CONFIG"
+# Kubernetes sets these in every container beside a service that is called `validator`.
+_PLATFORM: Final = ("VALIDATOR_PORT", "VALIDATOR_SERVICE_")
 _MAX_SECRET: Final = 64 * 1024
 _BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False}
 
@@ -82,3 +91,48 @@ def _convert(text: str, entry: KeyReference) -> Any:
         return converters.get(entry.kind, str)(text)
     except (ValueError, RecursionError):
         return text
+
+
+def meant(name: str) -> str | None:
+    """Return the variable that sets what `name` was meant to, None where nothing says so.
+
+    That is the same name with one underscore where two belong, in lower case, or a key without its section where one
+    section alone has that key; with `_FILE` behind it, too.
+    """
+    upper = name.upper()
+    if not upper.startswith(PREFIX) or _of_a_platform(upper):
+        return None
+    if upper != name:
+        return upper if _sets(upper) else meant(upper)
+    if "__" in name:
+        return None
+    end = FILE if name.endswith(FILE) and name not in _close() else ""
+    variable = _close().get(name.removesuffix(end))
+    return None if variable is None else variable + end
+
+
+def strangers(environ: Mapping[str, str]) -> list[str]:
+    """Return the variables that begin as ours do, set nothing, and are no container platform's; sorted."""
+    return sorted(
+        name
+        for name in environ
+        if name.upper().startswith(PREFIX) and not _sets(name) and not _of_a_platform(name.upper())
+    )
+
+
+def _sets(name: str) -> bool:
+    known = {entry.variable for entry in reference().values()}
+    return name == CONFIG_VARIABLE or bool({name, name.removesuffix(FILE)} & known)
+
+
+def _of_a_platform(name: str) -> bool:
+    return name == _PLATFORM[0] or name.startswith((f"{_PLATFORM[0]}_", _PLATFORM[1]))
+
+
+@cache
+def _close() -> Mapping[str, str]:
+    """Return what a variable may be mistaken for, to the variable."""
+    entries = list(reference().values())
+    sections = Counter(entry.key for entry in entries)
+    without = {f"{PREFIX}{one.key.upper()}": one.variable for one in entries if sections[one.key] == 1}
+    return without | {one.variable.replace("__", "_"): one.variable for one in entries}

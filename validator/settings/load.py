@@ -1,6 +1,7 @@
 """Reading the settings: a TOML file, over it the environment, over nothing a default. All faults are told at once."""
 
 import difflib
+import ipaddress
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -9,13 +10,11 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from validator.files import read_at_most
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
-from validator.settings.environment import read_environment
-from validator.settings.hosts import beyond_this_machine
-from validator.settings.misnamed import CONFIG_VARIABLE
+from validator.settings.environment import CONFIG_VARIABLE, read_environment
 from validator.settings.model import Settings
-from validator.settings.reading import read_at_most
 from validator.settings.reference import KeyReference, reference
 
 DEFAULT_FILE: Final = Path("validator.toml")
@@ -155,7 +154,7 @@ def _conflicts(values: Values) -> list[str]:
 
     simulated = given("chain.kind") == "simulated"
     server = given("tasks.server_url") is not None
-    open_port = beyond_this_machine(given("health.host"))
+    open_port = _is_reachable(given("health.host"))
     url = given("store.url")
     on_sqlite = url is None or str(url).startswith("sqlite")
     rules = (
@@ -169,3 +168,13 @@ def _conflicts(values: Values) -> list[str]:
         (open_port and given("health.token") is None and given("health.expose") is not True, _EXPOSED),
     )
     return [text for broken, text in rules if broken]
+
+
+def _is_reachable(host: object) -> bool:
+    """Whether other machines may reach an address; a name counts as reachable, except `localhost`."""
+    if not isinstance(host, str) or host == "localhost":
+        return False
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return True

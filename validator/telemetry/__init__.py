@@ -1,7 +1,6 @@
-"""What the program says about itself. Logs, the event catalogue, metrics."""
+"""The log, the catalogue of its events, and metrics."""
 
 from validator.telemetry.events import Event
 from validator.telemetry.log import configure_logging
-from validator.telemetry.metrics import CONTENT_TYPE, Metrics
 
-__all__ = ["CONTENT_TYPE", "Event", "Metrics", "configure_logging"]
+__all__ = ["Event", "configure_logging"]

@@ -1,12 +1,14 @@
-"""Log set-up: one JSON object per line, or coloured text on a terminal; nothing hostile gets through either.
+"""The log: one JSON object per line, or coloured text on a terminal, without anything hostile.
 
 Every record passes `harmless`: strings become one printable line of bounded length, deep and long values are cut,
 and a value that cannot be shown never costs the line. Records of the standard library's loggers go the same way.
+A line that comes again is counted, not written: one line an hour for each thing that fails in the same way.
 """
 
 import logging
 import math
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from datetime import datetime
 from itertools import islice
@@ -17,8 +19,9 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from validator.protocol.text import printable
 from validator.redaction import redact
-from validator.sources import SystemClock
-from validator.telemetry.folding import Folding, LibraryFolding
+from validator.sources import Clock, SystemClock
+from validator.telemetry.events import Event
+from validator.telemetry.repetition import Once, place_of
 
 LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 Level = Literal["debug", "info", "warning", "error"]
@@ -32,6 +35,9 @@ MAX_ITEMS: Final = 1_024
 MAX_DEPTH: Final = 8
 _MAX_TRACE_LINES: Final = 200
 _MAX_INTEGER: Final = 2**64
+MOST: Final = 4_096  # different things that are remembered; past that the one not seen for longest is news again
+_TEMPLATE: Final = 200
+_FOLDS: Final = {str(event): event.folds for event in Event if event.folds is not None}
 
 Observer = Callable[[str, Mapping[str, Any]], None]
 
@@ -170,3 +176,70 @@ def _collection(value: Mapping[Any, Any] | Iterable[Any], depth: int) -> Any:
     items = list(islice(value, MAX_ITEMS + 1))
     cut = [_safe(item, depth) for item in items[:MAX_ITEMS]]
     return cut if len(items) <= MAX_ITEMS else [*cut, "…"]
+
+
+class Folding:
+    """Drops lines that were written within the hour; the next one that is written carries `repeats`.
+
+    Which events, and which of their fields tell one from another, is declared in `Event.folds`. Metrics have counted
+    every line before. Loggers that show debug lines fold nothing: whoever turned that on wants to see each.
+
+    Args:
+        clock: for how long the same was not said.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._said: OrderedDict[tuple[str, ...], Once] = OrderedDict()
+
+    def fresh(self, *key: str) -> int | None:
+        """Return how many were not said since the last that was, if this one shall be said; None for silence."""
+        once = self._said.get(key)
+        if once is None:
+            once = self._said[key] = Once(self._clock)
+        self._said.move_to_end(key)
+        if len(self._said) > MOST:
+            self._said.popitem(last=False)
+        return once.fresh("")
+
+    def __call__(self, logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
+        """Drop or count an event of ours; a processor.
+
+        Raises:
+            DropEvent: it was said already.
+        """
+        name = str(event_dict.get("event"))
+        folds = _FOLDS.get(name)
+        if folds is None or logger.isEnabledFor(logging.DEBUG):
+            return event_dict
+        repeats = self.fresh(name, *(_value(field, event_dict) for field in folds))
+        if repeats is None:
+            raise structlog.DropEvent
+        return {**event_dict, "repeats": repeats} if repeats else event_dict
+
+
+class LibraryFolding(logging.Filter):
+    """The same for warnings and errors of libraries: one that comes again from the same place is counted."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._folding = Folding(clock)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is written; its text says how often it was not."""
+        if isinstance(record.msg, dict) or record.levelno < logging.WARNING:  # ours, or not a failure
+            return True
+        error = record.exc_info[1] if record.exc_info else None
+        what = str(record.msg)[:_TEMPLATE] if error is None else place_of(error)
+        repeats = self._folding.fresh(record.name, str(record.levelno), what)
+        if repeats:
+            record.msg = f"{record.getMessage()} ({repeats} more since it was said last)"
+            record.args = ()
+        return repeats is not None
+
+
+def _value(field: str, event_dict: EventDict) -> str:
+    if field != "exception":
+        return str(event_dict.get(field))
+    error = sys.exc_info()[1]
+    return "" if error is None else place_of(error)

@@ -4,11 +4,13 @@ Most of them follow from the log's canonical lines: `Metrics.observe` is given e
 the log level. What no event tells is set where it happens.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, get_args
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final, NamedTuple, get_args
 
-from prometheus_client import ProcessCollector, disable_created_metrics
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, disable_created_metrics
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
 
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.remedies import UNPAID
@@ -16,9 +18,9 @@ from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT
 from validator.sources import Clock
 from validator.telemetry.events import Event
-from validator.telemetry.made import Made
 from validator.workers.interface import Reached
 
+_SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 90, 150, 300, 600, 900, 1200)
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _WRITES: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10)
 _LAG: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
@@ -35,6 +37,92 @@ _ERRORS: Final = (
 )
 _REACHED: Final[tuple[str, ...]] = get_args(Reached)
 _WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weights_") or reason == Reason.LOCAL_CLOCK)
+
+
+class Figure(Collector):
+    """One number, or none.
+
+    Args:
+        name: with the prefix.
+        meaning: one sentence.
+        registry: where it is shown.
+    """
+
+    def __init__(self, name: str, meaning: str, registry: CollectorRegistry) -> None:
+        self._name = name
+        self._meaning = meaning
+        self._value: Callable[[], float | None] = lambda: None
+        registry.register(self)
+
+    def set(self, value: float | None) -> None:
+        """Show this from now on; None shows nothing."""
+        self._value = lambda: value
+
+    def follow(self, value: Callable[[], float | None]) -> None:
+        """Ask for the value whenever it is shown."""
+        self._value = value
+
+    @property
+    def known(self) -> bool:
+        """Whether it shows something."""
+        return self._value() is not None
+
+    def describe(self) -> Iterator[GaugeMetricFamily]:
+        """Yield its name, for the registry."""
+        yield GaugeMetricFamily(self._name, self._meaning)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield its sample, if there is one."""
+        if (value := self._value()) is not None:
+            yield GaugeMetricFamily(self._name, self._meaning, value=float(value))
+
+
+class Described(NamedTuple):
+    """A metric as the reference shows it: its type and labels, and one sentence."""
+
+    kind: str
+    labels: tuple[str, ...]
+    meaning: str
+
+
+class Made:
+    """Makes metrics in a registry of their own.
+
+    Args:
+        prefix: of every name.
+
+    Attributes:
+        registry: where they are shown.
+        described: what was made, by the name that is queried.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self.registry = CollectorRegistry()
+        self.described: dict[str, Described] = {}
+        self._prefix = prefix
+
+    def counter(self, name: str, meaning: str, *labels: str) -> Counter:
+        """Make what only grows; it is shown with `_total` behind its name."""
+        full = self._note(name, "counter", meaning, labels, "_total")
+        return Counter(full, meaning, labels, registry=self.registry)
+
+    def gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
+        """Make what goes up and down."""
+        return Gauge(self._note(name, "gauge", meaning, labels), meaning, labels, registry=self.registry)
+
+    def figure(self, name: str, meaning: str) -> Figure:
+        """Make a gauge that says nothing before something is known."""
+        return Figure(self._note(name, "gauge", meaning), meaning, self.registry)
+
+    def histogram(self, name: str, meaning: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
+        """Make a distribution over buckets, whose upper bounds are given."""
+        return Histogram(self._note(name, "histogram", meaning), meaning, registry=self.registry, buckets=buckets)
+
+    def _note(self, name: str, kind: str, meaning: str, labels: tuple[str, ...] = (), suffix: str = "") -> str:
+        """Note a metric, and return the name that its library wants."""
+        full = f"{self._prefix}_{name}"
+        self.described[f"{full}{suffix}"] = Described(kind, labels, meaning)
+        return full
 
 
 class Metrics:

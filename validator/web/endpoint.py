@@ -11,7 +11,7 @@ from validator.health.report import HealthState
 from validator.incoming.server import BoundedServer, Listen, listening_sockets, trusted
 from validator.protocol.errors import ValidatorError
 from validator.settings import HealthSettings
-from validator.telemetry import CONTENT_TYPE, Metrics
+from validator.telemetry.metrics import CONTENT_TYPE, Metrics
 
 _BEAT_S: Final = 1.0
 _UNREADY: Final = 503

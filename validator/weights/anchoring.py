@@ -25,7 +25,8 @@ from validator.settings import WeightsSettings
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError, StoreLostError
-from validator.telemetry import Event, Metrics
+from validator.telemetry import Event
+from validator.telemetry.metrics import Metrics
 from validator.telemetry.repetition import Once
 from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.timing import due_block

@@ -18,7 +18,8 @@ from validator.store import Store
 from validator.store.computed import VectorRecord
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.standing import Basis, basis_of
-from validator.telemetry import Event, Metrics
+from validator.telemetry import Event
+from validator.telemetry.metrics import Metrics
 from validator.telemetry.reports import Reports
 from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.pay_watch import PayWatch

@@ -17,14 +17,14 @@ from validator.chain.wallet import (
     hotkey_file,
     load_signer,
 )
+from validator.files import read_at_most
 from validator.health.doctor.examination import Check, Finding, Site, fault, note, ok, warning
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.rounds.prepare import runtime_images_of, schedule_of
 from validator.settings import Settings, SettingsError, WalletSettings
-from validator.settings.misnamed import strangers
-from validator.settings.reading import read_at_most
+from validator.settings.environment import strangers
 from validator.settings.urls import without_password
 
 _CORRECT: Final = "correct it; config/validator.toml shows every key, `validator init` writes a new file"
