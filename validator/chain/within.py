@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from validator.sources import Clock
+from validator.unless import ended
 
 T = TypeVar("T")
 
@@ -19,14 +20,15 @@ async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> 
     timer = asyncio.create_task(clock.sleep(seconds))
     try:
         await asyncio.wait({work, timer}, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-        raise TimeoutError(f"no answer within {seconds:g} s")
-    finally:
-        for task in (work, timer):
-            task.cancel()
-        # Not awaited: a call that is stuck may be slow to take its cancellation.
-        work.add_done_callback(_read_result)
+        await ended([timer])
+    except asyncio.CancelledError:
+        await ended([work, timer])
+        raise
+    if work.done():
+        return work.result()
+    work.cancel()  # not awaited: a call that is stuck may be slow to take its cancellation
+    work.add_done_callback(_read_result)
+    raise TimeoutError(f"no answer within {seconds:g} s")
 
 
 def _read_result(task: asyncio.Task[Any]) -> None:

@@ -77,7 +77,7 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
         standing = Standing(world.signer.hotkey, settings.rounds.without_permit, watch.standing)
         ready = Readiness(round_checks(settings, schedule, clock_watch), board, health.waits)
         rounds = _round_service(settings, schedule, world, store, dispatcher, standing, ready, watch)
-        waiting = await waiting_work(settings, world, store, metrics, health, stack)
+        waiting = await waiting_work(world, store, metrics, health, stack)
         beside = _beside(settings, world, store, metrics, health, heart, clock_watch, waiting, pay)
         yield Daemon(settings, store, metrics, board, health, rounds, beside, Drains(store, world.clock, drained))
 
@@ -116,7 +116,7 @@ def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
             signer=world.signer,
             schedule=schedule,
             images=runtime_images_of(settings),
-            executes=executes(settings, world),
+            executes=executes(world),
         ),
         dispatcher=dispatcher,
         gates=dispatcher.gates,

@@ -12,7 +12,6 @@ from validator.daemon.world import World
 from validator.health.board import Board
 from validator.health.report import HealthState, QueueSeen
 from validator.protocol.work_states import WORK_STATES
-from validator.settings import Settings
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError
@@ -22,7 +21,6 @@ from validator.waiting.code_checks import CodeWork
 from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
 from validator.waiting.engine_watch import SandboxWatch, note_code
 from validator.waiting.executions import ExecutionWork
-from validator.waiting.job_queue import open_queue
 from validator.waiting.life_cycle import CODE_KIND, EXECUTION_KIND, Work
 
 _QUEUE_EVERY_S: Final = 10.0
@@ -129,21 +127,21 @@ class UnjudgedWatch:
         )
 
 
-def executes(settings: Settings, world: World) -> bool:
-    """Whether the bundles of runtime types are executed: here, or by worker processes."""
-    return world.sandbox is not None or settings.queue.backend == "postgres"
+def executes(world: World) -> bool:
+    """Return whether the bundles of runtime types are executed: here, or by worker processes."""
+    return world.sandbox is not None or world.queue is not None
 
 
-async def waiting_work(  # noqa: PLR0913, PLR0917 - the parts of which they are made
-    settings: Settings, world: World, store: Store, metrics: Metrics, health: HealthState, stack: AsyncExitStack
+async def waiting_work(
+    world: World, store: Store, metrics: Metrics, health: HealthState, stack: AsyncExitStack
 ) -> Sequence[Service]:
     """Return the services that see to waiting work; what they hold is closed with the stack.
 
     Raises:
         QueueError: the queue cannot be used; the text says why.
     """
-    if settings.queue.backend == "postgres":
-        jobs = await stack.enter_async_context(open_queue(settings.store.url.reveal(), make=True))
+    if world.queue is not None:
+        jobs = await stack.enter_async_context(world.queue())
         from validator.waiting.sweep import Sweep  # noqa: PLC0415 - it brings what the extra `scale` installs
 
         sweep = Sweep(store, world.clock, jobs, (EXECUTION_KIND, CODE_KIND), health.board)

@@ -33,6 +33,7 @@ from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import DirectoryGoals, GoalSource
 from validator.tasks.http import HttpSource
 from validator.tasks.source import TaskSource
+from validator.waiting.job_queue import OpenQueue, open_queue
 from validator.workers.interface import Workers
 from validator.workers.pool import WorkerPool
 
@@ -57,6 +58,7 @@ class World:
         miners, steps: clients of miners and of step services.
         sandbox: executes bundles; None: none is executed.
         code: judges the code of plans; None: none is judged.
+        queue: opens the queue that gives executions and code checks to worker processes; None: the daemon does them.
         handles: hold the database open; a kill drops them.
         listen: opens the sockets of the health endpoint.
         listeners: told when rounds start and end.
@@ -74,6 +76,7 @@ class World:
     steps: StepClient
     sandbox: Sandbox | None = None
     code: CodeSandbox | None = None
+    queue: OpenQueue | None = None
     handles: Handles = field(default_factory=Handles)
     listen: Listen = listening_sockets
     listeners: Sequence[RoundListener] = ()
@@ -99,8 +102,10 @@ def build_world(settings: Settings) -> World:
     clock, random = SystemClock(), SystemRandom()
     signer = load_signer(settings.wallet)
     workers = judging_workers()
-    embedded = settings.queue.backend != "postgres"
-    sandbox = open_sandbox(settings.sandbox, signer.hotkey) if embedded else None
+    queue = (
+        partial(open_queue, settings.store.url.reveal(), make=True) if settings.queue.backend == "postgres" else None
+    )
+    sandbox = open_sandbox(settings.sandbox, signer.hotkey) if queue is None else None
     miners, steps = http_clients(settings, signer, clock)
     return World(
         chain=chain_of(settings, signer, clock),
@@ -115,6 +120,7 @@ def build_world(settings: Settings) -> World:
         steps=steps,
         sandbox=sandbox,
         code=ContainerCodeSandbox(sandbox) if sandbox else None,
+        queue=queue,
     )
 
 

@@ -1,11 +1,15 @@
 """The queue of a database, opened where the extra `scale` is installed. It imports nothing of that extra before."""
 
 import importlib
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from validator.store.urls import parse_url
 from validator.waiting.errors import NoQueueError, QueueSettingsError
+
+OpenQueue = Callable[[], "AbstractAsyncContextManager[JobQueue]"]
+"""Opens a queue."""
 
 if TYPE_CHECKING:
     from validator.waiting.jobs import JobQueue
