@@ -20,12 +20,12 @@ async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> 
     timer = asyncio.create_task(clock.sleep(seconds))
     try:
         await asyncio.wait({work, timer}, return_when=asyncio.FIRST_COMPLETED)
-        await ended([timer])
+        if work.done():
+            await ended([timer])
+            return work.result()
     except asyncio.CancelledError:
         await ended([work, timer])
         raise
-    if work.done():
-        return work.result()
     work.cancel()  # not awaited: a call that is stuck may be slow to take its cancellation
     work.add_done_callback(_read_result)
     raise TimeoutError(f"no answer within {seconds:g} s")
