@@ -5,7 +5,6 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from validator.sources import Clock
-from validator.unless import ended
 
 T = TypeVar("T")
 
@@ -21,14 +20,13 @@ async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> 
     try:
         await asyncio.wait({work, timer}, return_when=asyncio.FIRST_COMPLETED)
         if work.done():
-            await ended([timer])
             return work.result()
-    except asyncio.CancelledError:
-        await ended([work, timer])
-        raise
-    work.cancel()  # not awaited: a call that is stuck may be slow to take its cancellation
-    work.add_done_callback(_read_result)
-    raise TimeoutError(f"no answer within {seconds:g} s")
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    finally:
+        for task in (work, timer):
+            task.cancel()
+        # Not awaited: a call that is stuck may be slow to take its cancellation.
+        work.add_done_callback(_read_result)
 
 
 def _read_result(task: asyncio.Task[Any]) -> None:
