@@ -1,14 +1,43 @@
 """`validator devnet`: a whole network on this machine."""
 
+import asyncio
+import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 import typer
+from rich.console import Console
+from rich.text import Text
 
-from localnet.cli import work
+from localnet.network import Options, Scenario, run_network
+from localnet.own.miners_file import MinersFile, read_miners
+from localnet.own.tasks import OwnTasks, Pace, read_own_tasks
+from localnet.result import NetworkResult
+from localnet.screen import Screen, print_next, print_result
 from validator.cli.options import Json
+from validator.cli.output import print_json
+from validator.cli.session import settings_of
+from validator.daemon.exits import Exit
+from validator.daemon.signals import Stop
+from validator.protocol.errors import ValidatorError
+from validator.protocol.text import printable
+from validator.telemetry import configure_logging
 
 DEMO = Path("config/demo.toml")
+_ROUNDS: Final[dict[Scenario, int]] = {"demo": 18, "collusion": 30, "collusion-fair": 30, "invented": 20}
+_PACE: Final = 10.0
+
+
+class Own(NamedTuple):
+    """What the owner brings: a folder of tasks with the pace over them, and a file of miners."""
+
+    tasks: Path | None
+    pace: float | None
+    miners: Path | None
+
+
+class OptionsError(ValidatorError):
+    """These options do not go together."""
 
 
 def devnet(  # noqa: PLR0913, PLR0917 - one for each option
@@ -21,8 +50,7 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
         ),
     ] = "demo",
     rounds: Annotated[
-        int | None,
-        typer.Option(min=1, max=10_000, help="Rounds; 18, or 30 and 20 in the scenarios.", show_default=False),
+        int | None, typer.Option(min=1, max=10_000, help="Rounds; 18, or 30 and 20 in the scenarios.")
     ] = None,
     validators: Annotated[
         int | None,
@@ -30,7 +58,6 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
             min=1,
             max=8,
             help="How many validators meet the same miners; 2, or 1 in the scenarios. The table is the first one's.",
-            show_default=False,
         ),
     ] = None,
     tasks: Annotated[
@@ -39,7 +66,6 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
             metavar="DIR",
             help="Over your own tasks: every task folder, archive and workflow.json below DIR. The end tells which of "
             "them separate miners. No bundle of yours is run.",
-            show_default=False,
         ),
     ] = None,
     pace: Annotated[
@@ -51,15 +77,12 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
             help="With --tasks: the network's time runs N times faster than on chain; 10 unless told otherwise. "
             "Windows, and what an analysis takes of them, are an Nth. Analyses are made before a round, in real time; "
             "sending, tracing and miners of your own take real time within it.",
-            show_default=False,
         ),
     ] = None,
     miners: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="Who answers, as TOML: behaviours with counts, and urls of miners of your own.",
-            show_default=False,
+            metavar="FILE", help="Who answers, as TOML: behaviours with counts, and urls of miners of your own."
         ),
     ] = None,
     seed: Annotated[str, typer.Option(metavar="WORD", help="Decides keys, nonces and draws.")] = "devnet",
@@ -70,5 +93,45 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
     as_json: Json = False,
 ) -> None:
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
-    own = work.devnet.Own(tasks, pace, miners)
-    work.devnet.devnet(config, scenario, rounds, validators, seed, own, executions=executions, as_json=as_json)
+    settings = settings_of(config)
+    configure_logging(settings.log.level, settings.log.format, sys.stderr)
+    console = Console(stderr=as_json, highlight=False)
+    own_tasks, own_miners = _brought(Own(tasks, pace, miners), scenario, console)
+    many = validators or (2 if scenario == "demo" and own_tasks is None else 1)
+    options = Options(
+        scenario, rounds or _ROUNDS[scenario], seed, executions, validators=many, tasks=own_tasks, miners=own_miners
+    )
+
+    async def run(stop: Stop) -> NetworkResult:
+        stop.listen()
+        with Screen(options.rounds * many, console) as screen:
+            return await run_network(settings, options, screen, stop)
+
+    stop = Stop()
+    result = asyncio.run(run(stop))
+    if as_json:
+        print_json(result)
+    else:
+        print_result(result, console, cohort=scenario.startswith("collusion"))
+        if own_tasks is None:
+            print_next(config, sys.argv[0], console)
+    if stop.asked.is_set():
+        typer.echo(f"interrupted after {result.rounds} of {options.rounds} rounds", err=True)
+        raise typer.Exit(Exit.CUT_OFF)
+
+
+def _brought(own: Own, scenario: Scenario, console: Console) -> tuple[OwnTasks | None, MinersFile | None]:
+    """Return the owner's tasks and miners, checked.
+
+    Raises:
+        OptionsError, OwnTasksError, MinersFileError: one that cannot be used.
+    """
+    if scenario != "demo" and (own.tasks or own.miners):
+        raise OptionsError("--scenario brings its own tasks and miners: leave it out")
+    if own.pace is not None and own.tasks is None:
+        raise OptionsError("--pace goes with --tasks")
+    miners = None if own.miners is None else read_miners(own.miners)
+    if own.tasks is None:
+        return None, miners
+    console.print(Text(f"checking the tasks below {printable(str(own.tasks))} …", style="dim"), soft_wrap=True)
+    return read_own_tasks(own.tasks, Pace(own.pace or _PACE)), miners

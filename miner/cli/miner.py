@@ -1,18 +1,65 @@
 """`validator miner …`: one reference miner for local networks; for authors of miners a template and a check."""
 
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
+import msgspec
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from miner.check.conduct import SECTIONS, Options, Tools, Watcher, check_miner
+from miner.check.page import hotkey_hint, print_report
+from miner.check.report import Report
 from miner.check.sections import Section
-from miner.cli import work
+from miner.check.target import Target, target_of
+from miner.check.trials import Pace
+from miner.standalone import MinerOptions, address_to_announce, chain_for, run_miner
+from validator.chain.wallet import load_signer
 from validator.cli.options import Config, Json
+from validator.cli.output import print_json, print_line
+from validator.cli.session import settings_of, signer_of
+from validator.daemon.exits import Exit
+from validator.daemon.signals import Stop
+from validator.daemon.world import judging_workers
+from validator.files import write_file
+from validator.protocol.runtime_image import PINNED_IMAGE, UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import SkillType
+from validator.protocol.text import printable
+from validator.sources import SystemClock, SystemRandom
+from validator.telemetry import configure_logging
+from validator.unless import run_whole
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Reference miners for local networks; a template, a check."
 )
+OWN_URI: Final = "//miner-check"
+"""The hotkey that asks where none is named. Everybody can have it: a miner that answers it answers everybody."""
+_TEMPLATE: Final = "miner.template"
+_FILES: Final = ("miner.py", "requirements.txt")
+
+
+class _Shown:
+    """A watcher that moves a bar."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("checking", total=0)
+        self._total = 0
+
+    def expect(self, many: int) -> None:
+        self._total += many
+        self._bar.update(self._task, total=self._total)
+
+    def seen(self, what: str) -> None:
+        self._bar.update(self._task, advance=1, description=printable(what, 40))
 
 
 @app.command()
@@ -25,29 +72,45 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where it listens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = 8091,
     announce: Annotated[bool, typer.Option("--announce", help="Put --external-ip and the port on chain.")] = False,
-    external_ip: Annotated[
-        str | None, typer.Option(metavar="IP", help="Where validators reach it.", show_default=False)
-    ] = None,
-    external_port: Annotated[
-        int | None, typer.Option(min=1, max=65_535, help="Where it is not --port.", show_default=False)
-    ] = None,
+    external_ip: Annotated[str | None, typer.Option(metavar="IP", help="Where validators reach it.")] = None,
+    external_port: Annotated[int | None, typer.Option(min=1, max=65_535, help="Where it is not --port.")] = None,
     validator: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="HOTKEY", help="Answer this one; else every hotkey with a permit on chain.", show_default=False
-        ),
+        typer.Option(metavar="HOTKEY", help="Answer this one; else every hotkey with a permit on chain."),
     ] = None,
 ) -> None:
     """Serve one reference miner with the hotkey of [wallet] until SIGTERM. It analyses bundles and executes none."""
-    work.miner.run(config, behaviour, host, port, external_ip, external_port, validator, announce=announce)
+    settings = settings_of(config)
+    configure_logging(settings.log.level, settings.log.format)
+    announced = address_to_announce(external_ip, external_port) if announce else None
+    options = MinerOptions(behaviour, host, port, announced, tuple(validator or ()))
+    signer, clock = load_signer(settings.wallet), SystemClock()
+    chain = chain_for(settings, signer, clock, options)
+
+    async def serve() -> None:
+        stop = Stop()
+        stop.listen()
+        try:
+            await run_miner(signer, clock, options, stop, chain)
+        finally:
+            if chain is not None:
+                await chain.close()
+
+    run_whole(serve())
 
 
 @app.command()
-def new(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made; nothing in it is overwritten.")],
-) -> None:
+def new(folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made; nothing in it is overwritten.")]) -> None:
     """Write the template of a miner, a small one in Python that passes `validator miner check`."""
-    work.miner_new.new(folder)
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise typer.BadParameter("is no folder: name another one", param_hint="FOLDER")
+    taken = next((name for name in _FILES if os.path.lexists(folder / name)), None)
+    if taken is not None:
+        raise typer.BadParameter(f"has a {taken} already: name another folder", param_hint="FOLDER")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in _FILES:
+        write_file((folder / name).absolute(), files(_TEMPLATE).joinpath(name).read_bytes(), mode=None, replace=False)
+    print_line(f"{folder}: {', '.join(_FILES)}; docs/tutorial-miner.md has every line of it explained")
 
 
 @app.command()
@@ -60,34 +123,26 @@ def check(  # noqa: PLR0913, PLR0917 - one for each option
             metavar="URI",
             help="Ask with the hotkey of this derivation uri, such as //Alice; else with the check's own, which "
             "everybody can have.",
-            show_default=False,
         ),
     ] = None,
     config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="Ask with the hotkey of [wallet] there.", show_default=False),
+        Path | None, typer.Option("--config", metavar="FILE", help="Ask with the hotkey of [wallet] there.")
     ] = None,
     skill_type: Annotated[
-        list[SkillType] | None,
-        typer.Option("--type", help="Of these types alone; else of all that are declared.", show_default=False),
+        list[SkillType] | None, typer.Option("--type", help="Of these types alone; else of all that are declared.")
     ] = None,
-    only: Annotated[
-        list[Section] | None,
-        typer.Option("--only", help="Send these parts alone; else all.", show_default=False),
-    ] = None,
+    only: Annotated[list[Section] | None, typer.Option("--only", help="Send these parts alone; else all.")] = None,
     real_t_min: Annotated[
         bool, typer.Option("--real-t-min", help="With t_min as on chain, up to 120 s; else at most 0.5 s.")
     ] = False,
     deadline: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", min=1, max=86_400, help="No deadline later; else as on chain."),
+        float | None, typer.Option(metavar="SECONDS", min=1, max=86_400, help="No deadline later; else as on chain.")
     ] = None,
     runtime_image: Annotated[
         str | None,
         typer.Option(
             metavar="REPOSITORY@DIGEST",
             help="The image that dispatches of runtime types name; else one that nobody has.",
-            show_default=False,
         ),
     ] = None,
     as_json: Json = False,
@@ -96,15 +151,41 @@ def check(  # noqa: PLR0913, PLR0917 - one for each option
 
     Stores nothing and needs no chain. Exit 1: something would be rejected, or is not as the protocol asks.
     """
-    work.miner_check.check(
-        url,
-        hotkey,
-        hotkey_uri,
-        config,
-        skill_type,
-        only,
-        deadline,
-        runtime_image,
-        real_t_min=real_t_min,
-        as_json=as_json,
-    )
+    target = target_of(url, hotkey)
+    own = hotkey_uri is None and config is None
+    signer = signer_of(OWN_URI if own else hotkey_uri, config)
+    typer.echo(hotkey_hint(signer.hotkey), err=True)
+    image = UNPUBLISHED if runtime_image is None else _image(runtime_image)
+    pace = Pace(t_min_s=None, deadline_s=deadline) if real_t_min else Pace(deadline_s=deadline)
+    options = Options(frozenset(skill_type or ()), tuple(only or SECTIONS), pace, image)
+    configure_logging("error", "auto", sys.stderr)
+    report = asyncio.run(_checked(target, options, Tools(signer, judging_workers(), SystemClock(), SystemRandom())))
+    if as_json:
+        print_json({"passed": not report.found, **msgspec.structs.asdict(report)})
+    else:
+        print_report(report)
+    if report.found:
+        raise typer.Exit(Exit.NO)
+
+
+def _image(pinned: str) -> RuntimeImage:
+    if not re.fullmatch(PINNED_IMAGE, pinned):
+        raise typer.BadParameter("must be REPOSITORY@sha256:DIGEST", param_hint="--runtime-image")
+    return RuntimeImage.named(pinned)
+
+
+async def _checked(target: Target, options: Options, tools: Tools) -> Report:
+    try:
+        with _shown() as watcher:
+            return await check_miner(target, options, tools, watcher)
+    finally:
+        await tools.workers.close()
+
+
+@contextmanager
+def _shown() -> Iterator[Watcher]:
+    """Show on a terminal how far the check is."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        yield _Shown(bar)
