@@ -110,7 +110,7 @@ async def test_the_page_says_what_is_said_of_a_node_and_how_soon(sqlite_url: str
         trouble = daemon.log[before:]
         node.latency_s, node.silent, node.behind, node.gone, node.subnet = 0.0, False, 0, False, own
         began = daemon.clock.monotonic()
-        await daemon.until(lambda: not daemon.daemon.board.stands(row.condition))
+        await daemon.until(lambda: not daemon.daemon.board.is_active(row.condition))
         assert daemon.clock.monotonic() - began <= table()["comes back"].seconds <= 60
         checks = (await daemon.health())["checks"]
         assert (checks["chain"]["ok"], checks["latency"]["ok"]) == (True, True)
@@ -139,14 +139,14 @@ async def test_the_first_refused_vector_is_a_condition_until_one_is_taken(sqlite
     async with over_the_sdk(sqlite_url) as (daemon, node):
         board = daemon.daemon.board
         node.pool_refusal = "Invalid Transaction: Custom error: 6"
-        await daemon.until(lambda: board.stands("weights_refused"))
+        await daemon.until(lambda: board.is_active("weights_refused"))
         (record,) = await daemon.weights()
         assert (record.state, record.attempts) == ("rejected", 1)
         code, report = await daemon.readyz()
         assert (code, report["checks"]["weights"]["condition"]) == (503, "weights_refused")
         assert "rate_limited" in next(one["detail"] for one in report["conditions"] if one["name"] == "weights_refused")
         node.pool_refusal = None
-        await daemon.until(lambda: not board.stands("weights_refused"))
+        await daemon.until(lambda: not board.is_active("weights_refused"))
 
 
 async def test_a_node_whose_subnet_alone_cannot_be_read_makes_a_pair_of_lines_a_minute(sqlite_url: str) -> None:

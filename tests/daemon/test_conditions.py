@@ -11,7 +11,7 @@ async def test_without_a_miner_that_declares_it_is_degraded_after_ten_minutes_an
         clock = daemon.clock
         await daemon.until(lambda: clock.monotonic() > LASTING_S - 30)
         assert (await daemon.health())["status"] == "ok"
-        await daemon.until(lambda: daemon.daemon.board.stands("rounds_no_miners"))
+        await daemon.until(lambda: daemon.daemon.board.is_active("rounds_no_miners"))
         report = await daemon.health()
         assert clock.monotonic() < LASTING_S + 30
         raised = daemon.events("condition_raised")
@@ -49,7 +49,7 @@ async def test_weights_that_fail_again_and_again_are_one_traceback_and_unhealthy
     async with running(sqlite_url) as daemon:
         with monkeypatch.context() as patch:
             patch.setattr("validator.weights.service.plan_vector", broken)
-            await daemon.until(lambda: daemon.daemon.board.stands("weights_failing"))
+            await daemon.until(lambda: daemon.daemon.board.is_active("weights_failing"))
             failed, rounds = daemon.clock.monotonic(), len(daemon.events("round_started"))
             await daemon.until(lambda: daemon.clock.monotonic() > failed + 100)  # the next epoch has begun
             report = await daemon.health()
@@ -63,6 +63,6 @@ async def test_weights_that_fail_again_and_again_are_one_traceback_and_unhealthy
             assert len(daemon.events("round_started")) > rounds  # rounds go on
             assert b'validator_errors_total{event="weights_failed"} 1.0' in daemon.metrics.render()
             assert await daemon.weights() == []
-        await daemon.until(lambda: not daemon.daemon.board.stands("weights_failing"))
+        await daemon.until(lambda: not daemon.daemon.board.is_active("weights_failing"))
         assert (await daemon.health())["status"] == "ok"
         assert [record.state for record in await daemon.weights()] == ["confirmed"]

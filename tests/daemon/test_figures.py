@@ -53,10 +53,10 @@ async def test_weights_that_do_not_come_are_old_after_three_epochs_and_new_once_
         daemon.subnet.set_permit(VALIDATOR.hotkey, validator_permit=False)
         board = daemon.daemon.board
         await daemon.until_block(38)
-        assert not board.stands("weights_old")
+        assert not board.is_active("weights_old")
         await daemon.until_block(43)
-        assert board.stands("weights_old")
+        assert board.is_active("weights_old")
         assert shown(daemon, "epochs_since_weights", mechid="0") == 4
         daemon.subnet.set_permit(VALIDATOR.hotkey, validator_permit=True)
-        await daemon.until(lambda: not board.stands("weights_old"))
+        await daemon.until(lambda: not board.is_active("weights_old"))
         assert shown(daemon, "epochs_since_weights", mechid="0") == 0

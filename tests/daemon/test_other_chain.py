@@ -14,7 +14,7 @@ def standing(report: Any) -> dict[str, str]:
 
 async def red(daemon: Running, condition: str, words: str) -> None:
     """The condition stands and nothing is done; then it is over and rounds go on."""
-    await daemon.until(lambda: daemon.daemon.board.stands(condition))
+    await daemon.until(lambda: daemon.daemon.board.is_active(condition))
     report = await daemon.health()
     assert report["status"] == "unhealthy"
     assert list(standing(report)) == [condition, "executions_off"]
@@ -28,7 +28,7 @@ async def red(daemon: Running, condition: str, words: str) -> None:
 async def green(daemon: Running, condition: str) -> None:
     rounds = len(daemon.events("round_started"))
     await daemon.until(lambda: len(daemon.events("round_started")) > rounds)
-    await daemon.until(lambda: not daemon.daemon.board.stands(condition))
+    await daemon.until(lambda: not daemon.daemon.board.is_active(condition))
     assert (await daemon.health())["status"] == "ok"
 
 

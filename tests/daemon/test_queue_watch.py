@@ -90,7 +90,7 @@ async def test_more_than_a_third_of_a_day_late_is_a_condition(store: Store) -> N
                     reason = Reason.EXECUTION_LATE if late > 2 * round_id + taken.queued.place else Reason.EXECUTION_FEW
                     await tx.executions.end(taken, "inconclusive", reason, world.clock.now())
         await watch.look()
-        return watch.health.board.stands("executions_late")
+        return watch.health.board.is_active("executions_late")
 
     assert not await later(1, late=4)  # so little says nothing of a day
     assert await later(24, late=2)
@@ -98,7 +98,7 @@ async def test_more_than_a_third_of_a_day_late_is_a_condition(store: Store) -> N
     without = watch_of(world, at_once=0)
     assert await later(25, late=4)
     await without.look()
-    assert not without.health.board.stands("executions_late")  # nothing was asked for
+    assert not without.health.board.is_active("executions_late")  # nothing was asked for
 
 
 async def test_a_validator_without_an_engine_says_what_it_cannot_see_and_is_well(sqlite_url: str) -> None:

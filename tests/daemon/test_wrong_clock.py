@@ -18,9 +18,9 @@ def begun(daemon: Running) -> int:
 @pytest.mark.parametrize("off", [-OFF, OFF], ids=["behind", "ahead"])
 async def test_five_minutes_off_either_way(sqlite_url: str, off: float) -> None:
     async with with_wrong_clock(sqlite_url, off) as (daemon, clock):
-        await daemon.until(lambda: daemon.daemon.board.stands("local_clock"))
+        await daemon.until(lambda: daemon.daemon.board.is_active("local_clock"))
         await daemon.until_block(4)
-        (standing,) = [one for one in daemon.daemon.board.standing() if one.condition.name == "local_clock"]
+        (standing,) = [one for one in daemon.daemon.board.active() if one.condition.name == "local_clock"]
         side = "ahead of" if off > 0 else "behind"
         assert standing.detail.startswith("the clock is ")
         assert side in standing.detail
@@ -35,7 +35,7 @@ async def test_five_minutes_off_either_way(sqlite_url: str, off: float) -> None:
         assert len(daemon.events("condition_raised")) <= 2
         clock.off = 0.0
         await daemon.until(lambda: begun(daemon) > 0)
-        assert not daemon.daemon.board.stands("local_clock")
+        assert not daemon.daemon.board.is_active("local_clock")
         await daemon.until(lambda: bool(daemon.events("weights_submitted")))
 
 
@@ -43,7 +43,7 @@ async def test_a_clock_that_goes_wrong_while_it_runs_stops_the_rounds(sqlite_url
     async with with_wrong_clock(sqlite_url, 0.0) as (daemon, clock):
         await daemon.until(lambda: begun(daemon) > 0)
         clock.off = OFF
-        await daemon.until(lambda: daemon.daemon.board.stands("local_clock"))
+        await daemon.until(lambda: daemon.daemon.board.is_active("local_clock"))
         before = begun(daemon)
         await daemon.until_block(daemon.subnet.blocks.number() + 5)
         assert begun(daemon) == before

@@ -73,7 +73,7 @@ def log() -> Iterator[list[MutableMapping[str, Any]]]:
 
 
 def names(board: Board) -> list[str]:
-    return [each.condition.name for each in board.standing()]
+    return [each.condition.name for each in board.active()]
 
 
 def test_every_condition_of_rounds_is_tried_here() -> None:
@@ -89,7 +89,7 @@ async def test_a_condition_of_rounds_stands_after_two_rounds_and_ten_minutes(nam
     board.tick()
     assert names(board) == []  # one round alone says nothing, however long ago
     board.saw_round(seen)
-    assert [(each.condition.name, each.detail) for each in board.standing()] == [(name, detail)]
+    assert [(each.condition.name, each.detail) for each in board.active()] == [(name, detail)]
     board.saw_round(GOOD)
     assert names(board) == []
 
@@ -191,7 +191,7 @@ async def test_what_flaps_is_counted(clock: VirtualClock, log: list[MutableMappi
     told.clear()
     for _ in range(100):
         board.raise_("store_away")
-        assert board.stands("store_away")
+        assert board.is_active("store_away")
         await clock.advance(1)
         board.clear("store_away")
         await clock.advance(1)
@@ -201,7 +201,7 @@ async def test_what_flaps_is_counted(clock: VirtualClock, log: list[MutableMappi
     await clock.advance(QUIET_S)
     board.tick()
     assert log[-1]["event"] == "condition_cleared"
-    assert sum(line["changes"] for line in log) == 200 or not board.stands("store_away")
+    assert sum(line["changes"] for line in log) == 200 or not board.is_active("store_away")
 
 
 async def test_one_that_came_back_within_a_minute_and_stays_is_said_then(
@@ -240,7 +240,7 @@ def test_unhealthy_comes_first_and_details_stay_current(clock: VirtualClock) -> 
     board.raise_("gates_behind", "60 s")
     board.raise_("store_away")
     board.raise_("gates_behind", "70 s")
-    assert [(each.condition.name, each.detail) for each in board.standing()] == [
+    assert [(each.condition.name, each.detail) for each in board.active()] == [
         ("store_away", ""),
         ("gates_behind", "70 s"),
     ]
@@ -266,9 +266,9 @@ def test_weights_fail_until_those_of_every_mechanism_are_mended() -> None:
     one, other = (Trouble(clock, board, {"netuid": 1, "mechid": mechid}) for mechid in (0, 1))
     one.failed(RuntimeError("again and again"))
     other.step_done(attempt_failed=False)
-    assert board.stands("weights_failing")
+    assert board.is_active("weights_failing")
     other.failed(RuntimeError("as well"))
     one.step_done(attempt_failed=False)
-    assert board.stands("weights_failing")
+    assert board.is_active("weights_failing")
     other.step_done(attempt_failed=False)
-    assert not board.stands("weights_failing")
+    assert not board.is_active("weights_failing")

@@ -77,8 +77,8 @@ def test_the_board_shows_the_first_thing_and_forgets_it() -> None:
     board, lacking, waited = Board(VirtualClock()), [Missing(Reason.LOCAL_DISK, "1 MiB")], list[int]()
     ready = Readiness((lambda _: lacking[0] if lacking else None, lambda _: None), board, lambda: waited.append(1))
     assert ready.missing(snapshot(1)) == Missing(Reason.LOCAL_DISK, "1 MiB")
-    assert [(one.condition.name, one.detail) for one in board.standing()] == [("local_disk", "1 MiB")]
+    assert [(one.condition.name, one.detail) for one in board.active()] == [("local_disk", "1 MiB")]
     lacking.clear()
     assert ready.missing(snapshot(1)) is None
-    assert board.standing() == ()
+    assert board.active() == ()
     assert waited == [1]

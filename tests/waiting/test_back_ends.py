@@ -55,7 +55,7 @@ def queued(url: str) -> Working:
             sweep = Sweep(world.store, world.clock, mine, (EXECUTION_KIND,), world.board)
             work = ExecutionWork(store, sandbox, Here(), world.board)
             fit = SandboxWatch(sandbox, world.clock, world.board).fit
-            able = lambda: not world.board.stands("sandbox_away")  # noqa: E731 - as the program has it
+            able = lambda: not world.board.is_active("sandbox_away")  # noqa: E731 - as the program has it
             worker = QueueWorker(store, world.clock, theirs, "a", at_once, (work,), fit=fit, able=able)
             stop = asyncio.Event()
             sweeping, taking = asyncio.create_task(sweep.run()), asyncio.create_task(worker.run(stop))
@@ -132,10 +132,10 @@ async def test_an_engine_that_comes_back_finds_its_jobs(store: Store, working: W
     await one_round(world)
     async with working(world, ScriptedSandbox(sometimes, world.clock)):
         await until(world, lambda found: all(one.attempts == 2 and one.state == "pending" for one in found))
-        assert world.board.stands("sandbox_away")
+        assert world.board.is_active("sandbox_away")
         away = False
         found = await until(world, ended)
-    assert not world.board.stands("sandbox_away")
+    assert not world.board.is_active("sandbox_away")
     assert {(one.state, one.attempts) for one in found} == {("done", 3)}
 
 
@@ -150,15 +150,15 @@ async def test_nothing_is_taken_while_the_engine_is_not_there(store: Store, work
     sandbox = Away(runs_bundle, world.clock)
     async with working(world, sandbox):
         for _ in range(2_000):
-            if world.board.stands("sandbox_away"):
+            if world.board.is_active("sandbox_away"):
                 break
             await world.clock.advance(1.0)
             await asyncio.sleep(0.001)
-        assert world.board.stands("sandbox_away")
+        assert world.board.is_active("sandbox_away")
         sandbox.fit = True
         await one_round(world)
         assert {one.state for one in await until(world, ended)} == {"done"}
-    assert not world.board.stands("sandbox_away")
+    assert not world.board.is_active("sandbox_away")
 
 
 async def test_a_fault_of_ours_ends_no_worker(store: Store, working: Working) -> None:

@@ -85,10 +85,10 @@ async def test_a_sandbox_that_cannot_is_asked_again_for_as_long_as_it_takes(stor
     async with working(world, ScriptedCodeSandbox(sometimes, world.clock)):
         (waiting,) = await until(world, lambda found: found[0].attempts == 20 and found[0].state == "pending")
         assert waiting.detail == "no\\u000aroute"
-        assert world.board.stands("code_waits")
+        assert world.board.is_active("code_waits")
         away = False
         (found,) = await until(world, ended)
-        assert not world.board.stands("code_waits")
+        assert not world.board.is_active("code_waits")
     assert (found.state, found.report, found.attempts) == ("done", WHOLE, 21)
     pauses = [later - earlier for earlier, later in pairwise(tries)]
     assert all(pause >= pause_after(number) for number, pause in enumerate(pauses, 1))
@@ -155,16 +155,16 @@ async def test_a_validator_without_a_sandbox_names_what_it_cannot_judge(store: S
     watch = UnjudgedWatch(MemoryGoals([*goals, make_workflow("rag")]), store, world.clock, board)
     await one_round(world)
     await watch.look()
-    (standing,) = board.standing()
+    (standing,) = board.active()
     assert standing.condition.name == "code_off"
     assert standing.detail.startswith("tasks that cannot be judged: 5 (Goal 0\\u001b[31mxxx")
     assert standing.detail.endswith("; …); plans that wait: 3")
     assert len(standing.detail) < 400
     nothing = UnjudgedWatch(MemoryGoals([make_workflow("rag")]), store, world.clock, board)
     await nothing.look()
-    assert board.stands("code_off")  # plans wait
+    assert board.is_active("code_off")  # plans wait
     async with store.begin() as tx:
         while (taken := await tx.code_checks.take(world.clock.now())) is not None:
             await tx.code_checks.end(taken, "done", Reason.QUALITY_JUDGED, world.clock.now(), "", Judged(WHOLE, 0.5))
     await nothing.look()
-    assert not board.stands("code_off")
+    assert not board.is_active("code_off")

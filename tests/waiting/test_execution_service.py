@@ -217,7 +217,7 @@ async def test_what_fails_here_is_tried_again_and_ends_with_the_next_round(store
     async with working(world, ScriptedSandbox(lambda _: away, world.clock)):
         found = await until(world, lambda found: all(one.attempts == 2 and one.state == "pending" for one in found))
     assert {one.reason for one in found} == {Reason.SANDBOX_NO_ENGINE}
-    assert world.board.stands("sandbox_away")
+    assert world.board.is_active("sandbox_away")
     await one_round(world)
     assert {(one.state, one.reason) for one in await executions_of(store)} == {("inconclusive", Reason.EXECUTION_LATE)}
 
@@ -249,11 +249,11 @@ async def test_each_trouble_of_the_engine_has_a_condition_until_it_is_over(
     await one_round(world)
     sandbox = Troubled(image, world.clock)
     async with working(world, sandbox):
-        await until(world, lambda found: world.board.stands(condition) and all(one.attempts for one in found))
-        assert [one.condition.name for one in world.board.standing()] == [condition]
+        await until(world, lambda found: world.board.is_active(condition) and all(one.attempts for one in found))
+        assert [one.condition.name for one in world.board.active()] == [condition]
         sandbox.trouble = False
         await until(world, ended)
-        assert world.board.standing() == ()
+        assert world.board.active() == ()
 
 
 class Hanging:

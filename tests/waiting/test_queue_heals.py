@@ -302,17 +302,17 @@ async def test_a_validator_without_a_live_worker_says_so(parts: Parts, postgres_
     await parts.sweep.look()
     await parts.world.clock.advance(119)
     await parts.sweep.look()
-    assert not parts.world.board.stands("workers_away")
+    assert not parts.world.board.is_active("workers_away")
     await parts.world.clock.advance(1)
     await parts.sweep.look()
-    assert [one.detail for one in parts.world.board.standing()] == ["no live worker"]
+    assert [one.detail for one in parts.world.board.active()] == ["no live worker"]
     async with a_worker(parts, postgres_url, ScriptedSandbox(runs_bundle, parts.world.clock)):
         await eventually(parts.is_served)
         await parts.sweep.look()
         ((name, queues, *_),) = await parts.jobs.live()
         assert (name, queues) == ("a", ("executions",))
         await until(parts.world, ended)
-    assert not parts.world.board.stands("workers_away")
+    assert not parts.world.board.is_active("workers_away")
 
 
 async def test_jobs_stay_bounded(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -149,7 +149,7 @@ async def test_the_service_beats_and_looks_on_its_own() -> None:
     async with running(HealthService(ANY_PORT, state)) as settings:
         for _ in range(int(CHAIN_LIMIT_S) + 5):
             await clock.advance(1.0)
-        assert state.board.stands("chain_away")  # without anybody who asks
+        assert state.board.is_active("chain_away")  # without anybody who asks
         assert (await ask(settings)).status == "degraded: chain_away"  # and the loop check did not fail
 
 

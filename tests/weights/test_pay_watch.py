@@ -54,11 +54,11 @@ class Scene:
         weights = dict.fromkeys(self.hotkeys[:paid], 0.1)
         vector = Vector(uids, weights, weights, 0.0, None, "1.1.0", ())
         await self.watch.saw_vector(0, KINDS, self.world.subnet.snapshot(), vector)
-        return {one.condition.name: one.detail for one in self.board.standing()}
+        return {one.condition.name: one.detail for one in self.board.active()}
 
     @property
     def detail(self) -> str | None:
-        return next((one.detail for one in self.board.standing() if one.condition.name == "miners_out"), None)
+        return next((one.detail for one in self.board.active() if one.condition.name == "miners_out"), None)
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ async def test_a_crowd_that_comes_and_goes_fills_no_log(store: Store, log: list[
         await scene.rounds()
         found = await scene.vector({1: 1.0} if turn % 2 else {turn // 2 % 9: 1.0}, 1)
         assert ("miners_out" in found) == (turn % 2 == 0)
-        assert {one.condition.severity for one in scene.board.standing()} <= {"degraded"}
+        assert {one.condition.severity for one in scene.board.active()} <= {"degraded"}
         await scene.world.clock.advance(600)
     hours = (scene.world.clock.monotonic() - began) / 3600
     for name in ("miners_out", "weights_concentrated"):

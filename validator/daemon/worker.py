@@ -185,11 +185,11 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     if outfit.sandbox is not None and EXECUTIONS in outfit.kinds:
         fit = SandboxWatch(outfit.sandbox, clock, board).fit
         executions = ExecutionWork(store, outfit.sandbox, judging, board)
-        found.append(make(works=[executions], fit=fit, able=lambda: not board.stands("sandbox_away")))
+        found.append(make(works=[executions], fit=fit, able=lambda: not board.is_active("sandbox_away")))
     if outfit.code is not None:
         fit = SandboxWatch(outfit.code, clock, board, note_code).fit
         code = CodeWork(store, outfit.code, clock, board)
-        found.append(make(works=[code], fit=fit, able=lambda: not board.stands("code_waits")))
+        found.append(make(works=[code], fit=fit, able=lambda: not board.is_active("code_waits")))
     if REPLAY in outfit.kinds:
         errand = ReplayErrand(outfit.url, jobs, outfit.concurrency, outfit.archive)
         stack.callback(errand.close)

@@ -19,8 +19,8 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A condition that stands: what it is, what was seen, and for how many seconds."""
+class ActiveCondition:
+    """An active condition: what it is, what was seen, and for how many seconds."""
 
     condition: Condition
     detail: str
@@ -29,9 +29,9 @@ class Standing:
 
 @dataclass(slots=True)
 class _State:
-    since: float | None = None  # None: it does not stand
+    since: float | None = None  # None: it is not active
     detail: str = ""
-    causes: dict[str, str] = field(default_factory=dict)  # by whom it stands of
+    causes: dict[str, str] = field(default_factory=dict)  # by the part that it is active for
     said_causes: set[str] = field(default_factory=set)  # that the log has of it
     said: bool = False  # as what the log has it
     raised_at: float | None = None  # said last
@@ -43,11 +43,11 @@ class _State:
 class Board:
     """The conditions of one validator. All methods are for the event loop's thread; none raises but for a wrong name.
 
-    A condition of rounds stands after `ROUNDS` rounds in a row or `LASTING_S`, whichever is later.
+    A condition of rounds is active after `ROUNDS` rounds in a row or `LASTING_S`, whichever is later.
 
     Args:
         clock: what is measured with.
-        tell: called with a condition's name and whether it holds: at once, and at every change.
+        tell: called with the name of each condition and whether it is active: at once, and at every change.
     """
 
     def __init__(self, clock: Clock, tell: Callable[[str, bool], None] | None = None) -> None:
@@ -59,12 +59,12 @@ class Board:
                 tell(name, False)  # so that metrics show it from the start
 
     def raise_(self, name: str, detail: str = "", of: str = "", cause: str = "") -> None:
-        """Note that the condition stands.
+        """Note that the condition is active.
 
         Args:
             name: of the condition.
             detail: what was seen, made harmless here.
-            of: which one, where several tell of themselves: it stands until all of them have cleared it.
+            of: the part that it is active for, where several report: it ends when all have cleared it.
             cause: another one than before is logged too.
         """
         state = self._states[name]
@@ -77,15 +77,15 @@ class Board:
             self._say(name, state)
 
     def clear(self, name: str, of: str = "") -> None:
-        """Note that the condition does not stand; of this one, where several tell of themselves."""
+        """Note that the condition is not active; for this part, where several report."""
         state = self._states[name]
         state.causes.pop(of, None)
         if state.since is not None and not state.causes:
             state.since = None
             self._changed(name, state)
 
-    def stands(self, name: str) -> bool:
-        """Whether the condition stands."""
+    def is_active(self, name: str) -> bool:
+        """Return whether the condition is active."""
         return self._states[name].since is not None
 
     def saw_round(self, facts: RoundFacts) -> None:
@@ -112,11 +112,11 @@ class Board:
                 self.raise_(name, state.detail)
             self._say(name, state)
 
-    def standing(self) -> tuple[Standing, ...]:
-        """Return what stands now, the worst first."""
+    def active(self) -> tuple[ActiveCondition, ...]:
+        """Return the active conditions, the worst first."""
         now = self._clock.monotonic()
         found = [
-            Standing(CONDITIONS[name], state.detail, now - state.since)
+            ActiveCondition(CONDITIONS[name], state.detail, now - state.since)
             for name, state in self._states.items()
             if state.since is not None
         ]
@@ -129,15 +129,15 @@ class Board:
         self._say(name, state)
 
     def _say(self, name: str, state: _State) -> None:
-        """Log how it stands, if the log has it otherwise; one that comes back soon waits, and so does another cause."""
+        """Log a change that the log does not have; one that comes back soon waits, and so does another cause."""
         now, condition = self._clock.monotonic(), CONDITIONS[name]
-        stands, causes = state.since is not None, set(state.causes.values())
-        if stands == state.said and causes <= state.said_causes:
+        active, causes = state.since is not None, set(state.causes.values())
+        if active == state.said and causes <= state.said_causes:
             return
-        if stands and state.raised_at is not None and now - state.raised_at < condition.quiet_s:
+        if active and state.raised_at is not None and now - state.raised_at < condition.quiet_s:
             return
-        changes, state.said, state.changes, state.said_causes = state.changes, stands, 0, causes
-        if stands:
+        changes, state.said, state.changes, state.said_causes = state.changes, active, 0, causes
+        if active:
             state.raised_at = now
             (_log.info if condition.severity == "note" else _log.warning)(
                 "condition_raised",

@@ -52,9 +52,9 @@ class Condition:
         watch: how the daemon sees it; in the present tense, after "The daemon".
         doctor: names of the doctor's checks that find it before a start, separated by commas; or why none can.
         alert: the rule that asks for it (`alerts.py`); empty for a note, and for a fatal one: `ValidatorDown` asks.
-        metric: the figure behind it, beside `validator_condition`; empty without one.
+        metric: the figure behind it, next to `validator_condition`; empty without one.
         in_round: returns the detail where a round shows it, else None; None for a condition that a service raises. The
-            condition holds after `ROUNDS` such rounds in a row and `LASTING_S` (`Board`).
+            condition is active after `ROUNDS` such rounds in a row and `LASTING_S` (`Board`).
         quiet_s: the log names it at most once in so many seconds.
         exit_code: of a fatal condition: what the process ends with.
         parks: a restart ends the same way, and the image's entry point waits.

@@ -19,7 +19,7 @@ class HealthAddressError(ValidatorError):
 
 
 class HealthAnswer(NamedTuple):
-    """What came back: `status` is the report's, with the names of what stands, or why there is none.
+    """Answer of a validator: `status` is the report's, with the names of active conditions, or why there is none.
 
     `conditions` has a line for each condition; `report` is None without one.
     """

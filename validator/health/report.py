@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from validator.chain.base import SLOW_S
-from validator.health.board import Board, Standing
+from validator.health.board import ActiveCondition, Board
 from validator.health.catalogue import CONDITIONS
 from validator.protocol.reasons import Reason
 from validator.protocol.times import format_time
@@ -36,7 +36,7 @@ class Check(NamedTuple):
 
     Attributes:
         holds: one sentence: what is so while the check is passed.
-        conditions: by name; the check fails while one of them stands, unless that is a note.
+        conditions: by name; the check fails while one of them is active, unless that is a note.
         known: whether it holds from the start; else nothing is known before something was seen.
         theirs: whether others can make it fail, miners or a slow node, while this validator does all of its work; then
             `/readyz` names it and stays 200.
@@ -92,16 +92,16 @@ def checked(seen: Mapping[str, Mapping[str, Any]], board: Board) -> dict[str, di
 
     Args:
         seen: by check, the facts.
-        board: which conditions stand.
+        board: has the active conditions.
     """
     return {name: _row(check, seen.get(name), board) for name, check in CHECKS.items()}
 
 
 def _row(check: Check, seen: Mapping[str, Any] | None, board: Board) -> dict[str, Any]:
-    standing = [CONDITIONS[name] for name in check.conditions if board.stands(name)]
-    failing = [condition for condition in standing if condition.severity != "note"]
-    told = [{"condition": one.name, "advice": one.advice} for one in (*failing, *standing)]
-    known = check.known or (seen is not None and not standing)
+    active = [CONDITIONS[name] for name in check.conditions if board.is_active(name)]
+    failing = [condition for condition in active if condition.severity != "note"]
+    told = [{"condition": one.name, "advice": one.advice} for one in (*failing, *active)]
+    known = check.known or (seen is not None and not active)
     return {
         "ok": False if failing else True if known else None,
         "holds": check.holds,
@@ -111,7 +111,7 @@ def _row(check: Check, seen: Mapping[str, Any] | None, board: Board) -> dict[str
 
 
 class QueueSeen(NamedTuple):
-    """How a queue of waiting work stands.
+    """State of a queue of waiting work.
 
     Attributes:
         states: how many there are in each state.
@@ -126,12 +126,12 @@ class QueueSeen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """What /readyz says.
+    """Report of `/readyz`.
 
     Attributes:
         status: `ok`, `degraded` (somebody should look), `stopping` (asked to stop) or `unhealthy`; the last of these
             that applies.
-        conditions: what stands, the worst first; notes change no status.
+        conditions: the active ones, the worst first; notes change no status.
         checks: by name, as `CHECKS` declares them; `ok` is null while nothing is known yet.
         started_at: when the validator started.
         version: of the program.
@@ -139,7 +139,7 @@ class HealthReport:
     """
 
     status: str
-    conditions: tuple[Standing, ...]
+    conditions: tuple[ActiveCondition, ...]
     checks: dict[str, dict[str, Any]]
     started_at: datetime
     version: str
@@ -147,12 +147,12 @@ class HealthReport:
 
     @property
     def healthy(self) -> bool:
-        """Whether it can do its work."""
+        """It can do its work."""
         return self.status != "unhealthy"
 
     @property
     def ready(self) -> bool:
-        """Whether no stop was asked for and no check fails but those that others can make fail."""
+        """No stop was asked for, and no check fails but those that others can make fail."""
         failing = {name for name, row in self.checks.items() if row["ok"] is False}
         return self.status != "stopping" and all(CHECKS[name].theirs for name in failing)
 
@@ -180,7 +180,7 @@ class HealthReport:
 
 @dataclass(slots=True)
 class HealthState:
-    """What the services did last. All methods are for the event loop's thread.
+    """State of a running validator: what its services did last. All methods are for the event loop's thread.
 
     Without word of rounds that start, silence may last a pause, the longest deadline and some slack; with it, a pause
     and the slack between rounds, and the round's own longest deadline and the slack while one is in hand.
@@ -232,11 +232,11 @@ class HealthState:
         self._ended = (round_id, self.clock.now())
 
     def waits(self) -> None:
-        """Note that rounds wait for something on this machine, which a condition of its own names."""
+        """Note that rounds wait for something on this machine, which another condition names."""
         self._active = self.clock.monotonic()
 
     def saw(self, check: str, **facts: Any) -> None:
-        """Note what a check of `CHECKS` shows beside its verdict."""
+        """Note what a check of `CHECKS` shows next to its verdict."""
         self._seen[check] = facts
 
     def saw_block(self, number: int, epoch: int | None = None, latency_s: float | None = None) -> None:
@@ -266,7 +266,7 @@ class HealthState:
             self._active = self.clock.monotonic()
 
     def saw_queue(self, name: str, seen: QueueSeen) -> None:
-        """Note how a queue of waiting work stands."""
+        """Note the state of a queue of waiting work."""
         self.queues[name] = seen
 
     def beat(self) -> None:
@@ -284,24 +284,24 @@ class HealthState:
         return None if self.block is None else self.clock.monotonic() - self._block_seen
 
     def report(self) -> HealthReport:
-        """Return how things stand now."""
+        """Return the report as of now."""
         checks = self.look()
-        conditions = self.board.standing()
+        conditions = self.board.active()
         found = {each.condition.severity for each in conditions}
         worst = "unhealthy" if "unhealthy" in found else "degraded" if "degraded" in found else "ok"
         status = "stopping" if self.stopping and worst != "unhealthy" else worst
         return HealthReport(status, conditions, checks, self.started_at, self.version, self.log)
 
-    def stuck(self) -> Standing | None:
-        """Return what only a restart ends: an event loop or rounds that stand still; None where they go on."""
+    def stuck(self) -> ActiveCondition | None:
+        """Return what only a restart ends: an event loop or rounds that stopped; None where they continue."""
         self.look()
-        return next((each for each in self.board.standing() if each.condition.name in _STUCK), None)
+        return next((each for each in self.board.active() if each.condition.name in _STUCK), None)
 
     def look(self) -> dict[str, dict[str, Any]]:
         """Return the checks, and raise or clear the conditions that follow from them."""
         rounds, loop = self._rounds(), self._loop()
         head_s, age_s, call_s = self._head_s() or 0.0, self.block_age_s or 0.0, min(self._latencies, default=0.0)
-        away = head_s > CHAIN_LIMIT_S and not any(self.board.stands(name) for name in _WRONG)
+        away = head_s > CHAIN_LIMIT_S and not any(self.board.is_active(name) for name in _WRONG)
         for name, failed, detail in (
             ("rounds_silent", rounds["silent_s"] > rounds["limit_s"], f"silent for {rounds['silent_s']:.0f} s"),
             ("loop_stuck", loop["silent_s"] > loop["limit_s"], f"for {loop['silent_s']:.0f} s"),

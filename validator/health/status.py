@@ -80,7 +80,7 @@ class OnChain:
 
     @property
     def epoch_passed(self) -> float | None:
-        """Which part of what lies between two steps has passed, 0 to 1; None where the chain does not tell them."""
+        """The part of the epoch that has passed, 0 to 1; None where the chain does not tell its bounds."""
         start, end = self.head.epoch_start, self.head.epoch_end
         if start is None or end is None:
             return None
@@ -122,7 +122,7 @@ _ROUNDS = 8
 
 @dataclass(frozen=True, slots=True)
 class Miners:
-    """How many hotkeys there are of each kind; a hotkey may be of several.
+    """Number of hotkeys of each kind; a hotkey may be of several.
 
     Attributes:
         seen: ever; validators among them.
@@ -143,7 +143,7 @@ class Miners:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is stored, as of one moment.
+    """Content of the store at one moment.
 
     Attributes:
         rounds: the newest ones, newest first; one in hand is `open`.
@@ -252,12 +252,12 @@ _PROBLEM: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What the validator says of itself.
+    """Answer of the running validator.
 
     Attributes:
         address: where it was asked; empty where the settings leave that to chance.
         answers: whether one answered.
-        status: `ok`, `degraded`, `stopping`, `unhealthy` with what stands; or why there is no answer.
+        status: `ok`, `degraded`, `stopping`, `unhealthy` with the active conditions; or why there is no answer.
         conditions: a line for each that somebody should look at, with advice.
         report: all of it; None without an answer.
     """

@@ -192,7 +192,7 @@ class Metrics:
         )
         self.weights_seconds = made.histogram("weights_seconds", "Time until the chain answered a submission.")
         self._of_store(made)
-        self.conditions = made.gauge("condition", "1 while the condition stands, else 0.", "condition")
+        self.conditions = made.gauge("condition", "1 while the condition is active, else 0.", "condition")
         self.loop_lag = made.histogram("loop_lag_seconds", "How late the event loop ran a timer.", _LAG)
         self._begin_at_zero()
         self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {

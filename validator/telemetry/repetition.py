@@ -1,4 +1,4 @@
-"""Say once per change: what is the same as last time is counted, not said."""
+"""Repetition of failures: one that is the same as the last is counted, not logged."""
 
 from typing import Final
 

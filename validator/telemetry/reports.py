@@ -7,14 +7,14 @@ class Reports(Protocol):
     """Receiver of reports. A name that the catalogue of conditions does not have raises KeyError."""
 
     def raise_(self, name: str, detail: str = "", of: str = "", cause: str = "") -> None:
-        """Note that the condition holds.
+        """Note that the condition is active.
 
         Args:
             name: of the condition.
             detail: what was seen; any text.
-            of: the part that it holds for, where several report: the condition ends when all have cleared it.
+            of: the part that it is active for, where several report: it ends when all have cleared it.
             cause: another one than before is logged, too.
         """
 
     def clear(self, name: str, of: str = "") -> None:
-        """Note that the condition does not hold; for this part, where several report."""
+        """Note that the condition is not active; for this part, where several report."""

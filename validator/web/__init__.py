@@ -1,1 +1,1 @@
-"""What a running validator answers over HTTP: its health and its metrics."""
+"""Health and metrics of a running validator over HTTP."""

@@ -1,4 +1,4 @@
-"""What keeps a validator from its work, before an operator asks: `validator doctor`.
+"""Examination of everything that a validator needs, before it starts or while it runs: `validator doctor`.
 
 A check looks at one subject and returns findings, each with what was seen and what to do. All run at once, each with a
 time limit. None takes the writer's lock, and none leaves anything behind: a validator may be running.
@@ -59,7 +59,7 @@ class UnknownCheckError(ValidatorError):
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What all checks found.
+    """Findings of all checks.
 
     Attributes:
         examined: in the order of the catalogue.
@@ -69,12 +69,12 @@ class Diagnosis:
 
     @property
     def counts(self) -> Mapping[Status, int]:
-        """How many findings there are of each status that any has."""
+        """Number of findings of each status that any has."""
         return Counter(finding.status for one in self.examined for finding in one.findings)
 
     @property
     def cut_off(self) -> bool:
-        """Whether a check came to no end in its time; what it waits for may still hold a thread."""
+        """A check came to no end in its time; what it waits for may still hold a thread."""
         return any(one.cut_off for one in self.examined)
 
 

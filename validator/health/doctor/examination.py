@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Limits(NamedTuple):
-    """How long things may take, seconds.
+    """Time limits of an examination, seconds.
 
     Attributes:
         whole: the whole examination.
@@ -52,7 +52,7 @@ class Site:
 
     Args:
         settings: the operator's.
-        file: where they were read, as far as they stand in a file.
+        file: where they were read.
         signer: its hotkey; None where that cannot be read, which the check of the wallet tells.
         environ: variables.
         clock: local time.
@@ -70,7 +70,7 @@ class Site:
     _looks: dict[object, asyncio.Task[Any]] = field(default_factory=dict)
 
     async def once(self, look: Callable[["Site"], Coroutine[Any, Any, T]]) -> T:
-        """Return what `look` returns of this site, or raise what it raises; it is done once, whoever asks first."""
+        """Return what `look` returns of this site, or raise what it raises; it is done once."""
         if look not in self._looks:
             self._looks[look] = asyncio.create_task(look(self))
         return cast("T", await asyncio.shield(self._looks[look]))

@@ -7,7 +7,7 @@ import platform
 import resource
 import socket
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
@@ -62,16 +62,9 @@ async def _machine(site: Site) -> list[Finding]:
 
 
 def _versions() -> Finding:
-    libraries = ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES)
+    libraries = ", ".join(f"{name} {version(name)}" for name in _LIBRARIES)
     system = f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {_cores()} cores"
     return ok("versions", f"validator {__version__}, scoring {', '.join(VERSIONS)}, {libraries}, {system}")
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "?"
 
 
 def _cores() -> int:
@@ -79,7 +72,7 @@ def _cores() -> int:
 
 
 def _memory() -> Iterator[Finding]:
-    """What all workers may need at once, against what the machine or the container has."""
+    """Compare what all workers may need at once with what the machine or the container has."""
     there, need = _memory_there(), (_cores() + 2) * _WORKER
     if there is None:
         return
@@ -101,7 +94,7 @@ def _memory_there() -> int | None:
 
 
 def _round(site: Site, snapshot: MetagraphSnapshot) -> Iterator[Finding]:
-    """What the daemon looks at before every round (SPEC 16, D-26); the clock is another check's."""
+    """Make the daemon's checks before a round (SPEC 16, D-26); the clock is another check's."""
     try:
         clock, *others = round_checks(site.settings, schedule_of(site.settings), ClockWatch(site.clock))
     except ValidatorError:
@@ -192,7 +185,7 @@ async def _writer(site: Site, limit_s: float) -> str | Finding:
 
 
 def _file_writer(path: Path) -> str:
-    """Return who holds the lock beside the file, without touching it: the kernel lists all locks."""
+    """Return the holder of the store's lock file without touching it: the kernel lists all locks."""
     lock = path.with_name(f"{path.name}.lock")
     try:
         inode = lock.stat().st_ino

@@ -116,7 +116,7 @@ _REGISTER: Final = "register it (`btcli subnets register`), or check [wallet] an
 
 
 class Subnet(NamedTuple):
-    """What the chain says, all of it read within one look."""
+    """The subnet on the chain, read within one look."""
 
     snapshot: MetagraphSnapshot
     parameters: SubnetParameters

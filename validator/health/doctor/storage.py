@@ -9,11 +9,11 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.chain.base import ChainError
 from validator.chain.probe import NoNodeError, Rpc
@@ -67,19 +67,16 @@ _REFUSALS: Final = {
     "translate host": "correct the host's name in store.url, or look at this machine's name service",
     "timeout": "look at the network: nothing answers there, and nothing refuses; a firewall that drops looks so",
 }
+_SERVER: Final = text(
+    "SELECT current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,"
+    " pg_database_size(current_database()) AS size, pg_is_in_recovery() AS standby"
+)
 _SAME_ROW: Final = text("UPDATE schema_version SET version_num = version_num")
 _TABLE: Final = text("CREATE TABLE doctor_trial (n integer)")
 _START_SERVER: Final = (
     "start the server, or correct host and port in store.url; from a container, localhost is the container"
 )
 _RIGHTS: Final = "let its user write: it must own the tables, and the server must be no standby"
-
-
-class _Server(NamedTuple):
-    version: str
-    encoding: str
-    size: int
-    standby: bool
 
 
 async def _database(site: Site) -> list[Finding]:
@@ -111,9 +108,9 @@ def _archive(folder: Path | None) -> list[Finding]:
 
 
 async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
-    found = await asyncio.to_thread(lambda: [_file(url, path), *_disk(path.parent)])
+    found = await asyncio.to_thread(_file, url, path)
     try:
-        tables = await schema_state(_whole(url))
+        tables = await schema_state(_revealed(url))
     except StoreDamagedError as error:
         return [fault("database", error.detail, "stop everything that uses it and restore the newest backup")]
     except StoreError as error:
@@ -132,17 +129,13 @@ async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
     return found
 
 
-def _file(url: StoreUrl, path: Path) -> Finding:
-    size = f"{path.stat().st_size / 1024**2:.1f} MiB" if path.exists() else "not made yet"
-    return ok("database", f"SQLite {sqlite3.sqlite_version}, {url.shown}, {size}")
-
-
-def _whole(url: StoreUrl) -> str:
+def _revealed(url: StoreUrl) -> str:
     return url.url.render_as_string(hide_password=False)
 
 
-def _disk(folder: Path) -> list[Finding]:
-    found = []
+def _file(url: StoreUrl, path: Path) -> list[Finding]:
+    size = f"{path.stat().st_size / 1024**2:.1f} MiB" if path.exists() else "not made yet"
+    found, folder = [ok("database", f"SQLite {sqlite3.sqlite_version}, {url.shown}, {size}")], path.parent
     if (kind := far_away(folder)) is not None:
         advice = "put it on a local disk: SQLite's write-ahead log does not work on network file systems"
         found.append(warning("database", f"{printable(str(folder))} is on {kind}", advice))
@@ -165,15 +158,21 @@ async def _postgres(url: StoreUrl) -> list[Finding]:
     # What a database of another encoding says can be read all the same.
     engine = make_engine(replace(url, url=url.url.update_query_dict({"client_encoding": "utf8"})), pooled=False)
     try:
+        return await _asked(url, engine)
+    finally:
+        await engine.dispose()
+
+
+async def _asked(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
+    try:
         began = time.monotonic()
         async with engine.connect() as connection:
             connected = time.monotonic() - began
-            server = await _server(connection)
+            server = (await connection.execute(_SERVER)).one()
             began = time.monotonic()
             await connection.execute(text("SELECT 1"))
             latency = time.monotonic() - began
     except DBAPIError as error:
-        await engine.dispose()
         return [fault("database", f"{url.shown}: {_said(error)}", _let_in(error))]
     seen = (
         f"Postgres {server.version}, {url.shown}, {server.size / 1024**2:.1f} MiB, "
@@ -182,34 +181,19 @@ async def _postgres(url: StoreUrl) -> list[Finding]:
     slow = warning("database", seen, "put the database nearer to the validator")
     found = [slow if latency > _SLOW_S else ok("database", seen)]
     if server.encoding != _UTF8:
-        await engine.dispose()
         return [*found, fault("encoding", f"the database is {server.encoding}, not {_UTF8}", _MAKE_UTF8)]
     if server.standby:
         found.append(fault("database write", "the server is a standby, which takes no write", "name the primary"))
     try:
-        tables = await schema_state(_whole(url))
+        tables = await schema_state(_revealed(url))
         found.append(_TABLES[tables])
         if not server.standby:
             found.append(await _written(engine, made=tables != "empty"))
     except StoreError as error:
-        found.append(fault("tables", str(error), "give the validator a database of its own"))
+        found.append(fault("tables", str(error), "give the validator another database"))
     except DBAPIError as error:
         found.append(fault("database write", _said(error), _RIGHTS))
-    finally:
-        await engine.dispose()
     return found
-
-
-async def _server(connection: AsyncConnection) -> _Server:
-    row = (
-        await connection.execute(
-            text(
-                "SELECT current_setting('server_version') AS version, current_setting('server_encoding') AS encoding,"
-                " pg_database_size(current_database()) AS size, pg_is_in_recovery() AS standby"
-            )
-        )
-    ).one()
-    return _Server(printable(row.version, 40), printable(row.encoding, 40), int(row.size), bool(row.standby))
 
 
 async def _written(engine: AsyncEngine, *, made: bool = True) -> Finding:

@@ -38,7 +38,7 @@ _REFUSALS: Final = {
 
 
 class _Folder(NamedTuple):
-    """What lies below a folder.
+    """Tasks below a folder.
 
     Attributes:
         types: how many of each type.
@@ -157,7 +157,7 @@ _BUILT_IN: Final = "set tasks.bases to the benign tasks that the others were see
 
 
 class _Bases(NamedTuple):
-    """What lies below the folder: how many of each type, and what cannot be used, each with its fault."""
+    """Bundles below the folder: how many of each type, and the faults of those that cannot be used."""
 
     types: Mapping[str, int]
     unusable: list[str]
