@@ -238,7 +238,7 @@ def check_log(site: Site) -> None:
     for line in site.log.read_text().splitlines():
         event = json.loads(line) if line.startswith("{") else {"event": ""}  # Python's own warnings are none
         if event["event"] == "work_ended":
-            ends[event["execution_id"]] += 1
+            ends[event["work_id"]] += 1
     assert set(ends.values()) == {1}
 
 
