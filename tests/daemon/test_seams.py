@@ -1,10 +1,12 @@
 """Seams of the daemon: time, randomness, processes and everything outside come through one world."""
 
 import ast
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from socket import socket
+from types import SimpleNamespace
 from typing import Any, Final
 
 from audit_file import export
@@ -16,13 +18,14 @@ from world import World as Crowd
 from validator.chain.simulated import SimulatedChain
 from validator.daemon.assembly import assembled
 from validator.daemon.signals import Stop
-from validator.daemon.watches import LoopWatch
+from validator.daemon.watches import LoopWatch, StoreWatch
 from validator.daemon.world import World
+from validator.health.board import Board
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.signatures import Signer
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
-from validator.sources import SeededRandom
+from validator.sources import SeededRandom, VirtualClock
 from validator.store.handles import Handles
 from validator.store.threaded import connect
 from validator.tasks.goals import MemoryGoals
@@ -104,6 +107,15 @@ class Ends:
             self.stop.request()
 
 
+class Closable(ScriptedServices):
+    """Step services that note when they are closed."""
+
+    closed = 0
+
+    async def close(self) -> None:
+        self.closed += 1
+
+
 async def nowhere(_host: str, _port: int) -> Sequence[socket]:
     return ()
 
@@ -129,7 +141,7 @@ async def played(folder: Path) -> tuple[str, int]:
         canary=None,
         workers=Here(),
         miners=crowd.client,
-        steps=ScriptedServices(crowd.clock, {}),
+        steps=(steps := Closable(crowd.clock, {})),
         handles=Handles(counted),
         listen=nowhere,
         listeners=(Ends(stop, 2),),
@@ -137,7 +149,10 @@ async def played(folder: Path) -> tuple[str, int]:
     async with assembled(settings, world) as whole:
         daemon = replace(whole, beside=[one for one in whole.beside if not isinstance(one, LoopWatch)])
         assert await passed(crowd.clock, daemon.store, daemon.run(stop))
-        return sha256_hex((await export(daemon.store, folder / "log.jsonl")).read_bytes()), len(made)
+        digest = sha256_hex((await export(daemon.store, folder / "log.jsonl")).read_bytes())
+    assert steps.closed == 1
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    return digest, len(made)
 
 
 async def test_a_daemon_touches_its_world_alone_and_does_the_same_twice(tmp_path: Path) -> None:
@@ -147,3 +162,25 @@ async def test_a_daemon_touches_its_world_alone_and_does_the_same_twice(tmp_path
     first, second = [await played(folder) for folder in folders]
     assert first[0] == second[0]
     assert min(first[1], second[1]) >= 2
+
+
+async def test_a_probe_of_the_store_has_ended_when_its_watch_has() -> None:
+    probing, over = asyncio.Event(), asyncio.Event()
+
+    async def probe() -> None:
+        probing.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(3):
+                await asyncio.sleep(0)
+            over.set()
+
+    clock = VirtualClock()
+    store: Any = SimpleNamespace(probe=probe, waiting=0)
+    watching = asyncio.create_task(StoreWatch(store, clock, Board(clock)).run())
+    await probing.wait()
+    watching.cancel()
+    await asyncio.wait({watching})
+    assert over.is_set()
+    assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -1,11 +1,14 @@
 """The thread of a SQLite connection ends, whatever is cancelled while it does."""
 
 import asyncio
+import sqlite3
+import threading
+from contextlib import closing
 from pathlib import Path
 
 from sqlalchemy import text
 
-from validator.store.connect import make_engine
+from validator.store.connect import _SqliteConnection, make_engine
 from validator.store.threaded import ThreadedConnection, connect
 from validator.store.urls import parse_url
 
@@ -30,3 +33,19 @@ async def test_stores_use_it(tmp_path: Path) -> None:
         raw = await connection.get_raw_connection()
         assert isinstance(raw.driver_connection, ThreadedConnection)
     await engine.dispose()
+
+
+async def test_a_connection_that_somebody_let_go_of_before_its_thread_ends_keeps_no_lock(tmp_path: Path) -> None:
+    path, release = tmp_path / "store.sqlite", threading.Event()
+    connection = await connect(path, isolation_level=None, factory=_SqliteConnection)
+    cursor = await connection.execute("CREATE TABLE kept (n INTEGER)")
+    await connection.execute("BEGIN IMMEDIATE")
+    cursor = await connection.execute("INSERT INTO kept VALUES (1) RETURNING n")  # not read to its end
+    connection._tx.put_nowait((None, release.wait))
+    connection.stop()
+    connection._connection = None  # as a second closing leaves it
+    release.set()
+    connection._thread.join(5)
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+    del cursor

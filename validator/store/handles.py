@@ -52,8 +52,6 @@ class Handles:
     def claim(self, claim: Claim) -> None:
         """Hold a claim to write."""
         self._claims.add(claim)
-        if self._dropped:
-            claim.drop()
 
     def drop(self) -> None:
         """Close everything, and refuse whatever is asked for later. Transactions that are open are rolled back.
