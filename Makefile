@@ -63,8 +63,8 @@ bench-sandbox: setup  ## What the execution of one task (three runs) and one jud
 honest-runs: setup  ## Honest runs of TASKS=44 bundles compared across kernels, processors and hosts, on the engine that DOCKER_HOST names
 	$(BIN)/python benchmarks/honest_runs.py
 
-hostile: setup  ## Every kind of hostility against a running daemon, round after round, and workers killed over answers; prints the figures
-	HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),16) $(BIN)/pytest tests/acceptance/test_hostile_answers.py tests/workers/test_killed_workers.py -s --timeout 3600
+hostile: setup  ## Every kind of hostility against a running daemon, round after round, sixty answers at their limits, and workers killed over answers; prints the figures
+	HOSTILE_ROUNDS=$(or $(HOSTILE_ROUNDS),16) $(BIN)/pytest tests/acceptance/test_hostile_answers.py tests/acceptance/test_full_answers.py tests/workers/test_killed_workers.py -s --timeout 3600
 
 soak: setup  ## The local network at 20 times normal speed for SOAK_S=3600 seconds; prints memory, log, store and loop lag
 	PYTHONPATH=benchmarks:tests/core $(BIN)/python -m soak --seconds $(or $(SOAK_S),3600)

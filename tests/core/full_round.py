@@ -44,6 +44,9 @@ class Peaks(NamedTuple):
     verify: float
 
 
+MOST_MIB: Final = Peaks(600.0, 1024.0, 300.0, 300.0, 300.0)
+
+
 async def full_round(folder: Path, each: int = 2) -> Peaks:
     """Play a round with `each` tasks of each of six types and five answers to each; return what it took."""
     miners = Miners(_MINERS)

@@ -37,6 +37,7 @@ from validator.protocol.round import (
     VoidDispatch,
     VoidTask,
 )
+from validator.protocol.signatures import verified_once
 from validator.protocol.text import printable
 from validator.protocol.workflow_score import WorkflowRun
 from validator.scoring import FindingKeys, ScoredTask, Version
@@ -166,7 +167,9 @@ class GroupsReplay:
         of_task = {task_id: tuple(some) for task_id, some in groupby(facts, attrgetter("task_id"))}
         tasks = {task.task_id: (task, group) for task, group in zip(self.frozen.tasks, self.plan.groups, strict=True)}
         async for group in self.tx.records.groups(round_id):
-            if group.task_id in tasks:
+            if group.task_id not in tasks:
+                continue
+            with verified_once():  # of one group: it keeps what was verified
                 await self._group(*tasks[group.task_id], of_task.get(group.task_id, ()), group)
 
     async def _group(self, task: RoundTask, planned: GroupPlan, facts: Sequence[DispatchFacts], group: Group) -> None:
