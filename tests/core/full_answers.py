@@ -91,7 +91,6 @@ SHAPES: Final = {
     "512 findings of letters with marks": FullAnswers(512, 70, decomposed),
     "512 findings of marks in every fifth place": FullAnswers(512, 165, marked),
     "512 packages in mixed case": FullAnswers(512, 170, packages),
-    "512 findings, an emoji in each": FullAnswers(512, 250, with_emoji),
 }
 
 
