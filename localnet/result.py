@@ -195,7 +195,7 @@ async def read_result(  # noqa: PLR0913, PLR0917 - what a run leaves behind, eac
                 scores[outcome.hotkey].append(outcome)
             for group in await tx.groups.of_round(int(end.round_id)):
                 promotions.update(group.plan.promoted)
-        reputations = await tx.reputations.all()
+        state = await tx.state.whole()
         standing = await tx.flags.standing()
         submission = await tx.weights.latest(_MECHID)
         turned = [hotkey for hotkey, resident in residents.items() if resident.kind == "cohort"]
@@ -215,7 +215,7 @@ async def read_result(  # noqa: PLR0913, PLR0917 - what a run leaves behind, eac
             mean_quality=_mean([one.emission.quality for one in _of(AssessedMember, scores[hotkey]) if one.emission]),
             mean_consensus=_mean([one.consensus for one in _of(AssessedMember, scores[hotkey]) if one.components]),
             mean_workflow=_mean([one.workflow.score.score for one in _of(RanMember, scores[hotkey]) if one.workflow]),
-            reputation=_mean([value for (key, _), value in reputations.items() if key == hotkey]) or 0.5,
+            reputation=_mean([*state.miner(hotkey).reputations.values()]) or 0.5,
             flags=standing.get(hotkey, 0),
             score=paid.plan.scores.get(hotkey, 0.0),
             weight=submission.vector.get(hotkey, 0.0) if submission else 0.0,

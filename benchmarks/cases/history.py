@@ -14,12 +14,10 @@ from typing import Final
 from harness import Case
 from samples.aged import age, hotkey
 
-from validator.scoring import CURRENT, version
 from validator.store import open_store
 
 MINERS: Final = 64
-_RULES: Final = version(CURRENT).rules
-_KEPT: Final = ("histories", "agreement_windows", "reputations")
+_KEPT: Final = ("state_miners", "state_shared")
 
 
 def cases() -> Iterator[Case]:
@@ -51,10 +49,8 @@ async def seconds_of_reading(url: str, rounds: int, clock: Callable[[], float] =
         for _ in range(5):
             began = clock()
             async with store.read() as tx:
-                await tx.reputations.all(everybody)
-                await tx.histories.before(rounds, _RULES.groups.history_rounds, everybody)
-                await tx.agreements.windows(_RULES.collusion.window, everybody)
-                await tx.acts.standing_in_input()
+                await tx.acts.tell(rounds)
+                await tx.state.of(everybody)
                 await tx.executions.results()
             took.append(clock() - began)
     return min(took)

@@ -10,11 +10,14 @@ from typing import Final
 from validator.protocol.answer import Role
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessedMember, RoundOutcome
+from validator.protocol.round import AgreementPair, AssessedMember, RoundOutcome
 from validator.protocol.round.forms import outcome_form
+from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, version
+from validator.state import ENTRIES, ROLES, ROUNDS, SAMPLES, Delta, Miner, Pair, Window
 from validator.store import open_store, upgrade
 from validator.store.record import Head, frames
+from validator.store.repositories.state import NOTHING
 
 TYPES: Final = tuple(version(CURRENT).rules.types)
 _MEMBERS: Final = 5
@@ -35,7 +38,7 @@ def age(path: Path, rounds: int, miners: Sequence[str]) -> str:
         connection.executescript("PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF;")
         _fill(connection, rounds, miners)
         connection.commit()
-    asyncio.run(_keep(url))
+    asyncio.run(_keep(url, rounds, miners))
     return url
 
 
@@ -62,19 +65,10 @@ def _fill(connection: sqlite3.Connection, rounds: int, miners: Sequence[str]) ->
             f" 'canary', 'full', 'settled' FROM r, j WHERE j % {_MEMBERS} = 0"
         ),
         (
-            "INSERT OR IGNORE INTO dispatches (round_id, task_id, hotkey, skill_type, role, rank, state, reason)"
+            "INSERT OR IGNORE INTO dispatches (round_id, task_id, hotkey, skill_type, role, rank, state, reason, entry)"
             f" {of_round} SELECT n, {task}, {who}, {kind}, {role}, j % {_MEMBERS},"
-            f" iif({failed}, 'failed', 'answered'), iif({failed}, 'deadline_late', 'accepted') FROM r, j"
-        ),
-        (
-            "INSERT INTO agreements (hotkey, skill_type, round_id, with_primaries, with_auditors, counted, reason)"
-            " SELECT hotkey, skill_type, round_id, 0.6251, 0.5313, 1, 'sample_counted' FROM dispatches"
-            " WHERE state = 'answered' GROUP BY hotkey, skill_type, round_id"
-        ),
-        "INSERT INTO reputations SELECT DISTINCT hotkey, skill_type, 0.61 FROM agreements",
-        (
-            "INSERT INTO window_entries (hotkey, skill_type, round_id, task_id, sequence, value)"
-            " SELECT hotkey, skill_type, round_id, task_id, rowid, 0.4 FROM dispatches WHERE state = 'answered'"
+            f" iif({failed}, 'failed', 'answered'), iif({failed}, 'deadline_late', 'accepted'),"
+            f" iif({failed}, NULL, 0.4) FROM r, j"
         ),
     ):
         connection.execute(statement, {"many": rounds, "miners": len(miners), "dispatches": _DISPATCHES})
@@ -107,7 +101,21 @@ def _outcome(round_id: int, answered: Sequence[tuple[str, str, Role, str]]) -> b
     return canonical_bytes(outcome_form(outcome))
 
 
-async def _keep(url: str) -> None:
+async def _keep(url: str, rounds: int, miners: Sequence[str]) -> None:
     async with open_store(url) as store, store.begin() as tx:
-        await tx.histories.rebuild()
-        await tx.agreements.rebuild()
+        state = {hotkey: Miner({SkillType(kind): _pair(rounds) for kind in TYPES}) for hotkey in miners}
+        await tx.state.write(NOTHING.shared, Delta(state, NOTHING.shared))
+
+
+def _pair(rounds: int) -> Pair:
+    """Return a pair of which nothing more is kept."""
+    window = Window()
+    for number in range(ENTRIES):
+        window = window.entered(rounds + number, "0" * 32, 0.4)
+    return Pair(
+        reputation=0.61,
+        agreements=(AgreementPair(0.6251, 0.5313),) * SAMPLES,
+        roles="pa" * (ROLES // 2),
+        counts=tuple((rounds - number, 2, number % 23 == 0) for number in range(ROUNDS)),
+        window=window,
+    )

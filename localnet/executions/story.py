@@ -12,10 +12,9 @@ from rich.text import Text
 from localnet.roster import Resident
 from validator.protocol.execution import AnswerResult
 from validator.protocol.means import mean
-from validator.protocol.skill_types import SkillType, is_runtime
+from validator.protocol.skill_types import is_runtime
+from validator.state import ENTRIES, Miner
 from validator.store import Transaction
-
-_ALL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +76,13 @@ async def execution_story(tx: Transaction, residents: Mapping[str, Resident], wh
             states[str(execution.state)] += len(execution.hotkeys)
             for result in execution.results:
                 by_miner[result.hotkey].append((result, execution.task_id in made))
-    windows, reputations = await tx.windows.all(_ALL), await tx.reputations.all()
+    state = await tx.state.whole()
     return ExecutionStory(
         why_not,
         states.total(),
         states,
         tuple(
-            _miner(hotkey, resident, by_miner[hotkey], windows.get(hotkey, {}), reputations)
+            _miner(hotkey, resident, by_miner[hotkey], state.miner(hotkey))
             for hotkey, resident in residents.items()
             if any(map(is_runtime, resident.skill_types))
         ),
@@ -94,14 +93,14 @@ def _miner(
     hotkey: str,
     resident: Resident,
     results: list[tuple[AnswerResult, bool]],
-    windows: Mapping[str, list[float]],
-    reputations: Mapping[tuple[str, SkillType], float],
+    state: Miner,
 ) -> ExecutedMiner:
     failed = [one for one, _ in results if one.event == "rerun_fail"]
     events = Counter(one.event for one, made_here in results if made_here)
     types = [skill_type for skill_type in resident.skill_types if is_runtime(skill_type)]
-    entries = [value for skill_type in types for value in windows.get(skill_type, ())]
-    standing = [reputations[hotkey, skill_type] for skill_type in types if (hotkey, skill_type) in reputations]
+    pairs = [state.pairs[skill_type] for skill_type in types if skill_type in state.pairs]
+    entries = [value for pair in pairs for value in pair.window.newest(ENTRIES)]
+    standing = [pair.reputation for pair in pairs if pair.reputation is not None]
     return ExecutedMiner(
         hotkey=hotkey,
         name=resident.name,

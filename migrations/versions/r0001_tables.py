@@ -14,10 +14,10 @@ depends_on = None
 
 def upgrade() -> None:
     """Make every table, after those that it refers to."""
+    _acts()
     _archives()
     _bundles()
     _capabilities()
-    _declarations()
     _drains()
     _given_tasks()
     _miners()
@@ -25,21 +25,20 @@ def upgrade() -> None:
     _rounds()
     _salts()
     _sssas()
+    _state_copies()
+    _state_late()
+    _state_miners()
+    _state_rounds()
+    _state_shared()
     _store_chain()
     _weight_locks()
     _weight_marks()
     _workflow_runs()
-    _agreement_windows()
-    _exclusions()
     _flags()
-    _histories()
     _receipts()
     _records()
-    _reputations()
     _stalls()
     _tasks()
-    _window_entries()
-    _agreements()
     _dispatches()
     _groups()
     _waiting_work()
@@ -47,6 +46,19 @@ def upgrade() -> None:
     _answers()
     _weight_submissions()
     _weight_vectors()
+
+
+def _acts() -> None:
+    op.create_table(
+        "acts",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("cleared_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("told_in", sa.BigInteger(), nullable=True),
+        sa.PrimaryKeyConstraint("hotkey", "skill_type", "round_id", name=op.f("pk_acts")),
+    )
 
 
 def _archives() -> None:
@@ -84,15 +96,6 @@ def _capabilities() -> None:
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("fetched_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("hotkey", name=op.f("pk_capabilities")),
-    )
-
-
-def _declarations() -> None:
-    op.create_table(
-        "declarations",
-        sa.Column("sha256", sa.Text(), nullable=False),
-        sa.Column("document", sa.LargeBinary(), nullable=False),
-        sa.PrimaryKeyConstraint("sha256", name=op.f("pk_declarations")),
     )
 
 
@@ -154,7 +157,6 @@ def _rounds() -> None:
         sa.Column("input_sha256", sa.Text(), nullable=True),
         sa.Column("netuid", sa.Integer(), nullable=True),
         sa.Column("scoring_version", sa.Text(), nullable=True),
-        sa.Column("declared_sha256", sa.Text(), nullable=True),
         sa.Column("outcome_sha256", sa.Text(), nullable=True),
         sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("settled_at", sa.DateTime(timezone=True), nullable=True),
@@ -194,6 +196,52 @@ def _sssas() -> None:
         sa.Column("sha256", sa.Text(), nullable=False),
         sa.Column("document", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("sha256", name=op.f("pk_sssas")),
+    )
+
+
+def _state_copies() -> None:
+    op.create_table(
+        "state_copies",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("state", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("round_id", name=op.f("pk_state_copies")),
+    )
+
+
+def _state_late() -> None:
+    op.create_table(
+        "state_late",
+        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("late", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("round_id", name=op.f("pk_state_late")),
+    )
+
+
+def _state_miners() -> None:
+    op.create_table(
+        "state_miners",
+        sa.Column("hotkey", sa.Text(), nullable=False),
+        sa.Column("miner", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("hotkey", name=op.f("pk_state_miners")),
+    )
+
+
+def _state_rounds() -> None:
+    op.create_table(
+        "state_rounds",
+        sa.Column("place", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("round", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("place", name=op.f("pk_state_rounds")),
+    )
+
+
+def _state_shared() -> None:
+    op.create_table(
+        "state_shared",
+        sa.Column("id", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("shared", sa.LargeBinary(), nullable=False),
+        sa.CheckConstraint("id = 1", name=op.f("ck_state_shared_one")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_state_shared")),
     )
 
 
@@ -245,29 +293,6 @@ def _workflow_runs() -> None:
     )
 
 
-def _agreement_windows() -> None:
-    op.create_table(
-        "agreement_windows",
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("skill_type", sa.Text(), nullable=False),
-        sa.Column("samples", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_agreement_windows_hotkey_miners")),
-        sa.PrimaryKeyConstraint("hotkey", "skill_type", name=op.f("pk_agreement_windows")),
-    )
-
-
-def _exclusions() -> None:
-    op.create_table(
-        "exclusions",
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("skill_type", sa.Text(), nullable=False),
-        sa.Column("round_id", sa.BigInteger(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_exclusions_round_id_rounds")),
-        sa.PrimaryKeyConstraint("hotkey", "skill_type", name=op.f("pk_exclusions")),
-    )
-
-
 def _flags() -> None:
     op.create_table(
         "flags",
@@ -279,25 +304,10 @@ def _flags() -> None:
         sa.Column("mean_with_auditors", sa.Double(), nullable=False),
         sa.Column("samples", sa.Integer(), nullable=False),
         sa.Column("raised_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("cleared_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("cleared_reason", sa.Text(), nullable=True),
-        sa.Column("told_in", sa.BigInteger(), nullable=True),
-        sa.CheckConstraint("(cleared_at IS NULL) = (cleared_reason IS NULL)", name=op.f("ck_flags_cleared")),
         sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_flags_hotkey_miners")),
         sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_flags_round_id_rounds")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_flags")),
         sa.UniqueConstraint("hotkey", "skill_type", "round_id", name=op.f("uq_flags_hotkey_skill_type_round_id")),
-    )
-
-
-def _histories() -> None:
-    op.create_table(
-        "histories",
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("skill_type", sa.Text(), nullable=False),
-        sa.Column("roles", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_histories_hotkey_miners")),
-        sa.PrimaryKeyConstraint("hotkey", "skill_type", name=op.f("pk_histories")),
     )
 
 
@@ -324,18 +334,6 @@ def _records() -> None:
         sa.Column("frame", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_records_round_id_rounds")),
         sa.PrimaryKeyConstraint("round_id", "part", name=op.f("pk_records")),
-    )
-
-
-def _reputations() -> None:
-    op.create_table(
-        "reputations",
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("skill_type", sa.Text(), nullable=False),
-        sa.Column("value", sa.Double(), nullable=False),
-        sa.CheckConstraint("value >= 0 AND value <= 1", name=op.f("ck_reputations_value")),
-        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_reputations_hotkey_miners")),
-        sa.PrimaryKeyConstraint("hotkey", "skill_type", name=op.f("pk_reputations")),
     )
 
 
@@ -373,55 +371,6 @@ def _tasks() -> None:
     )
 
 
-def _window_entries() -> None:
-    op.create_table(
-        "window_entries",
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("skill_type", sa.Text(), nullable=False),
-        sa.Column("round_id", sa.BigInteger(), nullable=False),
-        sa.Column("task_id", sa.Text(), nullable=False),
-        sa.Column(
-            "sequence", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False
-        ),
-        sa.Column("value", sa.Double(), nullable=False),
-        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_window_entries_hotkey_miners")),
-        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_window_entries_round_id_rounds")),
-        sa.PrimaryKeyConstraint("sequence", name=op.f("pk_window_entries")),
-    )
-    op.create_index(
-        op.f("ix_window_entries_hotkey_skill_type_sequence_value"),
-        "window_entries",
-        ["hotkey", "skill_type", "sequence", "value"],
-    )
-    op.create_index(op.f("ix_window_entries_round_id"), "window_entries", ["round_id"])
-
-
-def _agreements() -> None:
-    op.create_table(
-        "agreements",
-        sa.Column("hotkey", sa.Text(), nullable=False),
-        sa.Column("skill_type", sa.Text(), nullable=False),
-        sa.Column("round_id", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("with_primaries", sa.Double(), nullable=True),
-        sa.Column("with_auditors", sa.Double(), nullable=True),
-        sa.Column("counted", sa.Boolean(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("consumed_by", sa.Integer(), nullable=True),
-        sa.ForeignKeyConstraint(["consumed_by"], ["flags.id"], name=op.f("fk_agreements_consumed_by_flags")),
-        sa.ForeignKeyConstraint(["hotkey"], ["miners.hotkey"], name=op.f("fk_agreements_hotkey_miners")),
-        sa.ForeignKeyConstraint(["round_id"], ["rounds.round_id"], name=op.f("fk_agreements_round_id_rounds")),
-        sa.PrimaryKeyConstraint("hotkey", "skill_type", "round_id", name=op.f("pk_agreements")),
-    )
-    op.create_index(
-        op.f("ix_agreements_consumed_by"),
-        "agreements",
-        ["consumed_by"],
-        sqlite_where=sa.text("consumed_by IS NOT NULL"),
-        postgresql_where=sa.text("consumed_by IS NOT NULL"),
-    )
-    op.create_index(op.f("ix_agreements_round_id"), "agreements", ["round_id"])
-
-
 def _dispatches() -> None:
     op.create_table(
         "dispatches",
@@ -433,6 +382,8 @@ def _dispatches() -> None:
         sa.Column("rank", sa.Integer(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=True),
+        sa.Column("entry", sa.Double(), nullable=True),
+        sa.Column("entered_in", sa.BigInteger(), nullable=True),
         sa.Column("kept_bytes", sa.Integer(), nullable=True),
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("received_at", sa.DateTime(timezone=True), nullable=True),
@@ -459,6 +410,13 @@ def _dispatches() -> None:
     )
     op.create_index(
         op.f("ix_dispatches_hotkey_skill_type_round_id"), "dispatches", ["hotkey", "skill_type", "round_id"]
+    )
+    op.create_index(
+        op.f("ix_dispatches_entered_in"),
+        "dispatches",
+        ["entered_in"],
+        sqlite_where=sa.text("entered_in IS NOT NULL"),
+        postgresql_where=sa.text("entered_in IS NOT NULL"),
     )
     op.create_index(
         op.f("ix_dispatches_sssa_sha256"),

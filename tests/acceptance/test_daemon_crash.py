@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from builders import V1
 from daemon_process import Held, Miners, Site, honest, until
+from state_kit import windows_of
 
 from validator.daemon.exits import Exit
 from validator.protocol.answer import Dispatch
@@ -81,7 +81,7 @@ async def test_killed_between_dispatch_and_settle_the_round_is_settled_once(
     assert before is not None
     assert before.record.state == "open"
     async with store.read() as tx:
-        assert await tx.windows.all(V1.rules.pay.window) == {}
+        assert await windows_of(tx) == {}
     release.set()
     miners.answerer = honest
     async with site.forked() as process:
@@ -110,7 +110,7 @@ async def check_round_zero(store: Store, held: set[str]) -> None:
         entries = await tx.windows.of_round(0)
         records = await tx.dispatches.of_round(0)
         rounds = await tx.rounds.listing(50)
-        windows = await tx.windows.all(V1.rules.pay.window)
+        windows = await windows_of(tx)
     assert len({(entry.hotkey, entry.task_id) for entry in entries}) == len(entries) == 25
     assert len([event for event in stored.outcome.reputation if event.kind == "consensus_high"]) == 25
     assert Counter(record.state for record in records) == {"answered": 25, "void": 5}

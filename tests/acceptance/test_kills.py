@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from builders import V1
 from daemon_process import PROGRAM, Miners, Site, honest, until
 from process_watch import gone
+from state_kit import windows_of
 
 from validator.daemon.exits import Exit
 from validator.protocol.answer import Dispatch
@@ -136,7 +136,7 @@ async def check(site: Site, store: Store, url: str, figures: Figures) -> None:
     for record in records:
         counted += await check_round(store, record)
     async with store.read() as tx:
-        windows = await tx.windows.all(V1.rules.pay.window)
+        windows = await windows_of(tx)
     assert sum(len(values) for of_types in windows.values() for values in of_types.values()) == counted["entries"]
     assert set(figures.asked.values()) == {1}
     check_log(site)

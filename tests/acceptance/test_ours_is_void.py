@@ -16,6 +16,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from daemon_process import PROGRAM, Miners, Site, free_port, honest, until
+from state_kit import windows_of
 
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
@@ -79,7 +80,7 @@ async def test_a_process_that_is_stopped_costs_honest_miners_nothing(
     assert set(reasons) <= {"local_stall", "accepted"}, reasons
     async with open_store(sqlite_url) as store, store.read() as tx:
         stalls = await tx.stalls.of_round(0)
-        windows = await tx.windows.all(100)
+        windows = await windows_of(tx)
         stored = [one for round_id in (0, 1) for one in await tx.dispatches.of_round(round_id)]
     assert any(STOPPED_S - 0.5 <= stall.seconds <= STOPPED_S + 5 for stall in stalls)
     assert all(value > 0 for types in windows.values() for values in types.values() for value in values)

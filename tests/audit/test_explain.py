@@ -11,6 +11,8 @@ from builders import V1
 from explained import ASSORTED_ROUNDS, HOTKEYS, assorted
 from planned import MINERS, PLANNED_ROUNDS, planned
 from recorded import dispatched
+from sqlalchemy import insert
+from state_kit import windows_of
 from world import World
 
 from validator.audit.explain import (
@@ -29,7 +31,7 @@ from validator.protocol.round import MemberOutcome, RanMember, RoundOutcome
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Share
 from validator.store import Store, Transaction
-from validator.store.records import WindowEntry
+from validator.store.tables import dispatches, tasks
 from validator.weights.plan import ASSESSMENTS, WORKFLOWS
 
 LAST = ASSORTED_ROUNDS - 1
@@ -147,7 +149,7 @@ async def test_weights_are_those_of_the_mechanism_that_pays_for_the_type(store: 
     kinds = {0: (Share(ASSESSMENTS, 1.0),), 1: (Share(WORKFLOWS, 1.0),)}
     async with store.read() as tx:
         found = await explain_round(tx, PLANNED_ROUNDS - 1, HOTKEYS[0], kinds)
-        plan = V1.mechanism_weights(await tx.windows.all(V1.rules.pay.window), kinds[1])
+        plan = V1.mechanism_weights(await windows_of(tx), kinds[1])
     (weight,) = found.weights
     assert (weight.mechid, weight.weight) == (1, plan.weights[HOTKEYS[0]])
     assert weight.score_without != weight.score == plan.scores[HOTKEYS[0]]
@@ -155,7 +157,7 @@ async def test_weights_are_those_of_the_mechanism_that_pays_for_the_type(store: 
 
 async def check_weights(tx: Transaction, explained: list[RoundExplanation]) -> None:
     """The last round's weights are those of the windows as they are now."""
-    windows = await tx.windows.all(V1.rules.pay.window)
+    windows = await windows_of(tx)
     assert explained
     for one in explained:
         plan = (await paid_now(tx, 0, UNMIXED[0], HOTKEYS)).plan
@@ -179,7 +181,12 @@ async def test_an_entry_leaves_the_window_when_a_hundred_newer_ones_have_come(st
     async with store.begin() as tx:
         kind = before.windows[0].skill_type
         for number in range(V1.rules.pay.window - 5):
-            await tx.windows.add([WindowEntry(hotkey, kind, LAST, f"more-{number}", 0.5)])
+            key = {"task_id": f"more-{number}", "round_id": LAST}
+            place = {"position": 100 + number, "skill_type": kind, "slot": 0, "state": "settled", "mode": "full"}
+            named = dict.fromkeys(("source_sha256", "bundle_sha256", "nonce", "provenance"), "")
+            await tx.connection.execute(insert(tasks).values(**key, **place, **named))
+            given = {"hotkey": hotkey, "skill_type": kind, "role": "primary", "rank": 0, "state": "answered"}
+            await tx.connection.execute(insert(dispatches).values(**key, **given, entry=0.5))
     async with store.read() as tx:
         after = await explain_round(tx, 0, hotkey)
     assert after.windows[0].entries[0].task_id == task
@@ -224,7 +231,7 @@ async def test_a_miner_s_summary_adds_up(store: Store) -> None:
     world = await assorted(store)
     now = world.clock.now()
     async with store.read() as tx:
-        windows, scores = await tx.windows.all(V1.rules.pay.window), await tx.scores.of_miner(HOTKEYS[6], 1_000)
+        windows, scores = await windows_of(tx), await tx.scores.of_miner(HOTKEYS[6], 1_000)
         miner = await explain_miner(tx, HOTKEYS[6], 100, now)
         lately = await explain_miner(tx, "7", 1, now)
         never = await explain_miner(tx, HOTKEYS[8], 100, now)

@@ -29,7 +29,6 @@ from validator.store.codec import compressed, expanded
 from validator.store.errors import StoreError
 from validator.store.record import DispatchFacts, Group
 from validator.store.tables import (
-    agreements,
     answers,
     dispatches,
     flags,
@@ -37,7 +36,6 @@ from validator.store.tables import (
     rounds,
     salts,
     tasks,
-    window_entries,
 )
 
 LIAR = Signer.from_uri("//Miner//5").hotkey
@@ -198,17 +196,12 @@ TAMPERINGS: dict[str, tuple[Tamper, str]] = {
         ),
         r"gates\[.*\]\.semantic_subset: stored 0\.125, recomputed 1",
     ),
-    "agreement": (
-        executed(update(agreements).values(with_auditors=0.5)),
-        r"agreements\[.*\]\.with_auditors: stored 0\.5",
-    ),
-    "no agreement": (executed(delete(agreements)), r"agreements\[.*\]: missing in the store"),
     "flag": (
         executed(insert(flags).values(A_FLAG)),
         r"flags\[.*/mcp_server\]: stored \{.*, does not follow from the input",
     ),
-    "window": (executed(update(window_entries).values(value=2.5)), r"window_entries\[0\]\.value: stored 2\.5"),
-    "no window": (executed(delete(window_entries)), r"window_entries\[0\]: missing in the store"),
+    "window": (executed(update(dispatches).values(entry=2.5)), r"window_entries\[0\]\.value: stored 2\.5"),
+    "no window": (executed(update(dispatches).values(entry=None)), r"window_entries\[0\]: missing in the store"),
 }
 
 

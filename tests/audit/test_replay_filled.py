@@ -11,7 +11,7 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.code_report import CodeReport
 from validator.protocol.strict_json import decode_plain
 from validator.store import Store, Transaction
-from validator.store.tables import rounds, waiting_work, window_entries
+from validator.store.tables import dispatches, rounds, waiting_work
 from validator.store.waiting import Judged
 
 C = waiting_work.c
@@ -60,8 +60,8 @@ async def test_rows_that_were_changed_are_named(store: Store) -> None:
         ),
         "entered elsewhere": (update(waiting_work).where(OF_0).values(entered_in=2), 2, "input.filled"),
         "not entered": (update(waiting_work).where(OF_0).values(entered_in=None), 1, "input.filled"),
-        "no entry": (delete(window_entries).where(window_entries.c.task_id == mine.task_id), 1, "window_entries"),
-        "entry": (update(window_entries).where(window_entries.c.round_id == 1).values(value=0.5), 1, "window_entries"),
+        "no entry": (update(dispatches).where(dispatches.c.entered_in == 1).values(entry=None), 1, "window_entries"),
+        "entry": (update(dispatches).where(dispatches.c.entered_in == 1).values(entry=0.5), 1, "window_entries"),
         "another id": (update(waiting_work).where(OF_0).values(work_id=C.work_id + "x"), 0, "code_checks"),
         "one less": (delete(waiting_work).where(C.work_id == mine.work_id), 0, "code_checks"),
     }

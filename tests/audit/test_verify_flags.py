@@ -26,7 +26,7 @@ async def _make(folder: Path) -> bytes:
     async with open_store(f"sqlite:///{folder}/store.sqlite", create=True) as store:
         world = await cohort(store)
         async with store.begin() as tx:
-            assert await tx.flags.clear(HOTKEYS[0], "looked into", world.clock.now())
+            assert await tx.acts.clear(HOTKEYS[0], "looked into", world.clock.now())
         await world.play()
         assert await close_epoch(store, VALIDATOR, world.clock)
         return (await export(store, folder / "log.jsonl")).read_bytes()

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 import structlog
-from builders import V1
+from state_kit import plant, plant_flag
 from world import World, garbage, honest, on_virtual_time, tasks_of_all_types
 
 from validator.cli import main
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.reasons import Reason
-from validator.protocol.round import FlagRaised, Neuron, ReputationEvent
+from validator.protocol.round import FlagRaised, Neuron
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.prepare import Prepared
@@ -160,10 +160,7 @@ def _script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
 async def _lower_reputation(store: Store) -> None:
     """Bring one miner below what selection asks for, so that the next round leaves it out."""
     async with store.begin() as tx:
-        # What it came to in round 0 depends on whether it was drawn for the type there.
-        before = (await tx.reputations.all()).get((GARBAGE, SkillType.MCP_SERVER), V1.rules.reputation.start)
-        event = ReputationEvent(GARBAGE, SkillType.MCP_SERVER, "violation", "", before, 0.1225)
-        await tx.reputations.apply([event], V1.rules.reputation.start)
+        await plant(tx, lambda change: change.update((GARBAGE, SkillType.MCP_SERVER), reputation=0.1225))
 
 
 async def _add_conduct(store: Store, world: World) -> None:
@@ -175,10 +172,9 @@ async def _add_conduct(store: Store, world: World) -> None:
         seen = msgspec.structs.replace(snapshot, block=snapshot.block + 10, neurons=(*snapshot.neurons, *strangers))
         await tx.miners.seen(seen)
         flag = FlagRaised(FLAGGED, SkillType.DECLARATIVE, 0.953, 0.412, 5)
-        flag_id = await tx.flags.raise_(flag, 0, RAISED)
-        await tx.agreements.consume(FLAGGED, SkillType.DECLARATIVE, flag_id)
-        await tx.flags.raise_(FlagRaised(EVIL, SkillType.MCP_SERVER, 0.99, 0.1, 7), 0, RAISED)
-        await tx.flags.clear(EVIL, "[red]looked\x07 at it[/red]", RAISED + timedelta(days=1))
+        await plant_flag(tx, flag, 0, RAISED)
+        await plant_flag(tx, FlagRaised(EVIL, SkillType.MCP_SERVER, 0.99, 0.1, 7), 0, RAISED)
+        await tx.acts.clear(EVIL, "[red]looked\x07 at it[/red]", RAISED + timedelta(days=1))
         document = world._capabilities(world.signers[FLAGGED])
         await tx.capabilities.put(FLAGGED, document, now, now + timedelta(hours=12), now)
         vector, scores = {FLAGGED: 0.15, EVIL: 0.05}, {FLAGGED: 1 / 3, EVIL: 0.25, GARBAGE: 0.0}

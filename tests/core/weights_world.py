@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
+from state_kit import plant_windows
 from virtual_time import all_wait_for_time, in_the_store, in_threads
 
 from validator.chain.simulated import SimulatedChain
@@ -21,7 +22,7 @@ from validator.protocol.signatures import Signer
 from validator.settings import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
-from validator.store.records import WeightsRecord, WindowEntry
+from validator.store.records import WeightsRecord
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.weights.lock import WeightsLock
@@ -94,13 +95,7 @@ async def give_scores(
     async with store.begin() as tx:
         await tx.rounds.open(frozen, RoundPlan(frozen.round_id, ()), START)
         await tx.rounds.settle(round_id, "void", Reason.VOID_OFFLINE, None, START)
-        await tx.windows.add(
-            [
-                WindowEntry(hotkey, skill_type, round_id, f"task-{n}", score)
-                for hotkey, score in scores.items()
-                for n in range(20)
-            ]
-        )
+        await plant_windows(tx, {hotkey: {skill_type: [score] * 20} for hotkey, score in scores.items()}, round_id)
 
 
 def build(

@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import structlog
+from state_kit import plant_windows
 from subtensor_node import Node
 from virtual_time import all_wait_for_time, in_the_store, in_threads
 from workflow_world import ScriptedServices
@@ -28,7 +29,7 @@ from validator.daemon.world import World, http_clients
 from validator.protocol.reasons import Reason
 from validator.settings import Settings
 from validator.sources import Clock, SeededRandom, VirtualClock
-from validator.store.records import WeightsRecord, WindowEntry
+from validator.store.records import WeightsRecord
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.memory import MemorySource
 from validator.telemetry.metrics import Metrics
@@ -272,5 +273,4 @@ async def _give_scores(daemon: Daemon, subnet: SimulatedSubnet) -> None:
             reason=Reason.SKIPPED_NO_TASKS,
             at=daemon.rounds.clock.now(),
         )
-        entries = (WindowEntry(hotkey, "declarative", 0, f"task-{n}", 1.0) for hotkey in MINERS for n in range(20))
-        await tx.windows.add(list(entries))
+        await plant_windows(tx, {hotkey: {"declarative": [1.0] * 20} for hotkey in MINERS}, 0)

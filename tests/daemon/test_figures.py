@@ -3,6 +3,7 @@
 from typing import Any
 
 from daemon_kit import Running, running
+from state_kit import plant_flag
 from world import VALIDATOR
 
 from validator.protocol.round import FlagRaised
@@ -17,7 +18,7 @@ async def test_the_figures_of_a_daemon_that_runs(store_url: str) -> None:
     async with running(store_url) as daemon:
         async with daemon.daemon.store.begin() as tx:
             flag = FlagRaised("miner0", SkillType.DECLARATIVE, 0.9, 0.4, 9)
-            await tx.flags.raise_(flag, 0, daemon.clock.now())
+            await plant_flag(tx, flag, 0, daemon.clock.now())
         await daemon.until_block(12)
         assert (shown(daemon, "store_bytes") or 0) > 8192
         assert (shown(daemon, "store_write_seconds_count") or 0) > 10

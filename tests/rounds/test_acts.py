@@ -5,6 +5,7 @@ from pathlib import Path
 from audit_file import receipts
 from pay_world import KIND
 from sqlalchemy import text
+from state_kit import plant_flag
 from world import VALIDATOR, World, frozen_of, on_virtual_time, online, prepared, tasks_of_all_types
 
 from validator.protocol.round import FlagRaised
@@ -26,13 +27,13 @@ async def play(world: World) -> None:
 
 async def flag(world: World, hotkey: str, round_id: int, kind: SkillType = KIND) -> None:
     async with world.store.begin() as tx:
-        await tx.flags.raise_(FlagRaised(hotkey, kind, 0.95, 0.4, 5), round_id, world.clock.now())
+        await plant_flag(tx, FlagRaised(hotkey, kind, 0.95, 0.4, 5), round_id, world.clock.now())
 
 
 async def clear(world: World, hotkey: str, reason: str = "looked into") -> str:
     now = world.clock.now()
     async with world.store.begin() as tx:
-        assert await tx.flags.clear(hotkey, reason, now)
+        assert await tx.acts.clear(hotkey, reason, now)
     return format_time(now)
 
 
@@ -75,16 +76,16 @@ async def test_what_is_cleared_while_a_round_is_open_is_for_the_next_also_across
     assert await told(store) == [(), ()]
     assert open_.frozen == await frozen_of(store, 1)
     async with store.read() as tx:
-        assert (await tx.flags.standing(), await tx.acts.standing_in_log()) == ({}, {hotkey: 1})
+        assert (await tx.flags.standing(), len((await tx.state.of([hotkey])).miner(hotkey).flags)) == ({}, 1)
     next_ = await prepared(world)  # frozen with the act, and cut off as well
     async with store.read() as tx:
-        assert await tx.acts.standing_in_log() == {hotkey: 1}
+        assert len((await tx.state.of([hotkey])).miner(hotkey).flags) == 1
     assert next(miner.flags for miner in next_.frozen.miners if miner.hotkey == hotkey) == 0
     assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["2"]
     await play(world)
     assert [len(acts) for acts in await told(store)] == [0, 0, 1, 0]
     async with store.read() as tx:
-        assert await tx.acts.standing_in_log() == {}
+        assert (await tx.state.of([hotkey])).miner(hotkey).flags == ()
 
 
 async def test_no_input_has_more_acts_than_it_can_hold_and_what_is_not_told_does_not_count_yet(store: Store) -> None:

@@ -7,6 +7,7 @@ import pytest
 from audit_file import export
 from code_world import RAG, TASK, WHOLE, checks_of, code_world, ended, entries, judge_all, until, working, worth
 from replays import replayed
+from state_kit import reputations_of, windows_of
 from toy_version import TOY, known
 from world import VALIDATOR, frozen_of, on_virtual_time, one_round, online, prepared
 
@@ -42,7 +43,7 @@ async def test_what_a_round_could_not_judge_waits_and_enters_nothing(store: Stor
     await one_round(world)
     assert (await frozen_of(store, 1)).filled == ()
     async with store.read() as tx:
-        assert not await tx.reputations.all()
+        assert not await reputations_of(tx)
     await all_equal(store, 2)
 
 
@@ -69,9 +70,8 @@ async def test_the_next_round_enters_what_the_code_is_worth_once(store: Store, t
     assert await entries(store, 0) == []
     assert {one.entered_in for one in await checks_of(store, 0)} == {1}
     async with store.read() as tx:
-        windows = await tx.windows.all(100)
-        assert not await tx.reputations.all()
-        assert await tx.windows.end_of(0) == -1
+        windows = await windows_of(tx)
+        assert not await reputations_of(tx)
     assert {(hotkey, of["workflow"][0]) for hotkey, of in windows.items()} == {(h, v) for h, _, v in expected}
     await one_round(world)
     assert (await frozen_of(store, 2)).filled == ()
@@ -107,12 +107,11 @@ async def test_late_entries_stand_before_the_rounds_own(store: Store) -> None:
     await one_round(world)
     async with store.read() as tx:
         tasks = [await tx.tasks.of_round(round_id) for round_id in range(2)]
-        windows = await tx.windows.all(100)
-        ends = [await tx.windows.end_of(round_id) for round_id in range(2)]
+        windows = await windows_of(tx)
         added = [await tx.windows.of_round(round_id) for round_id in range(2)]
-        mine = await tx.windows.newest(ended[0].hotkey, "workflow", 10)
-        as_it_was = await tx.windows.newest(ended[0].hotkey, "workflow", 10, ends[0])
-        later = await tx.windows.added_after(ended[0].hotkey, "workflow", ends[0])
+        mine = await tx.windows.newest(ended[0].hotkey, "workflow", 10, 1)
+        as_it_was = await tx.windows.newest(ended[0].hotkey, "workflow", 10, 0)
+        later = await tx.windows.added_after(ended[0].hotkey, "workflow", 0)
     (code,) = {one.task_id for one in ended}
     rag = [
         next(task.task_id for task in of_round if task.task_id in {e.task_id for e in entered} - {code})

@@ -10,6 +10,7 @@ from audit_file import export
 from execution_world import LIAR, PYTHON, end_all, executions_of, give_up_all, inventing, ran, world_of
 from replays import replayed, replayed_after
 from sqlalchemy import update
+from state_kit import reputations_of
 from world import VALIDATOR, Script, World, frozen_of, garbage, on_virtual_time, one_round, online, prepared
 
 from validator.audit.log import verify_file
@@ -68,7 +69,7 @@ async def test_a_caught_miner_loses_its_entry_and_its_reputation_once(store: Sto
     outcome = await one_round(world)
     assert await end_all(world, LIAR.hotkey) == 2
     async with store.read() as tx:
-        results, before = await tx.executions.results(), await tx.reputations.all()
+        results, before = await tx.executions.results(), await reputations_of(tx)
         reports = await tx.executions.reports(results)
     assert len(results) == 6
     later = await one_round(world)
@@ -184,8 +185,9 @@ async def test_three_fails_of_the_last_ten_results_leave_the_window_unpaid(store
     honest = next(hotkey for hotkey in basis.standing if hotkey != LIAR.hotkey)
     assert basis.standing[honest].types[PYTHON].execution_fails == 0
     async with store.read() as tx:
-        assert (await tx.executions.fails(3, 10)).get((LIAR.hotkey, PYTHON), 0) == 0  # rounds long ago do not count
-        assert (await tx.executions.fails(0, 1))[LIAR.hotkey, PYTHON] == 1
+        pair = (await tx.state.whole()).pair(LIAR.hotkey, PYTHON)
+    assert pair.executed(3, 10) == ()  # rounds long ago do not count
+    assert pair.executed(0, 1) == (True,)
 
 
 async def resolutions(world: World) -> set[str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from audit_file import export, receipts
-from builders import V1
 from sqlalchemy import text
+from state_kit import windows_of
 from world import VALIDATOR, World, on_virtual_time, online, prepared, tasks_of_all_types
 
 from validator.audit.log import FaultError, verify_file
@@ -146,7 +146,7 @@ async def test_a_round_and_its_receipt_are_settled_together_or_not_at_all(
         unsettled = await tx.rounds.get(0)
         assert unsettled is not None
         assert unsettled.record.state == "open"
-        assert await tx.windows.all(V1.rules.pay.window) == {}
+        assert await windows_of(tx) == {}
     assert [receipt.kind for receipt in await receipts(store)] == ["opening"]
     await resume_rounds(store, world.clock, VALIDATOR, world.gates, online)
     assert [receipt.kind for receipt in await receipts(store)] == ["opening", "round"]

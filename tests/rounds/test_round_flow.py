@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from builders import MINER, V1
 from sqlalchemy import update
+from state_kit import reputations_of, windows_of
 from toy_version import TOY, known
 from world import VALIDATOR, World, answer_to, garbage, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
@@ -38,8 +39,8 @@ async def test_a_round_is_settled_with_everything_it_decided(store: Store) -> No
         assert stored is not None
         assert stored.record.state == "settled"
         assert stored.outcome == end.outcome
-        windows = await tx.windows.all(V1.rules.pay.window)
-        reputations = await tx.reputations.all()
+        windows = await windows_of(tx)
+        reputations = await reputations_of(tx)
         results = await tx.submissions.results(0)
     assert sum(len(entries) for of_types in windows.values() for entries in of_types.values()) == world.posts
     assert set(reputations.values()) <= {0.52, 0.54}
@@ -124,7 +125,7 @@ async def test_a_crash_after_all_answers_loses_nothing(store: Store) -> None:
     with pytest.raises(AlreadySettledError):
         await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
     async with store.read() as tx:
-        windows = await tx.windows.all(V1.rules.pay.window)
+        windows = await windows_of(tx)
     assert sum(len(e) for of_types in windows.values() for e in of_types.values()) == len(returned.judged)
 
 
@@ -214,7 +215,7 @@ async def test_a_round_that_reached_nobody_is_void_only_if_we_were_offline(store
     assert (end.reason, end.outcome) == (Reason.VOID_OFFLINE, None)
     async with store.read() as tx:
         assert {r.state for r in await tx.dispatches.of_round(1)} == {"void"}
-        windows = await tx.windows.all(V1.rules.pay.window)
+        windows = await windows_of(tx)
     assert sum(len(e) for of_types in windows.values() for e in of_types.values()) == world.posts // 2
 
 
@@ -247,7 +248,7 @@ async def test_a_crashed_round_without_any_response_is_void_if_we_are_offline(st
     await resume_rounds(store, world.clock, VALIDATOR, world.gates, reachable)
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
-        windows = await tx.windows.all(V1.rules.pay.window)
+        windows = await windows_of(tx)
     assert stored is not None
     assert stored.record.state == ("settled" if is_online else "void")
     assert stored.record.reason == (Reason.SETTLED if is_online else Reason.VOID_OFFLINE)

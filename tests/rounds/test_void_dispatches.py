@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from audit_file import export
-from builders import V1
 from replays import executed, replayed, replayed_after
 from sqlalchemy import update
+from state_kit import histories_of, windows_of
 from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
 from validator.audit.explain import explain_round
@@ -100,7 +100,7 @@ async def test_a_void_dispatch_counts_for_nothing_and_the_others_are_scored_with
     assert (stored[hotkey(0)].state, stored[hotkey(0)].reason) == ("void", "local_resources")
     assert (stored[hotkey(1)].state, stored[hotkey(1)].reason) == ("failed", "deadline_connect")
     async with store.read() as tx:
-        windows = await tx.windows.all(V1.rules.pay.window)
+        windows = await windows_of(tx)
         results = await tx.submissions.results(0)
     assert hotkey(0) not in windows
     assert windows[hotkey(1)] == {"declarative": [0.0]}
@@ -114,7 +114,7 @@ async def test_it_was_an_assignment_and_neither_a_dispatch_nor_a_failure(store: 
     for _ in range(2):
         await on_virtual_time(world, world.service.one_round())
     async with store.read() as tx:
-        history = {key: of for (key, _), of in (await tx.histories.before(2, 30)).items()}
+        history = {key: of for (key, _), of in (await histories_of(tx, 2, 30)).items()}
     assert (len(history[hotkey(0)].recent_roles), history[hotkey(0)].dispatches, history[hotkey(0)].failures) == (
         2,
         0,
@@ -130,8 +130,8 @@ async def test_a_task_all_of_whose_dispatches_are_void_is_void_for_the_first_one
     async with store.read() as tx:
         (task,) = await tx.tasks.of_round(0)
         assert (task.state, task.reason) == ("void", "local_resources")
-        assert not await tx.windows.all(V1.rules.pay.window)
-        assert not await tx.histories.before(1, 30)  # a void round enters nothing (D-6)
+        assert not await windows_of(tx)
+        assert not await histories_of(tx, 1, 30)  # a void round enters nothing (D-6)
     assert (await replayed(store)).verdict == "unscored"
 
 
@@ -146,8 +146,7 @@ async def test_a_void_task_of_a_round_that_settles_was_an_assignment_of_all_its_
     async with store.read() as tx:
         ends = {str(task.state): task.reason for task in await tx.tasks.of_round(0)}
         assert ends == {"settled": "settled", "void": "local_resources"}
-        history = await tx.histories.before(2, 30)
-        assert await tx.histories.kept() == await tx.histories.computed()
+        history = await histories_of(tx, 2, 30)
     found = {key[0]: (len(of.recent_roles), of.dispatches) for key, of in history.items() if key[1] == void}
     assert found == {hotkey(number): (2, 0) for number in range(5)}
     assert (await replayed(store, 1)).verdict == "equal"
@@ -251,7 +250,7 @@ async def test_what_is_void_survives_a_crash(store: Store) -> None:
     stored = await of_miners(store)
     assert (stored[hotkey(0)].reason, stored[hotkey(1)].reason) == ("local_resources", "deadline_connect")
     async with store.read() as tx:
-        assert hotkey(0) not in await tx.windows.all(V1.rules.pay.window)
+        assert hotkey(0) not in await windows_of(tx)
     assert (await replayed(store)).verdict == "equal"
 
 

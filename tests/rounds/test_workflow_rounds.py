@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from builders import V1
+from state_kit import reputations_of, windows_of
 from workflow_builders import make_workflow, plan_document, step
 from workflow_world import ScriptedServices, Try
 from world import VALIDATOR, Planner, World, on_virtual_time, online, prepared
@@ -76,9 +76,9 @@ async def test_plans_are_run_scored_and_kept_so_that_they_score_again(store: Sto
     async with store.read() as tx:
         stored = await tx.rounds.get(0)
         results = await tx.submissions.results(0)
-        windows = await tx.windows.all(V1.rules.pay.window)
+        windows = await windows_of(tx)
         assert await tx.scores.of_round(0) == outcomes(end.outcome)
-        reputations = await tx.reputations.all()
+        reputations = await reputations_of(tx)
     assert stored is not None
     assert stored.input is not None
     assert stored.outcome == end.outcome
@@ -107,7 +107,7 @@ async def test_a_plan_that_cannot_be_run_is_worth_nothing_and_costs_reputation(s
     assert {(m.reason, m.window_entry) for m in outcomes(end.outcome)} == {(str(Reason.PARSE_PLAN), 0.0)}
     assert not services.requests
     async with store.read() as tx:
-        reputations = await tx.reputations.all()
+        reputations = await reputations_of(tx)
     assert set(reputations.values()) == {0.35}
     assert {kind for _, kind in reputations} == {SkillType.WORKFLOW}
 
@@ -118,7 +118,7 @@ async def test_a_quality_that_nobody_can_judge_enters_no_window(store: Store) ->
     end = await on_virtual_time(world, world.service.one_round())
     assert {(m.reason, m.window_entry, m.workflow) for m in ran(end.outcome)} == {("workflow_deferred", None, None)}
     async with store.read() as tx:
-        assert not await tx.windows.all(V1.rules.pay.window)
+        assert not await windows_of(tx)
         assert {getattr(plan, "quality", 0) for plan in (await tx.submissions.results(0)).passed} == {None}
 
 
@@ -146,8 +146,8 @@ async def test_a_stall_while_a_plan_is_run_costs_its_miner_nothing(store: Store)
     async with store.read() as tx:
         (task,) = await tx.tasks.of_round(0)
         dispatches = await tx.dispatches.of_round(0)
-        assert await tx.windows.all(V1.rules.pay.window) == {}
-        assert not await tx.reputations.all()
+        assert await windows_of(tx) == {}
+        assert not await reputations_of(tx)
     assert {(one.state, one.reason, one.detail) for one in dispatches} == {
         ("void", Reason.LOCAL_STALL, "while its plan was run")
     }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from validator.protocol.round import MinerState, RoundInput
 from validator.protocol.skill_types import SkillType
-from validator.state import Change, Ended, State, Window, apply, frozen_miner, known_from, learned, paid
+from validator.state import Change, Ended, Pair, State, Window, apply, frozen_miner, known_from, learned, paid
 
 PAIRS = st.frozensets(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([*SkillType][:3])))
 MECHANISM = (1, 0)
@@ -29,9 +29,12 @@ def test_each_round_keeps_what_was_declared_in_it(rounds: list[frozenset[tuple[s
     for number, pairs in enumerate(rounds):
         ended = Ended(declaring(example.frozen, number, pairs), example.plan, "void")
         state = apply(state, V1.step(state, ended))
-    numbers = state.shared.numbers
+
+    def numbered(hotkey: str, name: SkillType) -> int | None:
+        return state.pair(hotkey, name).number
+
     for pairs, found in zip(rounds, state.shared.rounds, strict=True):
-        declared = {(one, name) for one in "abcdefgh" for name in SkillType if found.declares(numbers.get((one, name)))}
+        declared = {(one, name) for one in "abcdefgh" for name in SkillType if found.declares(numbered(one, name))}
         assert declared == pairs
 
 
@@ -45,7 +48,11 @@ def test_a_void_round_counts_for_declarations_and_for_nothing_else() -> None:
             Ended(example.frozen, example.plan, "abandoned"),
         )
     )
-    assert void.miners == abandoned.miners == before.miners
+    assert void.miners == abandoned.miners
+    for miner in example.frozen.miners:
+        pairs = void.miner(miner.hotkey).pairs
+        unnumbered = {name: msgspec.structs.replace(pair, number=None) for name, pair in pairs.items()}
+        assert {name: pair for name, pair in unnumbered.items() if pair != Pair()} == before.miner(miner.hotkey).pairs
     assert [one.counted for state in (void, abandoned) for one in state.shared.rounds] == [True, False]
 
 

@@ -3,8 +3,10 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from builders import V1
+from msgspec import structs
 
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
@@ -12,6 +14,7 @@ from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementPair,
+    AgreementSample,
     AssessedMember,
     AssessmentTask,
     Axon,
@@ -19,6 +22,7 @@ from validator.protocol.round import (
     Components,
     Emission,
     FailedMember,
+    FlagRaised,
     GroupOutcome,
     GroupPlan,
     MetagraphSnapshot,
@@ -45,7 +49,8 @@ from validator.protocol.sssa import (
     Sssa,
 )
 from validator.protocol.task import Truth
-from validator.store import DispatchKey, Store
+from validator.state import Ended
+from validator.store import DispatchKey, Store, Transaction
 from validator.store.codec import compressed
 from validator.store.dispatch import Arrival, Failure, JudgedAnswer
 from validator.store.records import RoundSummary
@@ -179,8 +184,13 @@ def a_submission(key: DispatchKey, role: Role = "primary", description: str = "r
     )
 
 
-def an_outcome(round_id: int, plan: RoundPlan, reasons: Mapping[str, Reason] | None = None) -> RoundOutcome:
-    """Return an outcome in which every planned member was accepted; `reasons` overrides a task's."""
+def an_outcome(
+    round_id: int,
+    plan: RoundPlan,
+    reasons: Mapping[str, Reason] | None = None,
+    failing: frozenset[str] = frozenset(),
+) -> RoundOutcome:
+    """Return an outcome in which every other planned member was accepted; `reasons` overrides a task's."""
     given = reasons or {}
     groups = tuple(
         GroupOutcome(
@@ -198,10 +208,11 @@ def an_outcome(round_id: int, plan: RoundPlan, reasons: Mapping[str, Reason] | N
         )
         for group in plan.groups
     )
+    settled = {group.task_id for group in groups if group.task_state == "settled"}
     members = tuple(
-        a_member(group.task_id, hotkey, role)
+        (a_rejected if hotkey in failing else a_member)(group.task_id, hotkey, role)
         for group in plan.groups
-        if given.get(group.task_id, Reason.SETTLED) is Reason.SETTLED
+        if group.task_id in settled
         for hotkey, role in group.members
     )
     return RoundOutcome(str(round_id), "1.0.0", groups, members, (), (), ())
@@ -258,14 +269,34 @@ async def answer_all(store: Store, plan: RoundPlan, failing: frozenset[str] = fr
                     await tx.arrivals.judged([JudgedAnswer(key, Reason.ACCEPTED, packed(a_submission(key, role)))])
 
 
-async def settle(store: Store, plan: RoundPlan, reasons: Mapping[str, Reason] | None = None) -> RoundOutcome:
+async def settle(  # noqa: PLR0913 - what a round came to
+    store: Store,
+    plan: RoundPlan,
+    reasons: Mapping[str, Reason] | None = None,
+    failing: frozenset[str] = frozenset(),
+    *,
+    samples: tuple[AgreementSample, ...] = (),
+    flags: tuple[FlagRaised, ...] = (),
+) -> RoundOutcome:
     round_id = int(plan.round_id)
-    outcome = an_outcome(round_id, plan, reasons)
+    outcome = structs.replace(an_outcome(round_id, plan, reasons, failing), samples=samples, flags=flags)
     async with store.begin() as tx:
         await tx.rounds.settle(
             round_id, "settled", Reason.SETTLED, outcome, at(round_id + 60), RoundSummary(5, 0, 0.8, None)
         )
+        await step(tx, plan, "settled", outcome)
     return outcome
+
+
+async def step(
+    tx: Transaction, plan: RoundPlan, state: Literal["settled", "void", "abandoned"], outcome: RoundOutcome | None
+) -> None:
+    """Take the round into the state."""
+    stored = await tx.rounds.get(int(plan.round_id))
+    assert stored is not None
+    assert stored.input is not None
+    planned = await tx.groups.plan_of(int(plan.round_id))
+    await tx.state.step(Ended(stored.input, planned, state, outcome), V1.step, at(int(plan.round_id) + 60))
 
 
 async def play_round(
@@ -279,5 +310,5 @@ async def play_round(
     """Open a round, end its dispatches and settle it."""
     _, plan = await open_round(store, round_id, groups)
     await answer_all(store, plan, failing)
-    await settle(store, plan, reasons)
+    await settle(store, plan, reasons, failing)
     return plan

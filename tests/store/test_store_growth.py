@@ -89,5 +89,5 @@ def test_a_round_in_a_file_takes_about_what_was_said_before(played: Path, tmp_pa
     assert after.bytes == sum(file.stat().st_size for file in tmp_path.glob("*.archive"))
     assert after.per_round is not None
     assert 0.5 < after.per_round / before.per_round < 3
-    old, new = per_round["window_entries"], still["window_entries"]
+    old, new = per_round["dispatches"], still["dispatches"]
     assert old == new

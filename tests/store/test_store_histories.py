@@ -4,15 +4,16 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from store_examples import HOTKEYS, PYTHON, RAG, a_round, answer_all, at, open_round, play_round, settle, task_id
+from state_kit import histories_of
+from store_examples import HOTKEYS, PYTHON, RAG, a_round, answer_all, at, open_round, play_round, settle, step, task_id
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
+from validator.state import ROLES
 from validator.store import DispatchKey, Store, open_store
 from validator.store.dispatch import Failure
-from validator.store.records import MAX_ROLES
 
 LOOKBACK = 30
 A, B, C, D, E = HOTKEYS
@@ -20,32 +21,18 @@ A, B, C, D, E = HOTKEYS
 
 async def test_nobody_has_a_history_at_first(store: Store) -> None:
     async with store.read() as tx:
-        assert await tx.histories.before(0, LOOKBACK) == {}
+        assert await histories_of(tx, 0, LOOKBACK) == {}
 
 
 async def test_roles_are_listed_newest_first_and_failures_counted(store: Store) -> None:
     await play_round(store, 0, {PYTHON: (A, B, C, D, E), RAG: (E, D, C, B, A)}, failing=frozenset({A}))
     await play_round(store, 1, {PYTHON: (D, E, C, A, B)})
     async with store.read() as tx:
-        history = await tx.histories.before(2, LOOKBACK)
+        history = await histories_of(tx, 2, LOOKBACK)
         assert history[A, PYTHON] == TypeHistory(("auditor", "primary"), 2, 1, 0)
         assert history[A, RAG] == TypeHistory(("auditor",), 1, 1, 0)
         assert history[D, PYTHON] == TypeHistory(("primary", "auditor"), 2, 0, 0)
         assert history[C, PYTHON].recent_roles == ("primary", "primary")
-        assert set(await tx.histories.before(2, LOOKBACK, {B, C})) == {(B, PYTHON), (B, RAG), (C, PYTHON), (C, RAG)}
-
-
-async def test_a_round_that_ends_after_a_newer_one_takes_its_place(store: Store) -> None:
-    _, older = await open_round(store, 0, {PYTHON: (A, B, C, D, E), RAG: (A,)})
-    await play_round(store, 1, {PYTHON: (E, D, C, B, A)})
-    await answer_all(store, older)
-    await settle(store, older)
-    async with store.read() as tx:
-        history = await tx.histories.before(2, LOOKBACK)
-        assert await tx.histories.kept() == await tx.histories.computed()
-    assert history[A, PYTHON].recent_roles == ("auditor", "primary")
-    assert history[E, PYTHON].recent_roles == ("primary", "auditor")
-    assert history[A, RAG].recent_roles == ("primary",)
 
 
 async def test_a_round_counts_once_and_as_primary_if_any_task_did(store: Store) -> None:
@@ -59,9 +46,9 @@ async def test_a_round_counts_once_and_as_primary_if_any_task_did(store: Store) 
             for hotkey, _ in group.members:
                 key = DispatchKey(0, group.task_id, hotkey)
                 await tx.arrivals.failed([Failure(key, Reason.DEADLINE_CONNECT)])
-    await settle(store, groups)
+    await settle(store, groups, failing=frozenset(HOTKEYS))
     async with store.read() as tx:
-        history = await tx.histories.before(1, LOOKBACK)
+        history = await histories_of(tx, 1, LOOKBACK)
     assert {hotkey: history[hotkey, PYTHON] for hotkey in HOTKEYS} == dict.fromkeys(
         HOTKEYS, TypeHistory(("primary",), 2, 2, 0)
     )
@@ -70,38 +57,38 @@ async def test_a_round_counts_once_and_as_primary_if_any_task_did(store: Store) 
 async def test_void_skipped_and_open_tasks_never_happened(store: Store) -> None:
     await play_round(store, 0, {PYTHON: HOTKEYS}, reasons={task_id(0, PYTHON): Reason.BUG_CRASH})
     await play_round(store, 1, {RAG: ()}, reasons={task_id(1, RAG): Reason.SKIPPED_NO_CANDIDATES})
-    await open_round(store, 2, {PYTHON: HOTKEYS})
+    _, void = await open_round(store, 2, {PYTHON: HOTKEYS})
     async with store.begin() as tx:
         await tx.rounds.settle(2, "void", Reason.VOID_OFFLINE, None, at(2))
+        await step(tx, void, "void", None)
     _, plan = await open_round(store, 3, {PYTHON: HOTKEYS})
     await answer_all(store, plan, failing=frozenset({A}))
     async with store.read() as tx:
-        assert await tx.histories.before(4, LOOKBACK) == {}
+        assert await histories_of(tx, 4, LOOKBACK) == {}
 
 
 async def test_a_task_without_any_verdict_did_happen(store: Store) -> None:
     reasons = {task_id(0, PYTHON): Reason.VOID_NO_VERDICT}
     await play_round(store, 0, {PYTHON: (A, B)}, failing=frozenset({B}), reasons=reasons)
     async with store.read() as tx:
-        history = await tx.histories.before(1, LOOKBACK)
+        history = await histories_of(tx, 1, LOOKBACK)
     assert history[A, PYTHON] == TypeHistory(("primary",), 1, 0, 0)
     assert history[B, PYTHON] == TypeHistory(("primary",), 1, 1, 0)
 
 
 async def test_dispatches_are_counted_over_30_rounds_and_roles_over_100(sqlite_url: str) -> None:
     async with open_store(sqlite_url) as store:
-        for round_id in range(MAX_ROLES + 3):
+        for round_id in range(ROLES + 3):
             await play_round(store, round_id, {PYTHON: (A,) if round_id % 3 else (B, C, D, A)}, failing=frozenset({A}))
         async with store.read() as tx:
-            history = await tx.histories.before(MAX_ROLES + 3, LOOKBACK)
+            history = await histories_of(tx, ROLES + 3, LOOKBACK)
             roles = history[A, PYTHON].recent_roles
-            assert roles == tuple("primary" if n % 3 else "auditor" for n in range(MAX_ROLES + 2, 2, -1))
-            assert await tx.histories.kept() == await tx.histories.computed()
+            assert roles == tuple("primary" if n % 3 else "auditor" for n in range(ROLES + 2, 2, -1))
             assert (history[A, PYTHON].dispatches, history[A, PYTHON].failures) == (30, 30)
             assert (history[B, PYTHON].dispatches, history[B, PYTHON].failures) == (10, 0)
-            assert (await tx.histories.before(MAX_ROLES + 3, lookback=5))[A, PYTHON].dispatches == 5
+            assert (await histories_of(tx, ROLES + 3, history_rounds=5))[A, PYTHON].dispatches == 5
             # A miner that was not asked for long keeps its roles, but has no dispatches to be judged by.
-            assert (await tx.histories.before(MAX_ROLES + 300, LOOKBACK))[A, PYTHON] == TypeHistory(roles, 0, 0, 0)
+            assert (await histories_of(tx, ROLES + 300, LOOKBACK))[A, PYTHON] == TypeHistory(roles, 0, 0, 0)
 
 
 Rounds = Sequence[Mapping[SkillType, tuple[Sequence[str], bool]]]
@@ -138,8 +125,7 @@ async def test_histories_are_what_a_plain_count_gives(
             reasons = {task_id(round_id, t): Reason.BUG_CRASH for t, (_, void) in played.items() if void}
             await play_round(store, round_id, groups, failing=failing, reasons=reasons)
         async with store.read() as tx:
-            found = await tx.histories.before(first + len(rounds), lookback=len(rounds))
-            assert await tx.histories.kept() == await tx.histories.computed()
+            found = await histories_of(tx, first + len(rounds), history_rounds=len(rounds))
     expected = _expected(rounds, failing)
     for pair, history in found.items():
         mine = expected.get(pair, TypeHistory())

@@ -50,8 +50,8 @@ async def test_an_upgrade_that_fails_leaves_nothing_behind(empty_store_url: str)
     create_file(parsed)
     engine = make_engine(parsed, pooled=False)
     async with writing(engine).begin() as connection:
-        await connection.execute(text("CREATE VIEW window_entries AS SELECT 1 AS other"))
-    with pytest.raises(StoreUnreachableError, match="window_entries"):
+        await connection.execute(text("CREATE VIEW weight_links AS SELECT 1 AS other"))
+    with pytest.raises(StoreUnreachableError, match="weight_links"):
         await upgrade(empty_store_url)
     assert await schema_state(empty_store_url) == "empty"
     async with engine.connect() as connection:

@@ -1,17 +1,16 @@
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
-from sqlalchemy import func, select
-from store_examples import HOTKEYS, PYTHON, RAG, a_round, answer_all, at, play_round, settle
+from store_examples import HOTKEYS, PYTHON, RAG, a_round, answer_all, at, play_round, settle, step
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
 from validator.protocol.skill_types import SkillType
+from validator.state import Declarations, Pair, State
 from validator.store import Store
 from validator.store.computed import UnpaidWindow, VectorRecord
 from validator.store.records import EndState
-from validator.store.repositories.exclusions import Exclusion
-from validator.store.tables import declarations
+from validator.store.standing import present_state
 
 A, B, C, D, E = HOTKEYS
 
@@ -47,17 +46,25 @@ async def end(store: Store, plan: RoundPlan, state: EndState = "settled") -> Non
         return
     async with store.begin() as tx:
         await tx.rounds.settle(int(plan.round_id), state, Reason.VOID_OFFLINE, None, at(99))
+        await step(tx, plan, state, None)
 
 
 async def declared_since(store: Store, after: int | None) -> set[tuple[str, str]]:
     async with store.read() as tx:
-        found = await tx.declarations.since(after)
-    return {pair for pair in found.times if found.holds(*pair)}
+        state = await present_state(tx)
+    found = Declarations.since(state.shared, after)
+    return {(hotkey, name) for hotkey, name, pair in pairs_of(state) if found.holds(pair.number)}
 
 
-async def unproven(store: Store) -> dict[tuple[str, str], Exclusion]:
+def pairs_of(state: State) -> Iterator[tuple[str, SkillType, Pair]]:
+    return ((hotkey, name, pair) for hotkey, miner in state.miners.items() for name, pair in miner.pairs.items())
+
+
+async def unproven(store: Store) -> dict[tuple[str, str], int]:
+    """(hotkey, skill type) to the newest round that left it out."""
     async with store.read() as tx:
-        return await tx.exclusions.standing()
+        state = await present_state(tx)
+    return {(hotkey, name): pair.excluded for hotkey, name, pair in pairs_of(state) if pair.excluded is not None}
 
 
 async def test_missing_in_more_than_half_of_the_rounds_is_not_declared(store: Store) -> None:
@@ -89,18 +96,11 @@ async def test_void_rounds_count_abandoned_and_skipped_ones_do_not(store: Store)
     assert await declared_since(store, 0) == {(A, PYTHON)}
 
 
-async def test_rounds_that_froze_the_same_declarations_share_a_row(store: Store) -> None:
-    for round_id in range(5):
-        await end(store, await freeze(store, round_id))
-    async with store.read() as tx:
-        assert (await tx.connection.execute(select(func.count()).select_from(declarations))).scalar() == 1
-
-
 async def test_who_was_left_out_is_unproven_until_an_answer_of_a_later_round_passes(store: Store) -> None:
     left_out = {A: "low_reputation", E: "failure_rate", "miner-x": "collusion_flags", "miner-y": "in_flight"}
     plan = await freeze(store, 0, excluded=left_out)
-    expected = {(A, "executable_python"): Exclusion(0, Reason.LOW_REPUTATION)}
-    expected[E, "executable_python"] = Exclusion(0, Reason.FAILURE_RATE)
+    expected = {(A, "executable_python"): 0}
+    expected[E, "executable_python"] = 0
     assert await unproven(store) == expected
     await end(store, plan)
     assert await unproven(store) == expected
@@ -115,19 +115,19 @@ async def test_an_answer_of_another_type_or_one_that_failed_or_is_void_proves_no
     await play_round(store, 1, {RAG: (A, B, C)})
     await play_round(store, 2, {PYTHON: (A, B, C)}, failing=frozenset({A}))
     await end(store, await freeze(store, 3, members=(A, B, C)), "void")
-    assert (await unproven(store))[A, "executable_python"] == Exclusion(0, Reason.LOW_REPUTATION)
+    assert (await unproven(store))[A, "executable_python"] == 0
 
 
 async def test_an_answer_of_the_very_round_that_left_the_miner_out_proves_nothing(store: Store) -> None:
     await end(store, await freeze(store, 0, excluded={B: "low_reputation"}, members=(A, B, C)))
-    assert await unproven(store) == {(B, "executable_python"): Exclusion(0, Reason.LOW_REPUTATION)}
+    assert await unproven(store) == {(B, "executable_python"): 0}
 
 
 async def test_an_exclusion_of_a_round_that_is_void_stands_and_a_later_one_is_newer(store: Store) -> None:
     await end(store, await freeze(store, 0, excluded={A: "low_reputation"}), "void")
-    assert await unproven(store) == {(A, "executable_python"): Exclusion(0, Reason.LOW_REPUTATION)}
+    assert await unproven(store) == {(A, "executable_python"): 0}
     await end(store, await freeze(store, 1, excluded={A: "failure_rate"}))
-    assert await unproven(store) == {(A, "executable_python"): Exclusion(1, Reason.FAILURE_RATE)}
+    assert await unproven(store) == {(A, "executable_python"): 1}
 
 
 async def test_what_decides_survives_the_end_of_retention(store: Store) -> None:
@@ -136,19 +136,6 @@ async def test_what_decides_survives_the_end_of_retention(store: Store) -> None:
     async with store.begin() as tx:
         assert (await tx.retention.prune(answers_before=at(1_000), bundles_before=at(1_000))).answers == 3
     assert (await declared_since(store, None), await unproven(store)) == before
-
-
-async def test_failures_are_those_of_the_histories(store: Store) -> None:
-    for round_id in range(8):
-        await play_round(store, round_id, {PYTHON: HOTKEYS, RAG: (B, A, C)}, failing=frozenset({HOTKEYS[round_id % 3]}))
-    await freeze(store, 8)
-    for lookback in (3, 30):
-        async with store.read() as tx:
-            histories = await tx.histories.before(9, lookback)
-            found = await tx.histories.failures(9, lookback)
-        assert found == {
-            (hotkey, str(kind)): (its.dispatches, its.failures) for (hotkey, kind), its in histories.items()
-        }
 
 
 async def test_the_newest_frozen_round_names_its_version(store: Store) -> None:

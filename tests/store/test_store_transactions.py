@@ -5,17 +5,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Table, event, insert, text, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
-from store_examples import HOTKEYS, PYTHON, a_round, at, open_round, snapshot
+from state_kit import plant_flag
+from store_examples import HOTKEYS, PYTHON, a_round, at, open_round, snapshot, task_id
 
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AgreementSample, FlagRaised, ReputationEvent
+from validator.protocol.round import FlagRaised
 from validator.store import DispatchKey, Store
 from validator.store.dispatch import Failure
-from validator.store.errors import UnstorableError
+from validator.store.errors import MismatchError, UnstorableError
 from validator.store.records import WindowEntry
 from validator.store.repositories.weights import PlannedWeights
-from validator.store.tables import agreements, answers, dispatches, metadata, rounds, salts, tasks
+from validator.store.tables import answers, dispatches, metadata, rounds, salts, tasks
 
 
 async def _rows(store: Store) -> dict[str, int]:
@@ -50,9 +51,9 @@ async def test_a_statement_that_fails_takes_everything_back(store: Store) -> Non
     async def work() -> None:
         async with store.begin() as tx:
             await tx.salts.add(b"x" * 32, sha256_hex(b"x" * 32))
-            await tx.windows.add([WindowEntry("nobody", PYTHON, 0, "t", 1.0)])
+            await tx.windows.enter(0, [WindowEntry("nobody", PYTHON, 0, "t", 1.0)])
 
-    with pytest.raises(IntegrityError):
+    with pytest.raises(MismatchError):
         await work()
     assert await _rows(store) == before
 
@@ -130,7 +131,6 @@ KEY: dict[str, Any] = {"round_id": 0, "task_id": "none", "hotkey": HOTKEYS[0]}
 ORPHANS: list[tuple[Table, dict[str, Any]]] = [
     (dispatches, {**KEY, "skill_type": "x", "role": "primary", "rank": 0, "state": "planned"}),
     (answers, {**KEY, "body": b"", "stored_at": at(0)}),
-    (agreements, {"hotkey": HOTKEYS[0], "skill_type": "x", "round_id": 9, "counted": True, "reason": "settled"}),
 ]
 
 
@@ -144,16 +144,9 @@ async def test_rows_without_what_they_refer_to_are_refused(store: Store, table: 
 
 async def test_conduct_of_strangers_is_refused(store: Store) -> None:
     await open_round(store)
-    sample = AgreementSample("nobody", PYTHON, 1.0, 0.5, True, Reason.SAMPLE_COUNTED)
     with pytest.raises(IntegrityError):
         async with store.begin() as tx:
-            await tx.agreements.put_all(0, [sample])
-    with pytest.raises(IntegrityError):
-        async with store.begin() as tx:
-            await tx.flags.raise_(FlagRaised("nobody", PYTHON, 0.95, 0.5, 5), 0, at(0))
-    with pytest.raises(IntegrityError):
-        async with store.begin() as tx:
-            await tx.reputations.apply([ReputationEvent("nobody", PYTHON, "consensus_high", "t", 0.5, 0.52)], 0.5)
+            await plant_flag(tx, FlagRaised("nobody", PYTHON, 0.95, 0.5, 5), 0, at(0))
 
 
 @pytest.mark.parametrize("table", [rounds, tasks, dispatches], ids=lambda table: table.name)
@@ -191,7 +184,7 @@ async def test_numbers_that_are_none_are_refused(store: Store, number: float) ->
     await open_round(store)
     with pytest.raises(UnstorableError, match="finite"):
         async with store.begin() as tx:
-            await tx.windows.add([WindowEntry(HOTKEYS[0], PYTHON, 0, "t", number)])
+            await tx.windows.enter(0, [WindowEntry(HOTKEYS[0], PYTHON, 0, task_id(0, PYTHON), number)])
     with pytest.raises(UnstorableError):
         async with store.begin() as tx:
             await tx.weights.prepare(1, 0, 0, PlannedWeights({"a": number}, {}, 0.0, {}), at(0))

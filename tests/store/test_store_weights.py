@@ -1,89 +1,60 @@
-from collections import defaultdict
-from dataclasses import replace
-
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from sqlalchemy.exc import IntegrityError
-from store_examples import HOTKEYS, PYTHON, RAG, at, open_round
+from store_examples import HOTKEYS, PYTHON, RAG, at, play_round, task_id
 
 from validator.protocol.canonical import sha256_hex
-from validator.store import Store, open_store
+from validator.protocol.skill_types import SkillType
+from validator.scoring import StruckEntry
+from validator.store import DispatchKey, Store
 from validator.store.errors import AlreadyPreparedError, EmptyReasonError, MismatchError, WrongStateError
 from validator.store.records import WeightMark, WeightsRecord, WindowEntry
 from validator.store.repositories.weights import PlannedWeights
 
-MOST = 100
 A, B = HOTKEYS[:2]
 
 
-async def test_windows_hold_the_newest_values_in_the_order_of_insertion(store: Store) -> None:
-    await open_round(store, 0)
-    await open_round(store, 1)
+async def played(store: Store, rounds: int) -> None:
+    for round_id in range(rounds):
+        await play_round(store, round_id, {PYTHON: (A, B), RAG: (A,)})
+
+
+def entry(round_id: int, value: float, hotkey: str = A, name: SkillType = PYTHON) -> WindowEntry:
+    return WindowEntry(hotkey, name, round_id, task_id(round_id, name), value)
+
+
+async def test_entries_are_listed_as_they_were_when_a_round_had_settled(store: Store) -> None:
+    await played(store, 4)
     async with store.begin() as tx:
-        await tx.windows.add([WindowEntry(A, PYTHON, 1, "z", 0.3), WindowEntry(A, PYTHON, 1, "a", 0.1)])
-        await tx.windows.add([WindowEntry(B, "workflow", 0, "a", 0.9), WindowEntry(A, PYTHON, 0, "m", 0.2)])
-        await tx.windows.add([])
+        await tx.windows.enter(0, [entry(0, 0.1), entry(0, 0.2, B)])
+        await tx.windows.enter(1, [entry(1, 0.3)])
+        await tx.windows.enter(2, [entry(1, 0.5, B), entry(2, 0.4), entry(2, 0.6, name=RAG)])  # one of them is late
     async with store.read() as tx:
-        assert await tx.windows.all(MOST) == {A: {PYTHON: [0.3, 0.1, 0.2]}, B: {"workflow": [0.9]}}
-        assert (await tx.windows.all(MOST))[B] == {"workflow": [0.9]}
-        assert await tx.windows.of_round(1) == (
-            WindowEntry(A, PYTHON, 1, "z", 0.3),
-            WindowEntry(A, PYTHON, 1, "a", 0.1),
-        )
+        assert await tx.windows.of_round(2) == (entry(1, 0.5, B), entry(2, 0.4), entry(2, 0.6, name=RAG))
+        assert await tx.windows.of_round(3) == ()
+        assert [one.value for one in await tx.windows.newest(A, PYTHON, 2, 3)] == [0.3, 0.4]
+        assert [one.value for one in await tx.windows.newest(A, PYTHON, 9, 1)] == [0.1, 0.3]
+        assert [await tx.windows.added_after(B, PYTHON, round_id) for round_id in range(3)] == [1, 1, 0]
+        assert await tx.windows.all(9, 1, {A, B}) == {A: {PYTHON: [0.1, 0.3]}, B: {PYTHON: [0.2]}}
+        assert await tx.windows.all(2, 2, {A, B}) == {A: {PYTHON: [0.3, 0.4], RAG: [0.6]}, B: {PYTHON: [0.2, 0.5]}}
+        assert set(await tx.windows.all(9, 3, {B})) == {B}
+        late, own = (DispatchKey(1, task_id(1, PYTHON), hotkey) for hotkey in (B, A))
+        assert [await tx.windows.entered_in(key) for key in (late, own, own._replace(round_id=3))] == [2, 1, None]
 
 
-async def test_a_window_forgets_what_is_older_than_100_tasks(store: Store) -> None:
-    await open_round(store, 0)
-    values = [n / 7 for n in range(MOST + 30)]
+async def test_what_execution_strikes_is_worth_nothing_from_then_on(store: Store) -> None:
+    await played(store, 1)
+    struck = [StruckEntry(hotkey, PYTHON, "0", task_id(0, PYTHON)) for hotkey in (A, B)]
     async with store.begin() as tx:
-        await tx.windows.add([WindowEntry(A, PYTHON, 0, str(n), value) for n, value in enumerate(values)])
-        await tx.windows.add([WindowEntry(A, RAG, 0, "r", 1.0)])
-    async with store.read() as tx:
-        assert (await tx.windows.all(MOST))[A] == {PYTHON: values[-MOST:], RAG: [1.0]}
+        await tx.windows.enter(0, [entry(0, 0.1)])
+        assert [*(await tx.windows.strike(struck)).values()] == [0.1, 0.0]  # B's was never entered
+        assert await tx.windows.of_round(0) == (entry(0, 0.0),)
 
 
-async def test_a_task_enters_a_window_once(store: Store) -> None:
-    await open_round(store, 0)
-    entry = WindowEntry(A, PYTHON, 0, "t", 0.3)
-    async with store.begin() as tx:
-        await tx.windows.add([entry])
-    for again in ([entry], [replace(entry, task_id="u")] * 2):
-        with pytest.raises(MismatchError, match="twice"):
-            async with store.begin() as tx:
-                await tx.windows.add(again)
-    async with store.read() as tx:
-        assert (await tx.windows.all(MOST))[A] == {PYTHON: [0.3]}
-
-
-batches = st.lists(
-    st.lists(st.tuples(st.sampled_from([A, B]), st.sampled_from([PYTHON, "workflow"]), st.floats(0, 20)), max_size=70),
-    max_size=5,
-)
-
-
-@pytest.mark.parametrize("database", ["sqlite", "postgres"])
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(added=batches)
-async def test_windows_are_the_tail_of_what_was_added(
-    request: pytest.FixtureRequest, database: str, added: list[list[tuple[str, str, float]]]
-) -> None:
-    url: str = request.getfixturevalue(f"{database}_url")
-    expected: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    async with open_store(url, create=True) as store:
-        async with store.read() as tx:
-            first = await tx.rounds.next_id()
-            for hotkey, windows in (await tx.windows.all(MOST)).items():
-                expected[hotkey].update(windows)
-        for round_id, batch in enumerate(added, first):
-            await open_round(store, round_id)
-            async with store.begin() as tx:
-                await tx.windows.add([WindowEntry(h, t, round_id, str(n), v) for n, (h, t, v) in enumerate(batch)])
-            for hotkey, skill_type, value in batch:
-                window = expected[hotkey].setdefault(skill_type, [])
-                expected[hotkey][skill_type] = [*window, value][-MOST:]
-        async with store.read() as tx:
-            assert await tx.windows.all(MOST) == {hotkey: dict(windows) for hotkey, windows in expected.items()}
+async def test_an_entry_belongs_to_a_dispatch(store: Store) -> None:
+    await played(store, 1)
+    with pytest.raises(MismatchError, match="did not get"):
+        async with store.begin() as tx:
+            await tx.windows.enter(0, [entry(0, 0.1, B, RAG)])
 
 
 def planned(vector: dict[str, float], scores: dict[str, float] | None = None, rest: float = 0.0) -> PlannedWeights:

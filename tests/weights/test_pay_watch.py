@@ -13,13 +13,16 @@ from validator.health.board import Board
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.rounds.reach import network_away
 from validator.settings import WeightsSettings
+from validator.state import Miner, Pair, State
 from validator.store import Store
-from validator.store.repositories.histories import RecentAnswers
+from validator.store.repositories.dispatches import RecentAnswers
 from validator.weights.pay_watch import LEAST_PAID, PayWatch, crowd_of
 from validator.weights.plan import Vector, mechanisms
 
+RAG, MCP = SkillType.RAG_KNOWLEDGE, SkillType.MCP_SERVER
 BROKEN = ScriptedReply(b"", status=500, seconds=0.5)
 KINDS = mechanisms(WeightsSettings())[0]
 DAY_S = 86_400.0
@@ -67,8 +70,12 @@ def log() -> Iterator[list[MutableMapping[str, Any]]]:
         yield lines
 
 
-def answers(hotkey: str, *, failed: int | None = None, excluded: bool = False, kind: str = "rag") -> RecentAnswers:
-    return RecentAnswers(hotkey, kind, answered=True, failed=failed, excluded=excluded)
+def answers(hotkey: str, *, failed: int | None = None, kind: SkillType = RAG) -> RecentAnswers:
+    return RecentAnswers(hotkey, kind, answered=True, failed=failed)
+
+
+def excluding(*hotkeys: str) -> State:
+    return State({hotkey: Miner({RAG: Pair(excluded=1)}) for hotkey in hotkeys})
 
 
 @pytest.mark.parametrize(
@@ -76,33 +83,36 @@ def answers(hotkey: str, *, failed: int | None = None, excluded: bool = False, k
 )
 def test_most_is_more_than_half(out: int, of: int, mostly: bool) -> None:
     everyone = [f"miner{n}" for n in range(of)]
-    crowd = crowd_of([answers(one, failed=7 if n < out else None) for n, one in enumerate(everyone)], everyone, ())
+    crowd = crowd_of(
+        [answers(one, failed=7 if n < out else None) for n, one in enumerate(everyone)], everyone, (), State()
+    )
     assert (len(crowd.types), len(crowd.failing), crowd.mostly_out) == (of, out, mostly)
 
 
 def test_excluded_is_who_is_left_out_of_every_type_it_answered() -> None:
     crowd = crowd_of(
         [
-            answers("one", excluded=True, failed=3),
-            answers("half", excluded=True),
-            answers("half", kind="mcp"),
+            answers("one", failed=3),
+            answers("half"),
+            answers("half", kind=MCP),
             answers("ejected"),
             answers("failing", failed=5),
-            answers("failing", kind="mcp", failed=4),
+            answers("failing", kind=MCP, failed=4),
             answers("gone", failed=1),
-            RecentAnswers("never", "rag", answered=False, failed=None, excluded=True),
+            RecentAnswers("never", RAG, answered=False, failed=None),
         ],
         {"one", "half", "ejected", "failing", "never"},
         {"ejected", "never"},
+        excluding("one", "half", "never"),
     )
     assert set(crowd.types) == {"one", "half", "ejected", "failing"}
     assert (crowd.excluded, crowd.failing) == ({"one", "ejected"}, {"failing"})
-    assert crowd.types["half"] == {"rag", "mcp"}
+    assert crowd.types["half"] == {RAG, MCP}
 
 
 def test_the_first_round_is_the_one_with_which_most_failures_began() -> None:
     began = {"old": 2, "a": 12, "b": 12, "c": 13, "d": 13, "e": 12}
-    crowd = crowd_of([answers(hotkey, failed=number) for hotkey, number in began.items()], began, ())
+    crowd = crowd_of([answers(hotkey, failed=number) for hotkey, number in began.items()], began, (), State())
     assert crowd.first == 12
 
 
@@ -120,8 +130,8 @@ async def test_what_the_rounds_of_the_last_day_came_to(store: Store) -> None:
     assert scene.detail is None  # four of eight: who is not registered is no miner
     async with store.read() as tx:
         now = scene.world.clock.now()
-        assert len({one.hotkey for one in await tx.histories.recent(now - timedelta(days=1))}) == 9
-        assert await tx.histories.recent(now) == ()
+        assert len({one.hotkey for one in await tx.dispatches.recent(now - timedelta(days=1))}) == 9
+        assert await tx.dispatches.recent(now) == ()
     await scene.world.clock.advance(DAY_S)
     await scene.rounds()  # of those that failed nobody has answered in the last day
     assert scene.detail is None
@@ -134,7 +144,7 @@ async def test_a_round_in_hand_says_nothing_yet(store: Store) -> None:
     await on_virtual_time(scene.world, scene.world.dispatcher.dispatch(await prepared(scene.world)))
     async with store.read() as tx:
         assert "failed" in {one.state for one in await tx.dispatches.of_round(1)}
-        found = await tx.histories.recent(scene.world.clock.now() - timedelta(days=1))
+        found = await tx.dispatches.recent(scene.world.clock.now() - timedelta(days=1))
     assert {one.failed for one in found} == {None}
 
 

@@ -3,6 +3,7 @@
 import pytest
 from pay_world import BROKEN, KIND, PayWorld
 from sqlalchemy import update
+from state_kit import plant_flag, reputations_of
 from world import VALIDATOR
 
 from validator.audit.explain import explain_miner
@@ -54,12 +55,12 @@ async def test_who_is_ejected_is_unpaid_until_the_operator_clears_the_flags(stor
     for number, kind in enumerate((SkillType.MCP_SERVER, SkillType.RAG_KNOWLEDGE, KIND)):
         assert await world.reason(caught) is None
         async with store.begin() as tx:
-            await tx.flags.raise_(FlagRaised(caught, kind, 0.95, 0.4, 5), number % 2, world.world.clock.now())
+            await plant_flag(tx, FlagRaised(caught, kind, 0.95, 0.4, 5), number % 2, world.world.clock.now())
     assert await world.reason(caught) == "collusion_flags"
     await world.rounds()
     assert await world.reason(caught) == "collusion_flags"
     async with store.begin() as tx:
-        await tx.flags.clear(caught, "looked into", world.world.clock.now())
+        await tx.acts.clear(caught, "looked into", world.world.clock.now())
     assert await world.reason(caught) == "collusion_flags"  # the log does not say so yet
     await world.rounds()
     assert await world.reason(caught) is None
@@ -77,12 +78,12 @@ async def test_under_a_fifth_is_unpaid_then_unproven_then_paid_after_an_accepted
     del world.odd[bad]
     await world.rounds()  # left out: it gains its 0.005, and is known as excluded
     async with store.begin() as tx:
-        before = (await tx.reputations.all())[bad, KIND]
+        before = (await reputations_of(tx))[bad, KIND]
         assert before < 0.2
     while before < 0.2:
         await world.rounds()
         async with store.read() as tx:
-            before = (await tx.reputations.all())[bad, KIND]
+            before = (await reputations_of(tx))[bad, KIND]
     assert await world.reason(bad) == "unproven"
     assert "left out of round" in (await world.unpaid())[0].detail
     await world.rounds()

@@ -15,6 +15,7 @@ from typing import TypeVar
 import pytest
 from audit_file import export
 from replays import replayed
+from state_kit import windows_of
 from structlog.testing import capture_logs
 from worker_jobs import die_times
 from world import VALIDATOR, World, miner_signer, on_virtual_time, online, prepared, tasks_of_all_types
@@ -107,7 +108,7 @@ async def test_workers_killed_over_an_honest_answer_cost_its_miner_nothing(
     sys.stdout.write(f"workers killed {times} times over an honest answer: {dict(ends)} of {TRIALS}\n")
     assert ends == {str(reason): TRIALS}
     async with store.read() as tx:
-        windows = await tx.windows.all(100)
+        windows = await windows_of(tx)
     assert all(value > 0 for types in windows.values() for values in types.values() for value in values)
     assert (await replayed(store)).verdict == "equal"
 
@@ -139,5 +140,5 @@ async def test_after_a_crash_an_answer_whose_workers_the_machine_ends_is_void_al
     found = await dispatches(world)
     assert (found[HUNTED].reason, found[HUNTED].void_alone) == (Reason.LOCAL_RESOURCES, True)
     async with world.store.read() as tx:
-        assert HUNTED not in await tx.windows.all(100)
+        assert HUNTED not in await windows_of(tx)
     assert (await replayed(world.store)).verdict == "equal"

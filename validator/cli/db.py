@@ -93,23 +93,14 @@ def copy(
 
 
 @DB.command()
-def check(
-    config: Config = None,
-    as_json: Json = False,
-    rebuild: Annotated[
-        bool,
-        typer.Option(
-            "--rebuild", help="First make histories and collusion windows again from the rounds; stop the validator."
-        ),
-    ] = False,
-) -> None:
-    """Look for damage: pages, tables, references, digests, the log. Exit 1: there is some; 17: in the file itself.
+def check(config: Config = None, as_json: Json = False) -> None:
+    """Look for damage: pages, tables, references, digests, log, state. Exit 1: there is some; 17: in the file itself.
 
-    Without --rebuild nothing is written, and a validator may be running. No round is scored again.
+    Nothing is written, and a validator may be running. No round is scored again.
     """
     store = settings_of(config).store
     url = store.url
-    found = asyncio.run(_checks(url.get_secret_value(), store.archive, rebuild=rebuild))
+    found = asyncio.run(_checks(url.get_secret_value(), store.archive))
     if as_json:
         print_json({"location": str(url), "sound": not any(one.faults for one in found), "checks": found})
     else:
@@ -124,13 +115,9 @@ def check(
         raise typer.Exit(Exit.STORE_DAMAGED if "pages" in faulty else EXIT_NO)
 
 
-async def _checks(url: str, archive: Path | None, *, rebuild: bool) -> "list[Check]":
+async def _checks(url: str, archive: Path | None) -> "list[Check]":
     from validator.store.checking import checks  # noqa: PLC0415 - it compares with the migrations, which takes Alembic
 
-    if rebuild:
-        async with open_store(url, writer=True) as store, store.begin() as tx:
-            await tx.histories.rebuild()
-            await tx.agreements.rebuild()
     async with open_store(url, archive=archive) as store, store.read() as tx:
         return [one async for one in checks(tx.connection, archive)]
 

@@ -88,7 +88,7 @@ def clear(
 ) -> None:
     """Clear all standing flags of a hotkey. Exit 1: it has none."""
     now = datetime.now(UTC)
-    cleared = change_store(config, lambda tx, _: tx.flags.clear(hotkey, reason, now))
+    cleared = change_store(config, lambda tx, _: tx.acts.clear(hotkey, reason, now))
     if not cleared:
         say_no(f"nothing to clear: {hotkey} has no standing flag")
     print_line(f"cleared {plural(cleared, 'flag')} of {hotkey}")

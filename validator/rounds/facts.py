@@ -9,7 +9,7 @@ from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
-from validator.store.outcome_rows import summary_of
+from validator.store.records import RoundSummary
 
 PASSED = (Reason.ACCEPTED, Reason.ACCEPTED_EARLY, Reason.WORKFLOW_DEFERRED)
 
@@ -90,7 +90,7 @@ def round_line(end: EndedRound, prepared: Prepared | None, unpaid: int | None, a
     reasons = Counter(returned.reasons) if returned else Counter[Reason]()
     taken = [one.result.seconds for one in returned.judged.values()] if returned else []
     slowest = max((seconds for seconds in taken if seconds is not None), default=0.0)
-    summary = None if outcome is None else summary_of(outcome.members)
+    summary = None if outcome is None else RoundSummary.of(outcome)
     return {
         "round_id": end.round_id,
         "reason": end.reason,

@@ -1,6 +1,6 @@
 """Freezing a round: everything that decides it becomes one value, stored before the first dispatch."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -16,14 +16,13 @@ from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
 from validator.protocol.round import (
     INPUT_VERSION,
-    AgreementPair,
     MetagraphSnapshot,
     MinerState,
     RoundInput,
     RoundPlan,
     RoundTask,
-    TypeHistory,
 )
+from validator.protocol.round.acts import Acts
 from validator.protocol.round.truths import TRUTH_BYTES
 from validator.protocol.runtime_image import RuntimeImages
 from validator.protocol.signatures import Signer
@@ -34,11 +33,10 @@ from validator.rounds.salts import epoch_salt, salt_to_use
 from validator.scoring import DEFAULT, Rules, Schedule, version
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes
+from validator.state import Change, apply, frozen_miner
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.store.receipting import open_log
 from validator.store.records import SaltRecord
-
-Pair = tuple[str, SkillType]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +165,7 @@ class Preparer:
             seed=round_seed(salt.salt, round_id, snapshot.block_hash).hex(),
             salt_commitment=salt.commitment,
             miners=await miner_states(
-                tx, version(scoring_version).rules, int(round_id), snapshot, self.signer.hotkey, self.clock.now()
+                tx, version(scoring_version).rules, int(round_id), snapshot, self.signer.hotkey, self.clock.now(), acts
             ),
             tasks=tuple(self._committed(task.task) for task in packed),
             executions=await tx.executions.results(),
@@ -194,44 +192,43 @@ def _sources(packed: Sequence[PackedTask]) -> dict[SkillType, list[str]]:
 
 
 async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and how far back
-    tx: Transaction, rules: Rules, round_id: int, snapshot: MetagraphSnapshot, own_hotkey: str, now: datetime
+    tx: Transaction,
+    rules: Rules,
+    round_id: int,
+    snapshot: MetagraphSnapshot,
+    own_hotkey: str,
+    now: datetime,
+    acts: Acts = (),
 ) -> tuple[MinerState, ...]:
-    """Return everything selection and scoring need of the registered miners with a valid declaration, by hotkey."""
+    """Return everything selection and scoring need of the registered miners with a valid declaration, by hotkey.
+
+    Args:
+        tx: of the round's opening.
+        rules: of its version.
+        round_id: of the round.
+        snapshot: says who is registered.
+        own_hotkey: the validator's, who is no miner.
+        now: when declarations must be valid.
+        acts: that the round's input tells.
+    """
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {own_hotkey}
-    documents = {
-        hotkey: document for hotkey, document in (await tx.capabilities.valid(now)).items() if hotkey in registered
-    }
-    reputations = await tx.reputations.all(documents)
-    history = await tx.histories.before(round_id, rules.groups.history_rounds, documents)
-    agreements = await tx.agreements.windows(rules.collusion.window, documents)
-    flags = await tx.acts.standing_in_input()
+    documents = await tx.capabilities.valid(now)
+    declared = [typed.decode(documents[hotkey], Capabilities) for hotkey in sorted(documents.keys() & registered)]
+    state = await tx.state.of({*(one.hotkey for one in declared), *(act.hotkey for act in acts)})
+    change = Change(state)
+    change.clear(acts)
+    state = apply(state, change.delta())
     return tuple(
-        _miner_state(document, reputations, history, agreements, flags.get(document.hotkey, 0))
-        for document in _declarations(documents)
-    )
-
-
-def _declarations(documents: Mapping[str, bytes]) -> Iterator[Capabilities]:
-    for hotkey in sorted(documents):
-        yield typed.decode(documents[hotkey], Capabilities)
-
-
-def _miner_state(
-    document: Capabilities,
-    reputations: Mapping[Pair, float],
-    history: Mapping[Pair, TypeHistory],
-    agreements: Mapping[Pair, tuple[AgreementPair, ...]],
-    flags: int,
-) -> MinerState:
-    hotkey = document.hotkey
-    return MinerState(
-        hotkey=hotkey,
-        skill_types=document.usable_types,
-        max_concurrent=document.concurrency,
-        reputations={t: reputations[hotkey, t] for t in SkillType if (hotkey, t) in reputations},
-        flags=flags,
-        history={t: history[hotkey, t] for t in SkillType if (hotkey, t) in history},
-        agreements={t: agreements[hotkey, t] for t in SkillType if (hotkey, t) in agreements},
+        frozen_miner(
+            state,
+            one.hotkey,
+            round_id,
+            history_rounds=rules.groups.history_rounds,
+            samples=rules.collusion.window,
+            skill_types=one.usable_types,
+            max_concurrent=one.concurrency,
+        )
+        for one in declared
     )
 
 

@@ -17,6 +17,7 @@ from validator.rounds.receipts import write_receipt
 from validator.rounds.settle import Returned, planned_lines, round_end, settle_round, void_round
 from validator.scoring import UnknownScoringVersionError, version
 from validator.sources import Clock
+from validator.state import Ended, unscored
 from validator.store import Store, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError, StoreError
@@ -107,9 +108,12 @@ async def _abandon(store: Store, clock: Clock, signer: Signer, stored: StoredRou
 
     async def write(tx: Transaction) -> None:
         await tx.rounds.settle(round_id, "abandoned", reason, None, now)
+        plan = await tx.groups.plan_of(round_id)
         if stored.input is None:  # the log does not show this input: the next one has its acts
             await tx.acts.take_back(round_id)
-        plan = await tx.groups.plan_of(round_id)
+            await tx.state.cloud(round_id)
+        else:
+            await tx.state.step(Ended(stored.input, plan, "abandoned"), unscored, now)
         await write_receipt(tx, signer, now, _abandoned(stored, plan, reason))
 
     await store.lasting(write)

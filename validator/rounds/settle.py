@@ -5,7 +5,6 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
@@ -47,13 +46,12 @@ from validator.protocol.workflow_score import WorkflowRun
 from validator.rounds.receipts import write_receipt
 from validator.scoring import FindingKeys, ScoredTask, Version, version
 from validator.sources import Clock
-from validator.state import Ended
+from validator.state import Ended, unscored
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
 from validator.store.dispatch import DispatchKey, JudgedAnswer
-from validator.store.outcome_rows import OutcomeRows, rows_of
 from validator.store.record import Record, RoundEnding, recorded
-from validator.store.records import EndState
+from validator.store.records import EndState, RoundSummary, WindowEntry, entries_of
 from validator.store.signed import PackedProof
 from validator.store.waiting import QueuedWork, queued_checks, queued_executions
 
@@ -100,7 +98,7 @@ class Scored(NamedTuple):
         document: its canonical bytes.
         ended: what a step takes.
         judged: what the gates said of the answers, where the store does not have it yet.
-        rows, executions, checks: what follows from the outcome for the store.
+        entries, executions, checks: what follows from the outcome for the store.
         proofs: sealed, in plan order.
         lines: the digests for the receipt.
     """
@@ -109,7 +107,7 @@ class Scored(NamedTuple):
     document: bytes
     ended: Ended
     judged: Sequence[JudgedAnswer]
-    rows: OutcomeRows
+    entries: tuple[WindowEntry, ...]
     executions: tuple[QueuedWork, ...]
     checks: tuple[QueuedWork, ...]
     proofs: Sequence[PackedProof]
@@ -174,9 +172,11 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     record = await _recorded(store, frozen, end)
 
     async def write(tx: Transaction) -> None:
-        await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, scored.rows.summary, record)
-        await _write_rows(tx, frozen.index, scored.rows, scored_by.rules.reputation.start, now)
-        await tx.executions.enter(frozen.index, frozen.executions, scored_by.struck_entries(frozen))
+        summary = RoundSummary.of(outcome)
+        await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, summary, record, scored.entries)
+        await tx.state.step(scored.ended, scored_by.step, now)
+        struck = await tx.windows.strike(scored_by.struck_entries(frozen))
+        await tx.executions.enter(frozen.index, frozen.executions, struck)
         await tx.executions.expire(frozen.index, now)
         await tx.executions.queue(scored.executions, now)
         await tx.code_checks.enter(frozen.index, frozen.filled)
@@ -197,6 +197,7 @@ async def void_round(  # noqa: PLR0913, PLR0917 - the round, and what its receip
 
     async def write(tx: Transaction) -> None:
         await tx.rounds.settle(frozen.index, "void", reason, None, now, record=record)
+        await tx.state.step(Ended(frozen, plan, "void"), unscored, now)
         await write_receipt(tx, signer, now, round_end(frozen, "void", reason, lines))
 
     await store.lasting(write)
@@ -271,7 +272,7 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
         canonical_bytes(outcome_form(outcome)),
         Ended(frozen, plan, "settled", outcome, measured),
         _judged(frozen, returned, groups),
-        rows_of(scored_by, frozen, outcome),
+        entries_of(scored_by, frozen, outcome),
         queued_executions(scored_by, frozen, plan, outcome),
         queued_checks(scored_by, frozen, plan, outcome),
         proofs,
@@ -354,13 +355,3 @@ async def _write_judgements(
         await tx.dispatches.void(DispatchKey(round_id, *key), reason)
     if judged:
         await tx.arrivals.judged(judged)
-
-
-async def _write_rows(tx: Transaction, round_id: int, rows: OutcomeRows, start: float, now: datetime) -> None:
-    """Store what the round left behind; `start` is the reputation of who had none."""
-    await tx.agreements.put_all(round_id, rows.agreements)
-    for flag in rows.flags:
-        flag_id = await tx.flags.raise_(flag, round_id, now)
-        await tx.agreements.consume(flag.hotkey, flag.skill_type, flag_id)
-    await tx.reputations.apply(rows.reputation_events, start)
-    await tx.windows.add(rows.window_entries)

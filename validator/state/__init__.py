@@ -5,17 +5,21 @@ Every frozen round is one, void and abandoned ones too. What a log does not show
 Pure: no clock, no randomness, no I/O, no settings.
 """
 
-from validator.state.ended import Change, Ended, UnknownFlagError, apply, clouded, known_from, paid
+from validator.state.ended import Change, Ended, UnknownFlagError, apply, begin, clouded, known_from, paid, unscored
 from validator.state.inputs import frozen_miner, learned
 from validator.state.late import DeferredAnswer, ExecutedTask, Late, late_key
 from validator.state.values import (
     ENTRIES,
+    FROZEN_ROUNDS,
+    LATE_ROUNDS,
     RESULTS,
     ROLES,
     ROUNDS,
     SAMPLES,
+    Declarations,
     Delta,
     FrozenRound,
+    Mechanism,
     Miner,
     Pair,
     PairKey,
@@ -26,17 +30,21 @@ from validator.state.values import (
 
 __all__ = [
     "ENTRIES",
+    "FROZEN_ROUNDS",
+    "LATE_ROUNDS",
     "RESULTS",
     "ROLES",
     "ROUNDS",
     "SAMPLES",
     "Change",
+    "Declarations",
     "DeferredAnswer",
     "Delta",
     "Ended",
     "ExecutedTask",
     "FrozenRound",
     "Late",
+    "Mechanism",
     "Miner",
     "Pair",
     "PairKey",
@@ -45,10 +53,12 @@ __all__ = [
     "UnknownFlagError",
     "Window",
     "apply",
+    "begin",
     "clouded",
     "frozen_miner",
     "known_from",
     "late_key",
     "learned",
     "paid",
+    "unscored",
 ]

@@ -128,8 +128,7 @@ class Change:
             for hotkey, reason in group.excluded.items():
                 if reason in _EXCLUDING:
                     self.update((hotkey, task.skill_type), excluded=frozen.index)
-        numbers, declared = _declared(self.shared.numbers, frozen)
-        rounds, snapshot = self.shared.rounds, frozen.snapshot
+        rounds, snapshot, declared = self.shared.rounds, frozen.snapshot, self._declared(frozen)
         if rounds and rounds[-1].declared == declared:
             declared = rounds[-1].declared  # one object
         newest = FrozenRound(frozen.index, snapshot.block, frozen.scoring_version, declared, counted)
@@ -139,8 +138,21 @@ class Change:
             block=snapshot.block,
             block_time=snapshot.block_time,
             rounds=(*rounds, newest)[-FROZEN_ROUNDS:],
-            numbers=numbers,
         )
+
+    def _declared(self, frozen: RoundInput) -> bytes:
+        """Return a bit for each pair that the input declares; number those that no round declared before."""
+        bits = bytearray()
+        for miner in frozen.miners:
+            for name in miner.skill_types:
+                number = self.pair((miner.hotkey, name)).number
+                if number is None:
+                    number = self.shared.numbered
+                    self.shared = structs.replace(self.shared, numbered=number + 1)
+                    self.update((miner.hotkey, name), number=number)
+                bits.extend(bytes(max(0, number // 8 + 1 - len(bits))))
+                bits[number // 8] |= 1 << number % 8
+        return bytes(bits)
 
     def came(self, round_id: int, task_id: str, hotkey: str | None = None) -> None:
         """Take results off what is to come; remember those of rounds that the state does not know.
@@ -168,16 +180,21 @@ class Change:
         self.shared = structs.replace(self.shared, late=kept, late_since=since)
 
 
-def _declared(numbers: dict[PairKey, int], frozen: RoundInput) -> tuple[dict[PairKey, int], bytes]:
-    """Return the numbers with those of new pairs, and a bit for each pair that the input declares."""
-    pairs = [(miner.hotkey, name) for miner in frozen.miners for name in miner.skill_types]
-    new = dict.fromkeys(pair for pair in pairs if pair not in numbers)
-    if new:
-        numbers = numbers | {pair: number for number, pair in enumerate(new, len(numbers))}
-    bits = bytearray(len(numbers) // 8 + 1)
-    for pair in pairs:
-        bits[numbers[pair] // 8] |= 1 << numbers[pair] % 8
-    return numbers, bytes(bits).rstrip(b"\0")
+def begin(state: State, ended: Ended) -> Change:
+    """Return what a round changes whatever it came to: its acts and its plan count.
+
+    Raises:
+        UnknownFlagError: an act clears a flag that does not stand.
+    """
+    change = Change(state)
+    change.clear(ended.frozen.acts)
+    change.plan(ended.frozen, ended.plan, counted=ended.state != "abandoned")
+    return change
+
+
+def unscored(state: State, ended: Ended) -> Delta:
+    """Return what a void or abandoned round changes, in every scoring version (UnknownFlagError: as `begin`)."""
+    return begin(state, ended).delta()
 
 
 def known_from(state: State, round_id: int) -> State:

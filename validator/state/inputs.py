@@ -1,7 +1,6 @@
 """What a round's input says of its miners: frozen from a state, and learned from where the state does not know it."""
 
 from collections import Counter
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -12,7 +11,7 @@ from validator.protocol.round import MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.state.values import NO_PAST, ROLES, SAMPLES, Miner, Pair, State
 
-_ROLES: Final = MappingProxyType[str, Role]({"p": "primary", "a": "auditor"})
+_ROLES: Final[dict[str, Role]] = {"p": "primary", "a": "auditor"}
 _LETTERS: Final = MappingProxyType[Role, str]({"primary": "p", "auditor": "a"})
 
 
@@ -44,7 +43,7 @@ def frozen_miner(  # noqa: PLR0913 - whose past, as of when, how far back, and w
         hotkey=hotkey,
         skill_types=skill_types,
         max_concurrent=max_concurrent,
-        reputations={name: pair.reputation for name, pair in pairs.items() if pair.reputation is not None},
+        reputations=miner.reputations,
         flags=len(miner.flags) + miner.earlier,
         history={
             name: TypeHistory(_roles(pair.roles), *pair.dispatched(since)) for name, pair in pairs.items() if pair.roles
@@ -53,9 +52,8 @@ def frozen_miner(  # noqa: PLR0913 - whose past, as of when, how far back, and w
     )
 
 
-@lru_cache(maxsize=8_192)  # the same pairs come round after round
 def _roles(letters: str) -> tuple[Role, ...]:
-    return tuple(map(_ROLES.__getitem__, letters))
+    return tuple([_ROLES[letter] for letter in letters])
 
 
 def learned(state: State, frozen: RoundInput) -> State:

@@ -75,6 +75,7 @@ class Pair(Struct, frozen=True):
         results: round that counted a result of execution, and whether it was a fail, oldest first.
         excluded: the newest round whose plan left it out, while no answer of a later round has passed (SPEC 16, D-23).
         proven: the newest round with an answer that passed.
+        number: its place in the declarations of rounds; None before the first.
     """
 
     reputation: float | None = None
@@ -85,11 +86,16 @@ class Pair(Struct, frozen=True):
     results: tuple[tuple[int, bool], ...] = ()
     excluded: int | None = None
     proven: int | None = None
+    number: int | None = None
 
     def dispatched(self, since: int) -> tuple[int, int]:
         """Return dispatches and failures in the rounds from `since` on."""
         counts = [one for one in self.counts if one[0] >= since]
         return sum(sent for _, sent, _ in counts), sum(failed for _, _, failed in counts)
+
+    def executed(self, since: int, most: int) -> tuple[bool, ...]:
+        """Return the newest `most` results of execution that rounds from `since` on counted: True is a fail."""
+        return tuple(fail for index, fail in self.results if index >= since)[-most:]
 
 
 class Miner(Struct, frozen=True):
@@ -108,6 +114,11 @@ class Miner(Struct, frozen=True):
     known: bool = True
 
     @property
+    def reputations(self) -> dict[SkillType, float]:
+        """The reputation of each type that ever had an event."""
+        return {name: pair.reputation for name, pair in self.pairs.items() if pair.reputation is not None}
+
+    @property
     def has_window(self) -> bool:
         """Whether anything ever entered a window of it."""
         return any(pair.window.added for pair in self.pairs.values())
@@ -120,7 +131,7 @@ class FrozenRound(Struct, frozen=True, gc=False):
         number: its id.
         block: of its snapshot.
         version: scoring version.
-        declared: a bit for each pair that was declared, by the numbers in `Shared`.
+        declared: a bit for each pair that was declared, by the numbers of pairs.
         counted: it settled or is void.
     """
 
@@ -145,7 +156,7 @@ class Shared(Struct, frozen=True):
         netuid: of the subnet.
         block, block_time: of the newest frozen round.
         rounds: frozen ones, oldest first.
-        numbers: of the pairs that were ever declared; grows only.
+        numbered: how many pairs were ever declared.
         late: round to what is still to come of it.
         late_since: what comes of earlier rounds is unknown.
         late_unknown: what came of those, each once.
@@ -158,11 +169,38 @@ class Shared(Struct, frozen=True):
     block: int = 0
     block_time: int = 0
     rounds: tuple[FrozenRound, ...] = ()
-    numbers: dict[PairKey, int] = {}
+    numbered: int = 0
     late: dict[int, Late] = {}
     late_since: int | None = None
     late_unknown: frozenset[tuple[str, ...]] = frozenset()
     vectors: dict[Mechanism, dict[int, str | None]] = {}
+
+
+class Declarations(Struct, frozen=True):
+    """The rounds whose declarations a vector counts (SPEC 16, D-23).
+
+    Attributes:
+        rounds: settled and void ones; without any, the last round frozen.
+        counted: whether there are any.
+    """
+
+    rounds: tuple[FrozenRound, ...]
+    counted: bool
+
+    @classmethod
+    def since(cls, shared: Shared, after: int | None) -> "Declarations":
+        """Return those of the rounds after this one; None: of all."""
+        counted = tuple(one for one in shared.rounds if one.counted and (after is None or one.number > after))
+        return cls(counted or shared.rounds[-1:], bool(counted))
+
+    def times(self, number: int | None) -> int:
+        """Return in how many of the rounds the pair of this number was declared."""
+        return sum(one.declares(number) for one in self.rounds)
+
+    def holds(self, number: int | None) -> bool:
+        """Whether the pair of this number is not missing in more than half of the rounds."""
+        times = self.times(number)
+        return times > 0 and 2 * (len(self.rounds) - times) <= len(self.rounds)
 
 
 class State(Struct, frozen=True):

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     AgreementSample,
+    AssessedMember,
+    FailedMember,
     FlagRaised,
     GroupOutcome,
     GroupPlan,
@@ -17,14 +20,12 @@ from validator.protocol.round import (
     RoundOutcome,
 )
 from validator.protocol.skill_types import SkillType
+from validator.scoring import Version
 
 RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]
 TaskState = Literal["open", "settled", "void", "skipped"]
 WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
-
-MAX_ROLES: Final = 100
-"""Of a miner and a type that are kept of the past (SPEC 8)."""
 
 
 class StoreChain(NamedTuple):
@@ -96,6 +97,21 @@ class RoundSummary:
     mean_quality: float | None
     mean_consensus: float | None
 
+    @classmethod
+    def of(cls, outcome: RoundOutcome) -> "RoundSummary":
+        """Return the summary of a settled round."""
+        members = outcome.members
+        failed = sum(isinstance(member, FailedMember) for member in members)
+        assessed = [member for member in members if isinstance(member, AssessedMember)]
+        qualities = [member.emission.quality for member in assessed if member.emission is not None]
+        consensus = [member.consensus for member in assessed if member.components is not None]
+        return cls(
+            accepted_count=len(members) - failed,
+            failed_count=failed,
+            mean_quality=mean(qualities) if qualities else None,
+            mean_consensus=mean(consensus) if consensus else None,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class RoundRecord:
@@ -152,6 +168,14 @@ class TaskRecord:
     reason: Reason | None
 
 
+class TaskEnd(NamedTuple):
+    """How a task ended."""
+
+    task_id: str
+    state: TaskState
+    reason: Reason | None
+
+
 @dataclass(frozen=True, slots=True)
 class GroupRecord:
     """Who got a task and what the group came to (None before settling)."""
@@ -199,13 +223,28 @@ class FlagDetail:
 
 @dataclass(frozen=True, slots=True)
 class WindowEntry:
-    """One task's value in a score window (SPEC 11). `skill_type` may be `workflow`."""
+    """One task's value in a score window (SPEC 11). `skill_type` may be `workflow`; `round_id`: of the answer."""
 
     hotkey: str
     skill_type: str
     round_id: int
     task_id: str
     value: float
+
+
+def entries_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> tuple[WindowEntry, ...]:
+    """Return what a settled round adds to score windows, in its order; `version` is its own."""
+    late = {(one.task_id, one.hotkey): int(one.round_id) for one in frozen.filled}
+    return (
+        *(
+            WindowEntry(hotkey, name, late[task_id, hotkey], task_id, value)
+            for hotkey, name, task_id, value in version.filled_entries(frozen)
+        ),
+        *(
+            WindowEntry(hotkey, name, frozen.index, task_id, value)
+            for hotkey, name, task_id, value in version.window_entries(frozen, outcome)
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,14 @@
-"""What a mechanism's vector is computed from: windows, and who could be drawn (SPEC 16, D-23).
-
-All of it follows from frozen inputs, plans and outcomes; it is read in one transaction, from rows that grow with miners
-and not with rounds.
-"""
+"""Inputs of a weight vector: score windows, and who could be drawn (SPEC 16, D-23), all of it from the state."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
-from validator.scoring import CURRENT, MinerStanding, TypeStanding, Version, WeightPlan, version
+from validator.scoring import CURRENT, MinerStanding, Rules, TypeStanding, Version, WeightPlan, version
+from validator.state import Change, Declarations, Pair, State, apply, clouded
 from validator.store.computed import UnpaidWindow, VectorRecord
-from validator.store.repositories.declarations import Declared
-from validator.store.repositories.exclusions import Exclusion
+from validator.store.repositories.state import NOTHING
 from validator.store.transaction import Transaction
 
 Windows = Mapping[str, Mapping[str, Sequence[float]]]
@@ -31,7 +27,8 @@ class Basis(NamedTuple):
         computed: the epoch's own, if it was computed before.
         next_round: id of the next round.
         since_round: declarations are those of the rounds after this one; None: of all.
-        declared, exclusions: what `standing` says of declarations and of who is unproven, in full.
+        state: that the rounds left, with the plans of those that are open.
+        declared: the rounds whose declarations count.
     """
 
     version: Version
@@ -41,8 +38,8 @@ class Basis(NamedTuple):
     round_id: int | None
     previous: VectorRecord | None
     computed: VectorRecord | None = None
-    declared: Declared = Declared(0, {})
-    exclusions: Mapping[tuple[str, str], Exclusion] = {}
+    state: State = NOTHING
+    declared: Declarations = Declarations((), counted=False)
     next_round: int = 0
     since_round: int | None = None
 
@@ -61,20 +58,20 @@ class Basis(NamedTuple):
 
     def _detail(self, hotkey: str, name: str, reason: Reason) -> str:  # noqa: PLR0911 - a line for each reason
         stands = self.standing.get(hotkey, MinerStanding())
-        of_type = stands.types.get(name)
+        of_type, pair = stands.types.get(name), self.state.pair(hotkey, SkillType(name))
         if reason == Reason.COLLUSION_FLAGS:
             return f"{stands.collusion_flags} flags stand"
         if reason == Reason.UNDECLARED:
-            times = self.declared.times.get((hotkey, name), 0)
-            return f"declared in {times} of {self.declared.rounds} rounds"
+            times = self.declared.times(pair.number)
+            return f"declared in {times} of {len(self.declared.rounds)} rounds"
         if reason == Reason.LOW_REPUTATION and of_type is not None:
             return f"its reputation is {of_type.reputation:.4f}"
         if reason == Reason.FAILURE_RATE and of_type is not None:
             return f"{of_type.failures} of {of_type.dispatches} failed"
         if reason == Reason.EXECUTION and of_type is not None:
             return f"{of_type.execution_fails} of its last results of execution are fails"
-        if excluded := self.exclusions.get((hotkey, name)):
-            return f"left out of round {excluded.round_id}: {excluded.reason}"
+        if pair.excluded is not None:
+            return f"left out of round {pair.excluded}"
         return ""
 
 
@@ -87,16 +84,71 @@ async def basis_of(tx: Transaction, netuid: int, mechid: int, epoch: int, block:
     """
     newest = await tx.rounds.newest_frozen(block)
     pays = version(CURRENT if newest is None else newest.scoring_version)
-    windows = await tx.windows.all(pays.rules.pay.window)
-    previous = await tx.vectors.before(netuid, mechid, epoch)
-    computed = await tx.vectors.of_epoch(netuid, mechid, epoch)
-    since = None if previous is None else previous.round_id
-    declared = await tx.declarations.since(since)
-    exclusions = await tx.exclusions.standing()
+    state = await present_state(tx)
+    epochs = state.shared.vectors.get((netuid, mechid), {})
+    before = epochs.get(max((one for one in epochs if one < epoch), default=-1))
+    since = None if before is None else int(before)
+    declared = Declarations.since(state.shared, since)
     following = await tx.rounds.next_id()
-    standing = await _standing(tx, pays, windows, declared, exclusions, following)
-    round_id = None if newest is None else newest.round_id
-    return Basis(pays, windows, standing, epoch, round_id, previous, computed, declared, exclusions, following, since)
+    return Basis(
+        version=pays,
+        windows={
+            hotkey: {
+                str(name): pair.window.newest(pays.rules.pay.window).tolist()
+                for name, pair in sorted(miner.pairs.items())
+                if pair.window.added
+            }
+            for hotkey, miner in sorted(state.miners.items())
+            if miner.has_window
+        },
+        standing={
+            hotkey: MinerStanding(
+                collusion_flags=len(miner.flags) + miner.earlier,
+                types={
+                    str(name): _standing(pair, declared, pays.rules, following)
+                    for name, pair in miner.pairs.items()
+                    if pair.window.added
+                },
+            )
+            for hotkey, miner in state.miners.items()
+            if miner.has_window
+        },
+        epoch=epoch,
+        round_id=None if newest is None else newest.round_id,
+        previous=await tx.vectors.before(netuid, mechid, epoch),
+        computed=await tx.vectors.of_epoch(netuid, mechid, epoch),
+        state=state,
+        declared=declared,
+        next_round=following,
+        since_round=since,
+    )
+
+
+async def present_state(tx: Transaction) -> State:
+    """Return the state with what is known of the rounds that are open: their plans count from then on."""
+    state = await tx.state.whole()
+    for stored in await tx.rounds.unfinished():
+        round_id = stored.record.round_id
+        if stored.input is None:
+            state = clouded(state, round_id)
+            continue
+        change = Change(state)
+        change.plan(stored.input, await tx.groups.open_plan(round_id), counted=False)
+        state = apply(state, change.delta())
+    return state
+
+
+def _standing(pair: Pair, declared: Declarations, rules: Rules, following: int) -> TypeStanding:
+    dispatches, failures = pair.dispatched(following - rules.groups.history_rounds)
+    limits = rules.execution
+    return TypeStanding(
+        declared=declared.holds(pair.number),
+        reputation=rules.reputation.start if pair.reputation is None else pair.reputation,
+        dispatches=dispatches,
+        failures=failures,
+        proven=pair.excluded is None,
+        execution_fails=sum(pair.executed(following - limits.rounds, limits.results)),
+    )
 
 
 async def basis_now(tx: Transaction, mechid: int) -> Basis:
@@ -111,37 +163,3 @@ async def basis_now(tx: Transaction, mechid: int) -> Basis:
     computed = await tx.vectors.newest(newest.netuid, mechid)
     epoch = newest.epoch if computed is None else max(newest.epoch, computed.epoch)
     return await basis_of(tx, newest.netuid, mechid, epoch, newest.block)
-
-
-async def _standing(  # noqa: PLR0913, PLR0917 - what was read
-    tx: Transaction,
-    pays: Version,
-    windows: Windows,
-    declared: Declared,
-    exclusions: Mapping[tuple[str, str], Exclusion],
-    following: int,
-) -> dict[str, MinerStanding]:
-    rules = pays.rules
-    flags = await tx.acts.standing_in_log()
-    reputations = await tx.reputations.all()
-    failures = await tx.histories.failures(following, rules.groups.history_rounds)
-    limits = rules.execution
-    fails = await tx.executions.fails(following - limits.rounds, limits.results)
-
-    def of_type(hotkey: str, name: str) -> TypeStanding:
-        dispatches, failed = failures.get((hotkey, name), (0, 0))
-        return TypeStanding(
-            declared=declared.holds(hotkey, name),
-            reputation=reputations.get((hotkey, SkillType(name)), rules.reputation.start),
-            dispatches=dispatches,
-            failures=failed,
-            proven=(hotkey, name) not in exclusions,
-            execution_fails=fails.get((hotkey, name), 0),
-        )
-
-    return {
-        hotkey: MinerStanding(
-            collusion_flags=flags.get(hotkey, 0), types={name: of_type(hotkey, name) for name in of_types}
-        )
-        for hotkey, of_types in windows.items()
-    }

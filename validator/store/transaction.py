@@ -4,31 +4,27 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.store.packing import Packing
 from validator.store.repositories.acts import OperatorActs
-from validator.store.repositories.agreements import Agreements
 from validator.store.repositories.archives import Archives
 from validator.store.repositories.arrivals import Arrivals
 from validator.store.repositories.bundles import Bundles
 from validator.store.repositories.capabilities import CapabilityDocuments
 from validator.store.repositories.chains import Chains
-from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.drains import Drains
-from validator.store.repositories.exclusions import Exclusions
 from validator.store.repositories.flags import Flags
 from validator.store.repositories.given_tasks import GivenTasks
 from validator.store.repositories.groups import Groups
-from validator.store.repositories.histories import Histories
 from validator.store.repositories.miners import Miners
 from validator.store.repositories.proofs import Proofs
 from validator.store.repositories.receipts import Receipts
 from validator.store.repositories.records import Records
-from validator.store.repositories.reputations import Reputations
 from validator.store.repositories.retention import Retention
 from validator.store.repositories.retired import RetiredTasks
 from validator.store.repositories.rounds import Rounds
 from validator.store.repositories.salts import Salts
 from validator.store.repositories.scores import Scores
 from validator.store.repositories.stalls import Stalls
+from validator.store.repositories.state import States
 from validator.store.repositories.submissions import Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.repositories.vectors import WeightVectors
@@ -62,18 +58,14 @@ class Transaction:
         self.retired = RetiredTasks(connection, packing)
         self.groups = Groups(connection, packing)
         self.bundles = Bundles(connection, packing)
-        self.declarations = Declarations(connection, packing)
-        self.exclusions = Exclusions(connection, packing)
         self.dispatches = Dispatches(connection, packing)
         self.arrivals = Arrivals(connection, packing)
         self.submissions = Submissions(connection, packing)
         self.stalls = Stalls(connection, packing)
-        self.histories = Histories(connection, packing)
         self.scores = Scores(connection, packing)
-        self.agreements = Agreements(connection, packing)
+        self.state = States(connection, packing)
         self.flags = Flags(connection, packing)
         self.acts = OperatorActs(connection, packing)
-        self.reputations = Reputations(connection, packing)
         self.windows = Windows(connection, packing)
         self.vectors = WeightVectors(connection, packing)
         self.weight_links = WeightLinks(connection, packing)

@@ -11,11 +11,13 @@ from typing import Any, Final, NamedTuple
 from validator.chain.weight_rows import to_u16
 from validator.chain.within import within
 from validator.protocol.round import MetagraphSnapshot
+from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, Share, version
 from validator.sources import Clock
+from validator.state import State
 from validator.store import Store
 from validator.store.errors import StoreAwayError
-from validator.store.repositories.histories import RecentAnswers
+from validator.store.repositories.dispatches import RecentAnswers
 from validator.telemetry.reports import Reports
 from validator.weights.plan import Vector, owner_of
 
@@ -50,13 +52,14 @@ class Crowd(NamedTuple):
         return 2 * (len(self.excluded) + len(self.failing)) > len(self.types)
 
 
-def crowd_of(recent: Sequence[RecentAnswers], miners: Collection[str], ejected: Collection[str]) -> Crowd:
+def crowd_of(recent: Sequence[RecentAnswers], miners: Collection[str], ejected: Collection[str], state: State) -> Crowd:
     """Return how the miners stand.
 
     Args:
         recent: what their dispatches of the last day came to.
         miners: the registered ones; others are passed over.
         ejected: hotkeys that are left out of everything.
+        state: says which types' plans leave them out, or have, and no answer has passed since.
     """
     answered: dict[str, list[RecentAnswers]] = defaultdict(list)
     began: dict[str, int] = {}
@@ -65,7 +68,11 @@ def crowd_of(recent: Sequence[RecentAnswers], miners: Collection[str], ejected: 
             answered[one.hotkey].append(one)
         if one.failed is not None:
             began[one.hotkey] = min(one.failed, began.get(one.hotkey, one.failed))
-    excluded = {hotkey for hotkey, its in answered.items() if hotkey in ejected or all(one.excluded for one in its)}
+
+    def left_out(one: RecentAnswers) -> bool:
+        return state.pair(one.hotkey, SkillType(one.skill_type)).excluded is not None
+
+    excluded = {hotkey for hotkey, its in answered.items() if hotkey in ejected or all(map(left_out, its))}
     failing = answered.keys() & began.keys() - excluded
     rounds = Counter(began[hotkey] for hotkey in excluded | failing if hotkey in began)
     first = min(rounds, key=lambda number: (-rounds[number], number), default=None)
@@ -152,11 +159,12 @@ class PayWatch:
 
     async def _crowd(self, snapshot: MetagraphSnapshot) -> Crowd:
         async with self.store.read() as tx:
-            recent = await tx.histories.recent(self.clock.now() - _LOOKBACK)
+            recent = await tx.dispatches.recent(self.clock.now() - _LOOKBACK)
             flags = await tx.flags.standing()
+            state = await tx.state.of({one.hotkey for one in recent})
         miners = {neuron.hotkey for neuron in snapshot.neurons} - {self.hotkey}
         most = version(CURRENT).rules.groups.ejecting_flags
-        return crowd_of(recent, miners, {hotkey for hotkey, count in flags.items() if count >= most})
+        return crowd_of(recent, miners, {hotkey for hotkey, count in flags.items() if count >= most}, state)
 
     def _show(self, crowd: Crowd) -> None:
         answered, excluded, failing = len(crowd.types), len(crowd.excluded), len(crowd.failing)

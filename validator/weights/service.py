@@ -234,6 +234,7 @@ class WeightService:
             vector = vector._replace(link=link)
             if link is not None:
                 await tx.vectors.put(self._record(snapshot, basis, vector))
+                await tx.state.pay((self._netuid, self._mechid), snapshot.epoch, basis.round_id)
         self._computed = None if found is None else (snapshot.epoch, found.reason)
         if self._metrics is not None:
             self._metrics.pays(self._mechid, [one.reason for one in vector.unpaid])

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from execution_world import LIAR, end_all, world_of
 from rich.console import Console
+from state_kit import reputations_of
 from world import one_round
 
 from localnet.executions.story import ExecutedMiner, ExecutionStory, execution_story, print_executions, summary, verdict
@@ -38,7 +39,7 @@ async def test_it_is_read_from_the_store(store: Store) -> None:
         entries = [
             entry.value for i in range(2) for entry in await tx.windows.of_round(i) if entry.hotkey == LIAR.hotkey
         ]
-        standing = await tx.reputations.all()
+        standing = await reputations_of(tx)
     assert {miner.name for miner in story.miners} == {"thorough", "partial", "inventing"}
     assert (story.queued, story.states) == (12, {"done": 6, "pending": 6})
     liar = next(miner for miner in story.miners if miner.failed)

@@ -146,7 +146,7 @@ async def _types(  # noqa: PLR0913, PLR0917 - a miner, its scores and windows
     late: Mapping[str, float],
 ) -> tuple[TypeSummary, ...]:
     declared = usable_types((await tx.capabilities.valid(now)).get(hotkey))
-    reputations = {kind: value for (one, kind), value in (await tx.reputations.all()).items() if one == hotkey}
+    reputations = (await tx.state.of([hotkey])).miner(hotkey).reputations
     scored: dict[str, list[ScoreRecord]] = {}
     for score in reversed(scores):
         scored.setdefault(str(score.skill_type), []).append(score)

@@ -1,9 +1,9 @@
 """What a round's entries did to a miner's windows, score and weight (SPEC 11).
 
-All of it as of the moment when the round had settled: no entry is ever removed, so it can be computed exactly.
+All of it as of the moment when the round had settled, from the entries that dispatches list: none is ever removed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from validator.audit.paid import Mechanisms
@@ -71,15 +71,16 @@ class WeightEffect(Document, frozen=True):
 
 async def explain_windows(tx: Transaction, version: Version, round_id: int, hotkey: str) -> tuple[TypeWindow, ...]:
     """Return the windows to which the round added entries of the miner, in the order of SPEC 1."""
-    end = await tx.windows.end_of(round_id)
     late = {one.task_id: one.round_id for one in await tx.code_checks.entered_in(round_id)}
-    added = {entry.skill_type for entry in await tx.windows.of_round(round_id) if entry.hotkey == hotkey}
+    added = [entry for entry in await tx.windows.of_round(round_id) if entry.hotkey == hotkey]
+    types = {entry.skill_type for entry in added}
     found = []
     for skill_type in WINDOW_TYPES:
-        if skill_type in added:
-            entries = await tx.windows.newest(hotkey, skill_type, version.rules.pay.window + _MORE, end)
-            later = await tx.windows.added_after(hotkey, skill_type, end)
-            found.append(_window(version, skill_type, entries, round_id, later, late))
+        if skill_type in types:
+            entries = await tx.windows.newest(hotkey, skill_type, version.rules.pay.window + _MORE, round_id)
+            later = await tx.windows.added_after(hotkey, skill_type, round_id)
+            mine = {entry.task_id for entry in added if entry.skill_type == skill_type}
+            found.append(_window(version, skill_type, entries, mine, later, late))
     return tuple(found)
 
 
@@ -87,7 +88,7 @@ def _window(  # noqa: PLR0913, PLR0917 - a window, and what the round added to i
     version: Version,
     skill_type: str,
     entries: Sequence[WindowEntry],
-    round_id: int,
+    mine: Collection[str],
     later: int,
     late: Mapping[str, int],
 ) -> TypeWindow:
@@ -104,7 +105,7 @@ def _window(  # noqa: PLR0913, PLR0917 - a window, and what the round added to i
             late.get(entry.task_id),
         )
         for position, entry in enumerate(window, 1)
-        if entry.round_id == round_id
+        if entry.task_id in mine
     ]
     return TypeWindow(
         skill_type=skill_type,
@@ -112,13 +113,14 @@ def _window(  # noqa: PLR0913, PLR0917 - a window, and what the round added to i
         length=len(window),
         mean=mean(values),
         warm_up=version.warm_up(len(window)),
-        score_before=version.type_score(_without(entries, round_id, most)),
+        score_before=version.type_score(_without(entries, mine, most)),
         score_after=version.type_score(values),
     )
 
 
-def _without(entries: Sequence[WindowEntry], round_id: int, most: int) -> list[float]:
-    return [entry.value for entry in entries if entry.round_id != round_id][-most:]
+def _without(entries: Sequence[WindowEntry], added: Collection[str], most: int) -> list[float]:
+    """Return the newest values but those of the answers to these tasks, whose ids no two rounds share."""
+    return [entry.value for entry in entries if entry.task_id not in added][-most:]
 
 
 async def explain_weight(  # noqa: PLR0913, PLR0917 - a round, a miner, and what pays
@@ -137,16 +139,14 @@ async def explain_weight(  # noqa: PLR0913, PLR0917 - a round, a miner, and what
     if not changed or hotkey not in registered:
         return ()
     round_id = frozen.index
-    end = await tx.windows.end_of(round_id)
     windows: dict[str, Mapping[str, Sequence[float]]] = {
-        miner: of_types
-        for miner, of_types in (await tx.windows.all(version.rules.pay.window, end)).items()
-        if miner in registered
+        **await tx.windows.all(version.rules.pay.window, round_id, registered)
     }
     own = dict(windows[hotkey])
     for window in changed:
-        entries = await tx.windows.newest(hotkey, window.skill_type, version.rules.pay.window + _MORE, end)
-        own[window.skill_type] = _without(entries, round_id, version.rules.pay.window)
+        entries = await tx.windows.newest(hotkey, window.skill_type, version.rules.pay.window + _MORE, round_id)
+        added = {entry.task_id for entry in window.entries}
+        own[window.skill_type] = _without(entries, added, version.rules.pay.window)
     touched = {window.skill_type for window in changed}
     standing = _standing_in(version, frozen)
     return tuple(

@@ -11,7 +11,7 @@ from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.skill_types import ASSESSED_TYPES, WINDOW_TYPES, SkillType
 from validator.protocol.weights_document import WeightsDocument
 from validator.scoring import ExecutionRules, Share, TypeStanding, Version, version
-from validator.state import Change, Pair, State, apply, clouded
+from validator.state import Change, Declarations, Pair, State, apply, clouded
 
 ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
 WORKFLOW: Final = str(SkillType.WORKFLOW)
@@ -149,7 +149,7 @@ def _windows(claim: Claim) -> Iterator[tuple[tuple[str, str], Window]]:
                     flags=flags,
                     reputations=(reputation,) if miner.known else (0.0, 1.0),
                     failures=(pair.dispatched(lookback),) if state.covers(lookback) else (_FEW, _ALL),
-                    declared=declares(state.shared.numbers.get(key)),
+                    declared=declares(pair.number),
                     proven=_proven(state, pair),
                     execution_fails=_fails(state, pair, claim.next_round, rules.execution),
                 ),
@@ -159,7 +159,7 @@ def _windows(claim: Claim) -> Iterator[tuple[tuple[str, str], Window]]:
 def _fails(state: State, pair: Pair, next_round: int, rules: ExecutionRules) -> tuple[int, ...]:
     """Return how many of a pair's last results may be fails: more than one number where the file begins later."""
     since = next_round - rules.rounds
-    events = [fail for index, fail in pair.results if index >= since][-rules.results :]
+    events = pair.executed(since, rules.results)
     exact = state.covers(since) or len(events) == rules.results
     return (sum(events),) if exact else (sum(events), rules.results)
 
@@ -177,16 +177,11 @@ class _Declares:
 
     def __init__(self, claim: Claim) -> None:
         state, document = claim.state, claim.document
-        since = -1 if document.since_round is None else int(document.since_round)
-        self._last = state.shared.rounds[-1:]
-        self._rounds = [one for one in state.shared.rounds if one.counted and one.number > since]
-        self._known = claim.since_known and state.remembers(since + 1)
-        self._last_known = not claim.is_clouded and (bool(self._last) or state.exact)
+        since = None if document.since_round is None else int(document.since_round)
+        self._found = Declarations.since(state.shared, since)
+        known = claim.since_known and state.remembers(0 if since is None else since + 1)
+        last_known = not claim.is_clouded and (bool(state.shared.rounds) or state.exact)
+        self._known = known and (self._found.counted or last_known)
 
     def __call__(self, number: int | None) -> tuple[bool, ...]:
-        if not self._known or (not self._rounds and not self._last_known):
-            return (True, False)
-        if not self._rounds:
-            return (any(one.declares(number) for one in self._last),)
-        times = sum(one.declares(number) for one in self._rounds)
-        return (times > 0 and 2 * (len(self._rounds) - times) <= len(self._rounds),)
+        return (self._found.holds(number),) if self._known else (True, False)

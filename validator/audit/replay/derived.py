@@ -5,7 +5,6 @@ from dataclasses import fields
 from typing import Any, Final
 
 from validator.protocol.round import (
-    AgreementSample,
     FlagRaised,
     RoundInput,
     RoundOutcome,
@@ -13,8 +12,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.round.forms import task_form
 from validator.scoring import Version
-from validator.store.outcome_rows import TaskEnd, rows_of
-from validator.store.records import RoundSummary, WindowEntry
+from validator.store.records import RoundSummary, TaskEnd, WindowEntry, entries_of
 
 Rows = dict[str, Any]
 
@@ -47,17 +45,21 @@ def plan_rows(frozen: RoundInput, plan: RoundPlan) -> Rows:
 
 def outcome_rows(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> Rows:
     """Return what settling the round stored, by their keys; lists where the order counts."""
-    rows = rows_of(version, frozen, outcome)
-    return {part: plain(part, getattr(rows, part)) for part in _PLAIN}
+    return {
+        "summary": plain("summary", RoundSummary.of(outcome)),
+        "task_ends": plain("task_ends", [TaskEnd(one.task_id, one.task_state, one.reason) for one in outcome.groups]),
+        "flags": plain("flags", outcome.flags),
+        "window_entries": plain("window_entries", entries_of(version, frozen, outcome)),
+    }
 
 
 def no_rows() -> Rows:
     """Return what a round that was not settled leaves: nothing that counts for anybody."""
-    return {part: plain(part, ()) for part in ("agreements", "flags", "window_entries")}
+    return {part: plain(part, ()) for part in ("flags", "window_entries")}
 
 
 def plain(part: str, values: Any) -> Any:
-    """Return a part of `OutcomeRows`, computed or read from the tables, as plain values."""
+    """Return a part of what settling stores, computed or read from the tables, as plain values."""
     return _PLAIN[part](values)
 
 
@@ -65,7 +67,7 @@ def _by_task(values: Iterable[TaskEnd]) -> Rows:
     return {end.task_id: {"state": end.state, "reason": end.reason} for end in values}
 
 
-def _by_type(values: Iterable[AgreementSample | FlagRaised]) -> Rows:
+def _by_type(values: Iterable[FlagRaised]) -> Rows:
     return {f"{one.hotkey}/{one.skill_type}": one for one in values}
 
 
@@ -79,7 +81,6 @@ def _entries(values: Iterable[WindowEntry]) -> list[Rows]:
 _PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
     "summary": lambda summary: {field.name: getattr(summary, field.name) for field in fields(RoundSummary)},
     "task_ends": _by_task,
-    "agreements": _by_type,
     "flags": _by_type,
     "window_entries": _entries,
 }

@@ -11,7 +11,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.round import FilledQuality, GoalTask, RoundInput, WorkflowSubmission
 from validator.protocol.text import printable
 from validator.scoring import Version, version
-from validator.store import Transaction
+from validator.store import DispatchKey, Transaction
 from validator.store.errors import ArchivedError, ArchiveError
 from validator.store.records import StoredRound
 from validator.store.waiting import CodeCheck
@@ -86,9 +86,9 @@ async def _fault(tx: Transaction, frozen: RoundInput, filled: FilledQuality, ans
         return f"fills an answer of round {filled.round_id} that was not deferred"
     if answered.deferred[key] != filled.check_id:
         return f"is named {filled.check_id}, its answer's is {answered.deferred[key]}"
-    for round_id in await tx.windows.rounds_of(filled.hotkey, filled.task_id):
-        if round_id != frozen.index:
-            return f"was filled by round {round_id}"
+    entered = await tx.windows.entered_in(DispatchKey(int(filled.round_id), filled.task_id, filled.hotkey))
+    if entered not in {None, frozen.index}:
+        return f"was filled by round {entered}"
     score = await _score(tx, filled, answered)
     return None if score == filled.score else f"stored score {filled.score!r}, recomputed {score!r}"
 

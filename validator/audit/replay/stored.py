@@ -7,8 +7,7 @@ from validator.audit.replay.derived import Rows, plain
 from validator.audit.replay.entered import as_added
 from validator.store import Transaction
 from validator.store.dispatch import Dispatch
-from validator.store.outcome_rows import TaskEnd
-from validator.store.records import RoundRecord, TaskRecord
+from validator.store.records import RoundRecord, TaskEnd, TaskRecord
 from validator.store.waiting import Execution
 
 _TASK_COLUMNS = (
@@ -87,10 +86,6 @@ async def _task_ends(rows: StoredRows) -> Any:
     return [TaskEnd(task.task_id, task.state, task.reason) for task in await rows.tasks()]
 
 
-async def _agreements(rows: StoredRows) -> Any:
-    return await rows.tx.agreements.of_round(rows.record.round_id)
-
-
 async def _flags(rows: StoredRows) -> Any:
     return [found.flag for found in await rows.tx.flags.of_round(rows.record.round_id)]
 
@@ -102,7 +97,6 @@ async def _window_entries(rows: StoredRows) -> Any:
 _PARTS = {
     "summary": _summary,
     "task_ends": _task_ends,
-    "agreements": _agreements,
     "flags": _flags,
     "window_entries": _window_entries,
 }

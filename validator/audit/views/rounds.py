@@ -97,7 +97,6 @@ async def round_view(tx: Transaction, round_id: int) -> RoundView | None:
     for dispatch in await tx.dispatches.scored(round_id):
         dispatches[dispatch.key.task_id].append(dispatch)
     groups = {group.plan.task_id: group for group in await tx.groups.of_round(round_id)}
-    flags = await tx.flags.listing(include_cleared=True)
     outcome = stored.outcome
     return RoundView(
         round=stored.record,
@@ -106,7 +105,7 @@ async def round_view(tx: Transaction, round_id: int) -> RoundView | None:
             _task(task, groups[task.task_id], tuple(dispatches[task.task_id]))
             for task in await tx.tasks.of_round(round_id)
         ),
-        flags=tuple(flag_view(flag) for flag in flags if flag.round_id == round_id),
+        flags=tuple(flag_view(flag) for flag in await tx.flags.of_round(round_id)),
         reputation=() if outcome is None else tuple(map(_reputation, outcome.reputation)),
         stalls=await tx.stalls.of_round(round_id),
         uids=uids,

@@ -25,7 +25,20 @@ from validator.protocol.workflow_score import WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.rules import Ruled
 from validator.scoring.values import DeferredRun, ExecutedTask, ScoredTask, StruckEntry
-from validator.state import RESULTS, ROLES, ROUNDS, SAMPLES, Change, DeferredAnswer, Delta, Ended, Late, PairKey, State
+from validator.state import (
+    RESULTS,
+    ROLES,
+    ROUNDS,
+    SAMPLES,
+    Change,
+    DeferredAnswer,
+    Delta,
+    Ended,
+    Late,
+    PairKey,
+    State,
+    begin,
+)
 from validator.state import ExecutedTask as AwaitedTask
 
 Entry = tuple[str, str, str, float]
@@ -84,9 +97,7 @@ def step(version: Stepping, state: State, ended: Ended) -> Delta:
     Raises:
         UnknownFlagError: an act in the input clears a flag that does not stand.
     """
-    change = Change(state)
-    change.clear(ended.frozen.acts)
-    change.plan(ended.frozen, ended.plan, counted=ended.state != "abandoned")
+    change = begin(state, ended)
     if ended.outcome is not None:
         _settle(version, change, ended, ended.outcome)
     return change.delta()

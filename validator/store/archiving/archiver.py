@@ -15,6 +15,7 @@ from validator.store.archiving.removing import remove
 from validator.store.archiving.writing import Advance, Rounds, require_same, write_archive
 from validator.store.engine import Store
 from validator.store.errors import ArchiveError
+from validator.store.stepping import state_after
 
 FILE_ROUNDS: Final = 500
 STEPS: Final = 3  # of a round: written, read back, removed
@@ -84,8 +85,11 @@ class Archiver:
             span = ArchivedSpan(
                 first, found.manifest.last_round, found.path.name, found.sha256, found.size, first - 1, self.now
             )
+            async with self.store.read() as tx:
+                state = await state_after(tx, span.last_round)
             async with self.store.begin() as tx:
                 await tx.archives.add(span)
+                await tx.state.copy(span.last_round, state)  # what stays is stepped from it
             yield await self._removed(span)
             first = span.last_round + 1
 

@@ -14,7 +14,6 @@ from validator.store.codec import expanded
 from validator.store.errors import DamagedError
 from validator.store.tables import (
     bundles,
-    declarations,
     rounds,
     salts,
     sssas,
@@ -42,7 +41,6 @@ _DIGESTED: Final[Sequence[_Digested]] = (
     _Digested(rounds.c.input, rounds.c.input_sha256, rounds.c.round_id, expanded),
     _Digested(sssas.c.document, sssas.c.sha256, sssas.c.sha256, expanded),
     _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, expanded),
-    _Digested(declarations.c.document, declarations.c.sha256, declarations.c.sha256, expanded),
     _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, expanded),
     _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored),
     _Digested(salts.c.salt, salts.c.commitment, salts.c.id, _as_stored),

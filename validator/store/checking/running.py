@@ -1,6 +1,6 @@
 """All checks, one after the other."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,7 @@ from validator.store.checking.check import Check
 from validator.store.checking.database import look_at_pages, look_at_references, look_at_tables
 from validator.store.checking.digests import look_at_digests
 from validator.store.checking.receipts import look_at_receipts
-from validator.store.errors import DamagedError
-from validator.store.transaction import Transaction
+from validator.store.checking.state import look_at_state
 
 
 async def checks(connection: AsyncConnection, archive: Path | None = None) -> AsyncIterator[Check]:
@@ -35,7 +34,7 @@ async def checks(connection: AsyncConnection, archive: Path | None = None) -> As
     yield await _guarded("references", connection, look_at_references)
     yield await _guarded("digests", connection, look_at_digests)
     yield await _guarded("receipts", connection, look_at_receipts)
-    yield await _guarded("kept", connection, _kept)
+    yield await _guarded("state", connection, look_at_state)
     yield await _guarded("archives", connection, partial(_archives, archive))
 
 
@@ -46,23 +45,6 @@ async def _guarded(name: str, connection: AsyncConnection, look: Callable[[Async
     except DBAPIError as error:
         check.fault(f"cannot be read: {error.orig}")
     return check
-
-
-async def _kept(connection: AsyncConnection, check: Check) -> None:
-    """Hold what is kept of the past against the rounds that it follows from."""
-    tx = Transaction(connection)
-    for table, repository in (("histories", tx.histories), ("agreement_windows", tx.agreements)):
-        try:
-            kept: Mapping[tuple[str, str], object] = await repository.kept()
-        except DamagedError as error:
-            check.fault(f"{table} cannot be read ({error.detail}): `validator db check --rebuild`")
-            continue
-        computed: Mapping[tuple[str, str], object] = await repository.computed()
-        check.looked += len(computed)
-        for hotkey, skill_type in sorted(kept.keys() | computed.keys()):
-            if kept.get((hotkey, skill_type)) != computed.get((hotkey, skill_type)):
-                told = f"{table} of {hotkey}, {skill_type} does not follow from the rounds"
-                check.fault(f"{told}: `validator db check --rebuild`")
 
 
 async def _archives(archive: Path | None, connection: AsyncConnection, check: Check) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final, NamedTuple, NoReturn
 
-from sqlalchemy import ColumnElement, Table, and_, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Table, and_, case, func, select, tuple_, update
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
@@ -24,12 +25,27 @@ _OF_ROUND: Final = (
     .where(dispatches.c.round_id == ROUND)
     .order_by(tasks.c.position, dispatches.c.rank)
 )
+_COUNTED: Final = ("answered", "failed")
 _BODIES: Final = select(answers.c.task_id, answers.c.hotkey, answers.c.body).where(answers.c.round_id == ROUND)
 
 
 _LISTED: Final = select(
     *(dispatches.c[name] for name in ("task_id", "hotkey", "skill_type", "role", "rank", "state", "reason"))
 ).where(dispatches.c.round_id == ROUND)
+
+
+class RecentAnswers(NamedTuple):
+    """What a miner's dispatches of one type came to since some moment.
+
+    Attributes:
+        answered: whether an answer passed its gates.
+        failed: the first failure in a round after the miner's newest such answer, of any type; None without one.
+    """
+
+    hotkey: str
+    skill_type: str
+    answered: bool
+    failed: int | None
 
 
 class DispatchEnd(NamedTuple):
@@ -136,6 +152,33 @@ class Dispatches(Repository):
             .order_by(kept.desc(), dispatches.c.hotkey)
         )
         return {row.hotkey: int(row.kept) for row in await self._all(statement)}
+
+    async def recent(self, since: datetime) -> tuple[RecentAnswers, ...]:
+        """Return what each (hotkey, skill_type) came to in the ended rounds that began after a moment."""
+        d, r = dispatches.c, rounds.c
+        older = select(r.round_id).where(r.started_at < since).order_by(r.round_id.desc()).limit(1)
+        still_open = select(r.round_id).where(r.state == "open")
+        passed = case((d.state == "answered", d.round_id)).label("passed")
+        ended = (  # made first: in the windows' order SQLite would read every dispatch ever stored
+            select(d.hotkey, d.skill_type, d.round_id, passed)
+            .where(d.round_id > func.coalesce(older.scalar_subquery(), -1), d.round_id.not_in(still_open))
+            .where(d.state.in_(_COUNTED))
+            .cte("ended")
+            .prefix_with("MATERIALIZED")
+        )
+        newest = func.max(ended.c.passed).over(partition_by=ended.c.hotkey).label("newest")
+        counted = select(ended, newest).subquery("counted")
+        c = counted.c
+        statement = select(
+            c.hotkey,
+            c.skill_type,
+            func.max(c.passed).is_not(None).label("answered"),
+            func.min(case((c.round_id > c.newest, c.round_id))).label("failed"),
+        ).group_by(c.hotkey, c.skill_type)
+        return tuple(
+            RecentAnswers(row.hotkey, row.skill_type, bool(row.answered), row.failed)
+            for row in await self._all(statement)
+        )
 
     async def of_round(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return a round's dispatches, without scores, in plan order: primaries by rank, then auditors by draw."""

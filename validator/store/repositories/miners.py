@@ -1,17 +1,16 @@
 """Who was ever seen on the subnet."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from datetime import datetime
 
 from sqlalchemy import func, select
 
 from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.skill_types import SkillType
 from validator.store.records import MinerRecord
 from validator.store.repositories.base import Repository
 from validator.store.repositories.capabilities import CapabilityDocuments, usable_types
 from validator.store.repositories.flags import Flags
-from validator.store.repositories.reputations import Reputations
+from validator.store.repositories.state import States
 from validator.store.tables import dispatches, miners
 
 
@@ -45,9 +44,7 @@ class Miners(Repository):
         """
         documents = await CapabilityDocuments(self._connection, self._packing).valid(now)
         standing = await Flags(self._connection, self._packing).standing()
-        reputations: dict[str, dict[SkillType, float]] = defaultdict(dict)
-        for (hotkey, skill_type), value in (await Reputations(self._connection, self._packing).all()).items():
-            reputations[hotkey][skill_type] = value
+        state = await States(self._connection, self._packing).whole()
         counts = await self._all(
             select(dispatches.c.hotkey, func.count().label("planned")).group_by(dispatches.c.hotkey)
         )
@@ -59,7 +56,7 @@ class Miners(Repository):
                 first_seen_block=row.first_seen_block,
                 last_seen_block=row.last_seen_block,
                 skill_types=usable_types(documents.get(row.hotkey)),
-                reputations=reputations.get(row.hotkey, {}),
+                reputations=state.miner(row.hotkey).reputations,
                 flags=standing.get(row.hotkey, 0),
                 dispatches=planned[row.hotkey],
             )

@@ -9,7 +9,7 @@ from validator.protocol.skill_types import SkillType
 from validator.store.tables import miners
 
 
-def newest_of_each(  # noqa: PLR0913 - what is read of which rows, and how many of them
+def newest_of_each(  # noqa: PLR0913 - which rows, and how many of them
     dialect: str,
     table: Table,
     columns: Sequence[ColumnElement[Any]],
@@ -17,7 +17,6 @@ def newest_of_each(  # noqa: PLR0913 - what is read of which rows, and how many 
     most: int,
     *,
     where: ColumnElement[bool],
-    grouped: bool = False,
 ) -> Subquery:
     """Return the `most` newest rows of each (hotkey, skill_type).
 
@@ -26,11 +25,10 @@ def newest_of_each(  # noqa: PLR0913 - what is read of which rows, and how many 
     Args:
         dialect: of the database.
         table: has `hotkey` and `skill_type`, and an index that begins with them and `by`.
-        columns: what to read, those two and `by` among it; aggregates where rows are grouped.
+        columns: what to read, those two and `by` among it.
         by: not negative; the greater, the newer.
-        most: rows of a pair, or groups.
+        most: rows of a pair.
         where: which rows count.
-        grouped: the rows of a pair with the same `by` count as one.
     """
     kinds = union_all(*(select(literal(str(kind)).label("skill_type")) for kind in SkillType)).cte("kinds")
     every = select(miners.c.hotkey, kinds.c.skill_type).select_from(miners.join(kinds, true()))
@@ -38,19 +36,17 @@ def newest_of_each(  # noqa: PLR0913 - what is read of which rows, and how many 
     if dialect == "postgresql":
         pairs = every.cte("pairs")
         mine = select(*columns).where(_same(keys, pairs.c), where)
-        mine = mine.group_by(*keys, by) if grouped else mine
         found = mine.order_by(by.desc()).limit(most).lateral("found")
         return select(found).select_from(pairs.join(found, true())).subquery("newest")
     # SQLite knows no LATERAL: first where each pair's part begins, then the parts. It must neither merge the two nor
     # turn the join around, hence MATERIALIZED and the outer join, which finds a row for each pair that is left.
     first = select(by).where(table.c.hotkey == miners.c.hotkey, table.c.skill_type == kinds.c.skill_type, where)
-    last = (first.group_by(by) if grouped else first).order_by(by.desc()).limit(1).offset(most - 1)
+    last = first.order_by(by.desc()).limit(1).offset(most - 1)
     oldest = func.coalesce(last.correlate(miners, kinds).scalar_subquery(), 0).label("oldest")
     there = every.add_columns(oldest).where(first.correlate(miners, kinds).exists())
     pairs = there.cte("pairs").prefix_with("MATERIALIZED")
     parts = pairs.outerjoin(table, and_(_same(keys, pairs.c), by >= pairs.c.oldest, where))
-    newest = select(*columns).select_from(parts)
-    return (newest.group_by(*keys, by) if grouped else newest).subquery("newest")
+    return select(*columns).select_from(parts).subquery("newest")
 
 
 def _same(keys: tuple[ColumnElement[Any], ColumnElement[Any]], pairs: Any) -> ColumnElement[bool]:

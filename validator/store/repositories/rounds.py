@@ -29,21 +29,19 @@ from validator.store.record import (
     frames,
     recorded,
 )
-from validator.store.records import EndState, RoundRecord, RoundSummary, StoredRound
+from validator.store.records import EndState, RoundRecord, RoundSummary, StoredRound, WindowEntry
 from validator.store.repositories.base import ROUND, Repository
-from validator.store.repositories.declarations import Declarations
 from validator.store.repositories.dispatches import Dispatches
-from validator.store.repositories.exclusions import Exclusions
 from validator.store.repositories.groups import Groups
-from validator.store.repositories.histories import Histories
 from validator.store.repositories.miners import Miners
 from validator.store.repositories.records import Records
 from validator.store.repositories.salts import Salts
 from validator.store.repositories.tasks import Tasks
+from validator.store.repositories.windows import Windows
 from validator.store.tables import dispatches, groups, rounds, sssas, tasks, workflow_runs
 
 T = TypeVar("T")
-_UNSAID: Final = ("input", "netuid", "scoring_version", "declared_sha256")
+_UNSAID: Final = ("input", "netuid", "scoring_version")
 _FACTS: Final = tuple(column for column in rounds.c if column.name not in _UNSAID)
 _RECORD: Final = select(*_FACTS).where(rounds.c.round_id == ROUND)
 _INPUT: Final = select(rounds.c.input).where(rounds.c.round_id == ROUND)
@@ -56,7 +54,8 @@ _OPEN_DISPATCHES: Final = (
     .where(dispatches.c.round_id == ROUND)
     .order_by(tasks.c.position, dispatches.c.rank, dispatches.c.hotkey)
 )
-_NARROW: Final = ("round_id", "task_id", "hotkey", "skill_type", "role", "rank", "state", "reason", "kept_bytes")
+_KEPT: Final = ("round_id", "task_id", "hotkey", "skill_type", "role", "rank", "state", "reason")
+_NARROW: Final = (*_KEPT, "entry", "entered_in", "kept_bytes")
 _EMPTIED: Final = {column.key: None for column in dispatches.c if column.key not in _NARROW}
 _BEHIND: Final = text(
     "UPDATE dispatches SET rowid = rowid + 1 + (SELECT max(rowid) FROM dispatches)"
@@ -107,7 +106,6 @@ class Rounds(Repository):
             "input_sha256": sha256,
             "netuid": snapshot.netuid,
             "scoring_version": round_input.scoring_version,
-            "declared_sha256": await Declarations(self._connection, self._packing).put(round_input),
             "task_count": len(plan.groups),
             "dispatch_count": sum(len(group.members) for group in plan.groups),
         }
@@ -117,7 +115,6 @@ class Rounds(Repository):
         await Tasks(self._connection, self._packing).plan(round_id, round_input, plan)
         await Groups(self._connection, self._packing).plan(round_id, plan)
         await Dispatches(self._connection, self._packing).plan(round_id, round_input, plan)
-        await Exclusions(self._connection, self._packing).plan(round_id, round_input, plan)
 
     async def skip(  # noqa: PLR0913 - a round without documents is its facts
         self, round_id: int, *, epoch: int, block: int, block_hash: str, reason: Reason, at: datetime
@@ -164,11 +161,12 @@ class Rounds(Repository):
         settled_at: datetime,
         summary: RoundSummary | None = None,
         record: Record | None = None,
+        entries: Sequence[WindowEntry] = (),
     ) -> None:
         """End an open round. Call it first in the settling transaction: it is what keeps a second settler out.
 
         Its record is written and read back, and what the tables have of it alone goes. `record` is what `recorded` made
-        of the same; None: made here, of a round of few bytes.
+        of the same; None: made here, of a round of few bytes. `entries` is what it adds to score windows.
 
         `settled` needs an outcome; the tasks take their states from its groups' reasons (`skipped_…`: skipped;
         `settled` and `void_no_verdict`: settled; anything else: void). `void` and `abandoned` void every task.
@@ -199,8 +197,7 @@ class Rounds(Repository):
             await Tasks(self._connection, self._packing).settle(round_id, outcome.groups)
         await Dispatches(self._connection, self._packing).void_with_tasks(round_id)
         await self._refuse_unfinished(round_id)
-        await Exclusions(self._connection, self._packing).settle(round_id)
-        await Histories(self._connection, self._packing).settle(round_id)
+        await Windows(self._connection, self._packing).enter(round_id, entries)
         await self._put_record(round_id, record)
 
     async def get(self, round_id: int) -> StoredRound | None:

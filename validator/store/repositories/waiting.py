@@ -1,7 +1,6 @@
 """Waiting work of both kinds in one table. A try is begun and ended by one worker alone, and a result counts once."""
 
 from abc import abstractmethod
-from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, Literal
@@ -13,10 +12,10 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import ExecutionResult, FilledQuality
 from validator.protocol.skill_types import SkillType
 from validator.protocol.work_states import WorkState
-from validator.scoring import StruckEntry
+from validator.store.dispatch import DispatchKey
 from validator.store.errors import MismatchError
 from validator.store.repositories.base import Repository
-from validator.store.tables import waiting_work, window_entries
+from validator.store.tables import waiting_work
 from validator.store.waiting import (
     CODE,
     EXECUTIONS,
@@ -30,7 +29,7 @@ from validator.store.waiting import (
     WorkKind,
 )
 
-c, w = waiting_work.c, window_entries.c
+c = waiting_work.c
 _UNENDED: Final = c.state.in_(("pending", "running"))
 
 
@@ -215,8 +214,15 @@ class Executions(WorkQueue[Execution]):
             for result in one.results
         )
 
-    async def enter(self, round_id: int, entered: Sequence[ExecutionResult], struck: Sequence[StruckEntry]) -> None:
-        """Note that a round that is being settled counts these results, and take the window entries that it strikes.
+    async def enter(
+        self, round_id: int, entered: Sequence[ExecutionResult], struck: Mapping[DispatchKey, float]
+    ) -> None:
+        """Note that a round that is being settled counts these results.
+
+        Args:
+            round_id: of the round.
+            entered: the results.
+            struck: what the window entries were worth that it strikes.
 
         Raises:
             MismatchError: a task does not wait to be counted; two rounds would count it.
@@ -224,24 +230,14 @@ class Executions(WorkQueue[Execution]):
         for of_round, task_id in dict.fromkeys((int(one.round_id), one.task_id) for one in entered):
             mine = and_(c.round_id == of_round, c.task_id == task_id)
             await self._enter(round_id, mine, f"the execution of task {task_id}")
-        for entry in struck:
-            number = int(entry.round_id)
-            its = and_(
-                w.hotkey == entry.hotkey,
-                w.skill_type == entry.skill_type,
-                w.round_id == number,
-                w.task_id == entry.task_id,
-            )
-            value = await self._scalar(select(w.value).where(its))
-            await self._strike(entry, 0.0 if value is None else value)
-            await self._changed(update(window_entries).where(its).values(value=0.0))
+        for key, worth in struck.items():
+            await self._strike(key, worth)
 
-    async def _strike(self, entry: StruckEntry, worth: float) -> None:
+    async def _strike(self, key: DispatchKey, worth: float) -> None:
         """Note what a window entry was worth before the execution took it."""
-        of_task = and_(c.round_id == int(entry.round_id), c.task_id == entry.task_id)
-        for one in await self._where(of_task):
+        for one in await self._where(and_(c.round_id == key.round_id, c.task_id == key.task_id)):
             results = tuple(
-                result._replace(struck=worth) if result.hotkey == entry.hotkey else result for result in one.results
+                result._replace(struck=worth) if result.hotkey == key.hotkey else result for result in one.results
             )
             if isinstance(one.result, Executed):
                 told = Executed(one.result.report, results)
@@ -262,26 +258,6 @@ class Executions(WorkQueue[Execution]):
             for one in found
             if (one.round_id, one.task_id) in ids
         )
-
-    async def struck(self, since: int) -> Counter[tuple[str, str]]:
-        """Return how many answers of rounds from `since` on a settled round struck: failed dispatches (D-30)."""
-        return Counter(
-            (result.hotkey, one.skill_type)
-            for one in await self._where(and_(c.entered_in.is_not(None), c.round_id >= since))
-            for result in one.results
-            if result.struck is not None
-        )
-
-    async def fails(self, since: int, most: int) -> Mapping[tuple[str, str], int]:
-        """Return (hotkey, skill_type) -> fails among the newest `most` results that rounds from `since` on counted."""
-        newest: dict[tuple[str, str], list[bool]] = defaultdict(list)
-        counted = await self._where(c.entered_in >= since)
-        for one in sorted(counted, key=lambda one: (one.entered_in or 0, one.work_id), reverse=True):
-            for result in one.results:
-                events = newest[result.hotkey, one.skill_type]
-                if len(events) < most:
-                    events.append(result.event == "rerun_fail")
-        return {pair: sum(events) for pair, events in newest.items()}
 
     async def late_share(self, since: datetime) -> tuple[int, int]:
         """Return how many that ended since then had not begun in time, and how many ended.

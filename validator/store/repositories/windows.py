@@ -1,104 +1,101 @@
-"""Score windows (SPEC 11): every entry is kept, the newest of a miner and type count."""
+"""Entries of score windows (SPEC 11) as the rows of dispatches list them. The windows that pay are in the state."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Collection, Sequence
+from typing import Any, Final
 
-from sqlalchemy import func, select, true
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
 
+from validator.scoring import StruckEntry
+from validator.store.dispatch import DispatchKey
 from validator.store.errors import MismatchError
 from validator.store.records import WindowEntry
-from validator.store.repositories.base import ROUND, Repository
+from validator.store.repositories.base import Repository
 from validator.store.repositories.newest import newest_of_each
-from validator.store.tables import window_entries
+from validator.store.tables import dispatches, tasks
 
-_W: Final = window_entries.c
-_OF_ROUND: Final = (
-    select(_W.hotkey, _W.skill_type, _W.round_id, _W.task_id, _W.value)
-    .where(_W.round_id == ROUND)
-    .order_by(_W.sequence)
+_D: Final = dispatches.c
+_ENTERED: Final = func.coalesce(_D.entered_in, _D.round_id)
+_PLACED: Final = and_(tasks.c.round_id == _D.round_id, tasks.c.task_id == _D.task_id)
+_ENTRIES: Final = (
+    select(_D.hotkey, _D.skill_type, _D.round_id, _D.task_id, _D.entry, _D.entered_in)
+    .join(tasks, _PLACED)
+    .where(_D.entry.is_not(None))
 )
-_NEWEST: Final = select(func.max(_W.round_id)).where(_W.round_id <= ROUND).scalar_subquery()
-_END_OF: Final = select(func.max(_W.sequence).label("end")).where(_W.round_id == _NEWEST)
+_ORDER: Final = (_ENTERED, _D.round_id, tasks.c.position, _D.rank)  # late ones are of earlier rounds
+_SAME_ROUND: Final = 50  # more than the entries that a round adds to a pair
 
 
 class Windows(Repository):
-    """Window entries in the order in which they were added."""
+    """Entries in the order in which they were added."""
 
-    async def add(self, entries: Sequence[WindowEntry]) -> None:
-        """Append entries; their order is that of the sequence (a round's: plan order).
+    async def enter(self, round_id: int, entries: Sequence[WindowEntry]) -> None:
+        """Note what a round that is being settled adds.
 
         Raises:
-            MismatchError: a round enters a miner's task twice.
+            MismatchError: an entry belongs to no dispatch.
         """
-        entered = [_entered(entry) for entry in entries]
-        for round_id in {entry.round_id for entry in entries}:
-            entered += [_entered(entry) for entry in await self.of_round(round_id)]
-        if len(set(entered)) != len(entered):
-            raise MismatchError("a round enters a miner's task into a window twice")
-        first = await self._next(window_entries, "sequence")
-        await self._insert(
-            window_entries,
-            [
-                {
-                    "hotkey": entry.hotkey,
-                    "skill_type": entry.skill_type,
-                    "round_id": entry.round_id,
-                    "task_id": entry.task_id,
-                    "sequence": sequence,
-                    "value": entry.value,
-                }
-                for sequence, entry in enumerate(entries, first)
-            ],
-        )
+        for entry in entries:
+            late = None if entry.round_id == round_id else round_id
+            statement = update(dispatches).where(_at(DispatchKey(entry.round_id, entry.task_id, entry.hotkey)))
+            if not await self._changed(statement.values(entry=entry.value, entered_in=late)):
+                raise MismatchError(f"an entry of {entry.hotkey} for task {entry.task_id}, which it did not get")
 
-    async def all(self, most: int, through: int | None = None) -> dict[str, dict[str, list[float]]]:
-        """Return hotkey -> skill type -> the newest `most` values, oldest first; with `through` as of that sequence."""
-        w = window_entries.c
-        where = true() if through is None else w.sequence <= through
-        columns = (w.hotkey, w.skill_type, w.sequence, w.value)
-        newest = newest_of_each(self._dialect, window_entries, columns, w.sequence, most, where=where)
-        found: dict[str, dict[str, list[float]]] = {}
-        ordered = select(newest).order_by(newest.c.hotkey, newest.c.skill_type, newest.c.sequence)
-        async for row in self._stream(ordered):
-            found.setdefault(row.hotkey, {}).setdefault(row.skill_type, []).append(row.value)
-        return found
+    async def strike(self, struck: Sequence[StruckEntry]) -> dict[DispatchKey, float]:
+        """Set entries to 0 (D-30); return what each was worth."""
+        worth = {}
+        for one in struck:
+            key = DispatchKey(int(one.round_id), one.task_id, one.hotkey)
+            worth[key] = await self._scalar(select(_D.entry).where(_at(key))) or 0.0
+            await self._changed(update(dispatches).where(_at(key), _D.entry.is_not(None)).values(entry=0.0))
+        return worth
 
     async def of_round(self, round_id: int) -> tuple[WindowEntry, ...]:
         """Return what a round added, in its order."""
-        return tuple(WindowEntry(**row._asdict()) for row in await self._all_of(round_id, _OF_ROUND))
+        its = or_(and_(_D.round_id == round_id, _D.entered_in.is_(None)), _D.entered_in == round_id)
+        return tuple([_entry(row) for row in await self._all(_ENTRIES.where(its).order_by(*_ORDER))])
 
-    async def rounds_of(self, hotkey: str, task_id: str) -> tuple[int, ...]:
-        """Return the rounds that added an entry for the miner's answer to a task; an honest store has at most one."""
-        w = window_entries.c
-        statement = select(w.round_id).where(w.hotkey == hotkey, w.task_id == task_id).order_by(w.sequence)
-        return tuple(row.round_id for row in await self._all(statement))
+    async def entered_in(self, key: DispatchKey) -> int | None:
+        """Return the round that added an answer's entry, None if none has."""
+        row = await self._first(select(_ENTERED.label("entered")).where(_at(key), _D.entry.is_not(None)))
+        return None if row is None else int(row.entered)
 
-    async def end_of(self, round_id: int) -> int:
-        """Return the sequence of the newest entry when the round had settled, -1 when there was none.
+    async def newest(self, hotkey: str, skill_type: str, limit: int, through: int) -> tuple[WindowEntry, ...]:
+        """Return the pair's newest `limit` entries as a round left them, oldest first."""
+        newest = _of(hotkey, skill_type, through >= _ENTERED).order_by(*(by.desc() for by in _ORDER)).limit(limit)
+        return tuple(_entry(row) for row in reversed(await self._all(newest)))
 
-        Rounds settle in their order, so it is the last one of the newest round until then that added any.
-        """
-        newest = await self._all_of(round_id, _END_OF)
-        return newest[0].end if newest and newest[0].end is not None else -1
+    async def added_after(self, hotkey: str, skill_type: str, round_id: int) -> int:
+        """Return how many entries of the pair later rounds added."""
+        later = _of(hotkey, skill_type, round_id < _ENTERED).subquery()
+        return int(await self._scalar(select(func.count()).select_from(later)))
 
-    async def newest(
-        self, hotkey: str, skill_type: str, limit: int, through: int | None = None
-    ) -> tuple[WindowEntry, ...]:
-        """Return the pair's newest `limit` entries, oldest first; with `through` as of that sequence."""
-        w = window_entries.c
-        pair = (w.hotkey == hotkey) & (w.skill_type == skill_type)
-        statement = select(w.hotkey, w.skill_type, w.round_id, w.task_id, w.value).where(pair)
-        if through is not None:
-            statement = statement.where(w.sequence <= through)
-        found = await self._all(statement.order_by(w.sequence.desc()).limit(limit))
-        return tuple(WindowEntry(**row._asdict()) for row in reversed(found))
+    async def all(self, most: int, through: int, hotkeys: Collection[str]) -> dict[str, dict[str, list[float]]]:
+        """Return hotkey -> skill type -> the newest `most` values as a round left them, oldest first."""
+        columns = (_D.hotkey, _D.skill_type, _D.round_id, _D.task_id, _D.entry)
+        own = and_(_D.entry.is_not(None), _D.entered_in.is_(None), _D.round_id <= through)
+        found = newest_of_each(self._dialect, dispatches, columns, _D.round_id, most + _SAME_ROUND, where=own)
+        placed = and_(tasks.c.round_id == found.c.round_id, tasks.c.task_id == found.c.task_id)
+        rows = [*await self._all(select(found, tasks.c.position).join(tasks, placed))]
+        late = _ENTRIES.add_columns(tasks.c.position).where(_D.entered_in <= through)
+        entries: dict[str, dict[str, list[tuple[int, int, int, float]]]] = {}
+        for row in (*rows, *await self._all(late)):
+            if row.hotkey in hotkeys:
+                entered = getattr(row, "entered_in", None) or row.round_id
+                of_type = entries.setdefault(row.hotkey, {}).setdefault(row.skill_type, [])
+                of_type.append((entered, row.round_id, row.position, row.entry))
+        return {
+            hotkey: {name: [value for *_, value in sorted(its)[-most:]] for name, its in of_types.items()}
+            for hotkey, of_types in sorted(entries.items())
+        }
 
-    async def added_after(self, hotkey: str, skill_type: str, sequence: int) -> int:
-        """Return how many entries of the pair came after this sequence."""
-        w = window_entries.c
-        later = select(func.count()).where(w.hotkey == hotkey, w.skill_type == skill_type, w.sequence > sequence)
-        return int(await self._scalar(later))
+
+def _of(hotkey: str, skill_type: str, where: ColumnElement[bool]) -> Select[Any]:
+    return _ENTRIES.where(_D.hotkey == hotkey, _D.skill_type == skill_type, where)
 
 
-def _entered(entry: WindowEntry) -> tuple[int, str, str, str]:
-    return entry.round_id, entry.task_id, entry.hotkey, entry.skill_type
+def _at(key: DispatchKey) -> ColumnElement[bool]:
+    return and_(_D.round_id == key.round_id, _D.task_id == key.task_id, _D.hotkey == key.hotkey)
+
+
+def _entry(row: Any) -> WindowEntry:
+    return WindowEntry(row.hotkey, row.skill_type, row.round_id, row.task_id, row.entry)

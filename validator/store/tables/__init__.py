@@ -8,9 +8,8 @@ from validator.store.tables.answers import answers, dispatches, sssas, workflow_
 from validator.store.tables.archived import archives
 from validator.store.tables.base import metadata
 from validator.store.tables.chain import store_chain
-from validator.store.tables.conduct import agreements, flags, reputations
+from validator.store.tables.conduct import acts, flags
 from validator.store.tables.drains import drains
-from validator.store.tables.kept import agreement_windows, histories
 from validator.store.tables.log import receipts, records, weight_links
 from validator.store.tables.rounds import (
     bundles,
@@ -24,35 +23,35 @@ from validator.store.tables.rounds import (
     stalls,
     tasks,
 )
-from validator.store.tables.standing import declarations, exclusions, weight_vectors
+from validator.store.tables.state import state_copies, state_late, state_miners, state_rounds, state_shared
 from validator.store.tables.waiting import waiting_work
-from validator.store.tables.weights import weight_locks, weight_marks, weight_submissions, window_entries
+from validator.store.tables.weights import weight_locks, weight_marks, weight_submissions, weight_vectors
 
 __all__ = [
-    "agreement_windows",
-    "agreements",
+    "acts",
     "answers",
     "archives",
     "bundles",
     "capabilities",
-    "declarations",
     "dispatches",
     "drains",
-    "exclusions",
     "flags",
     "given_tasks",
     "groups",
-    "histories",
     "metadata",
     "miners",
     "receipts",
     "records",
-    "reputations",
     "retired_tasks",
     "rounds",
     "salts",
     "sssas",
     "stalls",
+    "state_copies",
+    "state_late",
+    "state_miners",
+    "state_rounds",
+    "state_shared",
     "store_chain",
     "tasks",
     "waiting_work",
@@ -61,6 +60,5 @@ __all__ = [
     "weight_marks",
     "weight_submissions",
     "weight_vectors",
-    "window_entries",
     "workflow_runs",
 ]

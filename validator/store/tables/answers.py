@@ -37,6 +37,8 @@ dispatches = Table(
     Column("rank", Integer, nullable=False),  # place in the group: primaries by rank, then auditors by draw
     Column("state", Name, nullable=False),
     Column("reason", ReasonCode),
+    Column("entry", Real),  # what entered a score window; 0 once execution struck it (D-30)
+    Column("entered_in", BigInteger),  # the later round that entered it; null: its own
     Column("kept_bytes", Integer),  # of what an answer that passed keeps permanently, as first stored
     # From here on: of an open round; then null, and in its record.
     Column("sent_at", Moment),
@@ -54,6 +56,7 @@ dispatches = Table(
     one_of("state", DISPATCH_STATES),
     CheckConstraint("role IN ('primary', 'auditor')", name="role"),
     Index(None, "hotkey", "skill_type", "round_id"),
+    sparse("entered_in"),
     sparse("signed_sha256", "sssa_sha256"),  # whether an attestation is referred to
 )
 

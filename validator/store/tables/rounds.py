@@ -56,7 +56,6 @@ rounds = Table(
     Column("input_sha256", Name),
     Column("netuid", Integer),  # null: skipped
     Column("scoring_version", Name),  # likewise
-    Column("declared_sha256", Name),  # of its declarations; null: skipped
     Column("outcome_sha256", Name),
     Column("started_at", Moment, nullable=False),
     Column("settled_at", Moment),

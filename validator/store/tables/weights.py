@@ -1,28 +1,14 @@
-"""Score windows and weight submissions."""
+"""Weight vectors, and what was submitted of them."""
 
 from typing import Final
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKey, Integer, Table, UniqueConstraint
 
 from validator.store.columns import Json, Message, Moment, Name, Real
+from validator.store.computed import UnpaidWindow
 from validator.store.tables.base import metadata, one_of
 
 WEIGHT_STATES: Final = ("prepared", "submitted", "confirmed", "rejected", "unknown", "expired")
-
-window_entries = Table(
-    "window_entries",
-    metadata,
-    Column("hotkey", Name, ForeignKey("miners.hotkey"), nullable=False),
-    Column("skill_type", Name, nullable=False),  # free text: `workflow` joins later
-    Column("round_id", BigInteger, ForeignKey("rounds.round_id"), nullable=False),
-    Column("task_id", Name, nullable=False),
-    # Order of insertion, over all miners. SQLite has no index beside the table for a key of type INTEGER.
-    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=False),
-    Column("value", Real, nullable=False),
-    # Windows are read from the index alone.
-    Index(None, "hotkey", "skill_type", "sequence", "value"),
-    Index(None, "round_id"),
-)
 
 weight_submissions = Table(
     "weight_submissions",
@@ -72,4 +58,20 @@ weight_locks = Table(
     Column("cleared_at", Moment),
     Column("cleared_reason", Message),
     CheckConstraint("(cleared_at IS NULL) = (cleared_reason IS NULL)", name="cleared"),
+)
+
+# One per mechanism and epoch, sent or not (SPEC 16, D-23).
+weight_vectors = Table(
+    "weight_vectors",
+    metadata,
+    Column("netuid", Integer, primary_key=True, autoincrement=False),
+    Column("mechid", Integer, primary_key=True, autoincrement=False),
+    Column("epoch", BigInteger, primary_key=True, autoincrement=False),
+    Column("round_id", BigInteger, ForeignKey("rounds.round_id")),  # the newest that was frozen; null before the first
+    Column("block", BigInteger, nullable=False),  # of the snapshot
+    Column("scoring_version", Name, nullable=False),
+    Column("positive", Boolean, nullable=False),
+    Column("unpaid", Json(tuple[UnpaidWindow, ...]), nullable=False),
+    Column("computed_at", Moment, nullable=False),
+    Column("link", BigInteger, ForeignKey("weight_links.sequence")),  # its receipt
 )

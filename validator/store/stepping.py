@@ -1,0 +1,120 @@
+"""States computed again from records: the way to a state that nothing keeps, and the check of one that is kept."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+import msgspec
+from sqlalchemy import and_, func, select
+
+from validator.protocol.round import GoalTask, WorkflowSubmission
+from validator.protocol.round.forms import read_input
+from validator.protocol.text import printable
+from validator.protocol.workflow_score import WorkflowRun
+from validator.scoring import UnknownScoringVersionError, Version, version
+from validator.state import Delta, Ended, State, UnknownFlagError, apply, clouded, paid, unscored
+from validator.store.codec import expanded
+from validator.store.errors import DamagedError
+from validator.store.repositories.state import NOTHING
+from validator.store.tables import receipts, rounds, weight_links
+from validator.store.transaction import Transaction
+
+
+class _Vector(msgspec.Struct):
+    round_id: str | None
+
+
+_WEIGHTS: Final = msgspec.json.Decoder(dict[str, _Vector])
+_EVENTS: Final = (
+    select(
+        receipts.c.round_id,
+        rounds.c.state,
+        weight_links.c.netuid,
+        weight_links.c.mechid,
+        weight_links.c.epoch,
+        weight_links.c.line,
+    )
+    .outerjoin_from(receipts, rounds, rounds.c.round_id == receipts.c.round_id)
+    .outerjoin(weight_links, weight_links.c.sequence == receipts.c.sequence)
+    .order_by(receipts.c.sequence)
+)
+
+
+async def state_after(tx: Transaction, round_id: int) -> State:
+    """Return the state that rounds up to this one left, from the copy before it.
+
+    Raises:
+        DamagedError: a record or the copy is not what was written, or a round does not follow from those before it.
+        ArchivedError, ArchiveError: as `Records`.
+    """
+    base = max((one for one in await tx.state.copies() if one <= round_id), default=None)
+    state = NOTHING if base is None else await tx.state.copied(base)
+    async for _, after in steps(tx, base, state, round_id):
+        state = after
+    return state
+
+
+async def steps(
+    tx: Transaction, base: int | None, state: State, through: int | None = None
+) -> AsyncIterator[tuple[int | None, State]]:
+    """Yield (round, state after it) for each receipt behind that of a round; None: the receipt is of a vector.
+
+    Args:
+        tx: for reading.
+        base: the round; None: all receipts.
+        state: that it left.
+        through: the last round; None: the newest that has ended.
+
+    Raises:
+        DamagedError, ArchivedError, ArchiveError: as `state_after`.
+    """
+    after = -1 if base is None else await _sequence(tx, base)
+    last = receipts.c.sequence <= await _sequence(tx, through) if through is not None else receipts.c.sequence > after
+    events = _EVENTS.where(and_(receipts.c.sequence > after, last), receipts.c.kind.in_(("round", "weights")))
+    for row in (await tx.connection.execute(events)).all():
+        if row.round_id is None:
+            vector = _WEIGHTS.decode(expanded(row.line))["weights"]
+            state = paid(state, (row.netuid, row.mechid), row.epoch, vector.round_id)
+        else:
+            state = await _stepped(tx, state, row)
+        yield row.round_id, state
+
+
+async def _sequence(tx: Transaction, round_id: int) -> int:
+    of_round = select(func.max(receipts.c.sequence)).where(receipts.c.round_id == round_id)
+    found = await tx.connection.scalar(of_round)
+    return -1 if found is None else int(found)
+
+
+async def _stepped(tx: Transaction, state: State, row: Any) -> State:
+    head = await tx.records.head(row.round_id)
+    plan = await tx.records.plan(row.round_id)
+    if head is None or head.input is None or plan is None:
+        return clouded(state, row.round_id) if row.state == "abandoned" else state
+    try:
+        frozen = read_input(head.input)
+        outcome = await tx.records.outcome(row.round_id)
+        if outcome is None:
+            return apply(state, unscored(state, Ended(frozen, plan, "void" if row.state == "void" else "abandoned")))
+        scored_by = version(frozen.scoring_version)
+        measured = await _measured(tx, scored_by, Ended(frozen, plan, "settled", outcome))
+        delta: Delta = scored_by.step(state, Ended(frozen, plan, "settled", outcome, measured))
+    except msgspec.MsgspecError as error:
+        raise DamagedError(f"the record of round {row.round_id} cannot be read: {printable(str(error))}") from None
+    except (UnknownFlagError, UnknownScoringVersionError, KeyError, ValueError) as error:
+        raise DamagedError(f"round {row.round_id} does not follow from those before it: {error}") from None
+    return apply(state, delta)
+
+
+async def _measured(tx: Transaction, scored_by: Version, ended: Ended) -> dict[tuple[str, str], WorkflowRun]:
+    """Return what the runs of a settled round measured whose quality was to come (see `Ended`)."""
+    frozen, found = ended.frozen, dict[tuple[str, str], WorkflowRun]()
+    deferred = scored_by.deferred_runs(frozen, ended.plan, ended.outcome) if ended.outcome is not None else ()
+    if not deferred:
+        return found
+    goals = {task.task_id: task.goal for task in frozen.tasks if isinstance(task, GoalTask)}
+    results = await tx.submissions.results(frozen.index, {one.task_id for one in deferred})
+    runs = {(one.task_id, one.hotkey): one for one in results.passed if isinstance(one, WorkflowSubmission)}
+    for one in deferred:
+        run = runs[one.task_id, one.hotkey]
+        found[one.task_id, one.hotkey] = scored_by.measure(goals[one.task_id], run.plan, run.run, 0.0)
+    return found
