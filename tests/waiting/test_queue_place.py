@@ -100,7 +100,7 @@ async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_
             theirs = f"{postgres_url}&options=-crole%3D{role}"
             async with a_worker(parts, theirs, ScriptedSandbox(image, world.clock)):
                 assert {row.state for row in await until(world, ended)} == {"done"}
-            for table in ("rounds", "window_entries", "reputations", "salts"):
+            for table in ("rounds", "state_miners", "flags", "salts"):
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
                     asked(theirs, f"DELETE FROM {table}")
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
