@@ -184,6 +184,7 @@ async def _weights(world: World) -> None:
         now, round_id = world.clock.now(), basis.round_id
         record = VectorRecord(1, 0, snapshot.epoch, round_id, snapshot.block, "1.1.0", True, vector.unpaid, now, link)
         await tx.vectors.put(record)
+        await tx.state.pay((1, 0), snapshot.epoch, round_id)
         sent = {uid: round(65_535 * share) for uid, share in vector.uids.items()}
         planned = PlannedWeights(vector.weights, vector.scores, vector.unallocated, sent)
         await tx.weights.prepare(1, 0, snapshot.epoch, planned, now)

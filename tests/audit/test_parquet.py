@@ -40,6 +40,7 @@ async def test_every_table_is_there_with_its_rows_and_values_and_without_bytes(u
         outcomes = [await tx.records.outcome(number) for number in (0, 1)]
         sent = [one for number in (0, 1) for one in await tx.dispatches.of_round(number)]
     counts |= {"scores": len(stored), "groups": sum(len(one.groups) for one in outcomes if one)}
+    counts |= {"agreements": sum(len(one.samples) for one in outcomes if one)}
     counts |= {"reputation_events": sum(len(one.reputation) for one in outcomes if one)}
     assert [one.name for one in written] == sorted(counts) == list(table_names())
     assert {one.name: one.rows for one in written} == counts

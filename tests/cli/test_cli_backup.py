@@ -87,7 +87,7 @@ def test_a_check_says_what_was_looked_at_and_how_it_ends(own: Example) -> None:
         "references",
         "digests",
         "receipts",
-        "kept",
+        "state",
         "archives",
     ]
     with closing(sqlite3.connect(own.database)) as connection:
@@ -171,7 +171,7 @@ def test_an_export_names_its_files_and_refuses_what_is_no_table(own: Example, tm
     folder = tmp_path / "analysis"
     wrong = called("db", "export", str(folder), "--table", "salt", *where)
     assert wrong.returncode == Exit.INPUT
-    assert "no table `salt`; there are agreement_windows, agreements, answers," in " ".join(wrong.stderr.split())
+    assert "no table `salt`; there are acts, agreements, answers," in " ".join(wrong.stderr.split())
     assert not folder.exists()
     said = answered("db", "export", str(folder), "--table", "scores", *where)
     assert said == {"tables": [{"name": "scores", "file": str(folder / "scores.parquet"), "rows": 60}]}

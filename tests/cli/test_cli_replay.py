@@ -97,7 +97,7 @@ def test_a_store_that_goes_away_is_an_error_of_one_line(clean: Example) -> None:
     found = replay_rounds(url, [0, 1, *range(100, 120)])
     assert [replay.round_id for replay in found] == [0, 1]
     with sqlite3.connect(clean.database) as connection:
-        connection.execute("DROP TABLE window_entries")
+        connection.execute("DROP TABLE flags")
     connection.close()
     for jobs in ("1", "2"):
         done = validator("replay", "--all", "--jobs", jobs, "--config", str(clean.config))

@@ -190,7 +190,7 @@ def test_hostile_names_in_a_round_are_escaped(own_example: Example) -> None:
 
 def test_codes_that_this_version_does_not_know_are_shown_as_they_are(own_example: Example) -> None:
     with sqlite3.connect(own_example.database) as connection:
-        for name in ("rounds", "tasks", "dispatches", "agreements"):
+        for name in ("rounds", "tasks", "dispatches"):
             connection.execute(f"UPDATE {name} SET reason = 'code_of_tomorrow' WHERE round_id = 0")
     connection.close()
     tomorrow = Reason("code_of_tomorrow")

@@ -183,3 +183,4 @@ async def _add_conduct(store: Store, world: World) -> None:
         vector_of_7 = VectorRecord(1, 0, 7, 0, 139, "1.1.0", positive=True, unpaid=(unpaid,), computed_at=RAISED)
         await tx.vectors.put(vector_of_7)
         await tx.weights.update(number, "confirmed", RAISED, block=140, message="[green]fine[/green]", extrinsic="0x1")
+        await tx.state.copy(0, await tx.state.whole())  # from here on the state follows from the rounds

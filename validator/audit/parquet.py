@@ -47,6 +47,12 @@ _RECORDED: Final[dict[str, dict[str, Any]]] = {
         **{name: _NUMBERS.get(name, pa.string()) for name in GroupOutcome.__struct_fields__},
         "auditor_agreement": pa.float64(),
     },
+    "agreements": {
+        "round_id": pa.int64(),
+        **dict.fromkeys(("hotkey", "skill_type", "reason"), pa.string()),
+        **dict.fromkeys(("with_primaries", "with_auditors"), pa.float64()),
+        "counted": pa.bool_(),
+    },
     "reputation_events": {
         "round_id": pa.int64(),
         **dict.fromkeys(ReputationEvent.__struct_fields__, pa.string()),
@@ -196,6 +202,11 @@ async def _reputation_events(tx: Transaction, round_id: int) -> list[dict[str, A
     return [{"round_id": round_id, **_fields(event)} for event in (outcome.reputation if outcome else ())]
 
 
+async def _agreements(tx: Transaction, round_id: int) -> list[dict[str, Any]]:
+    outcome = await tx.records.outcome(round_id)
+    return [{"round_id": round_id, **_fields(sample)} for sample in (outcome.samples if outcome else ())]
+
+
 def _fields(document: Any) -> dict[str, Any]:
     return {name: getattr(document, name) for name in document.__struct_fields__}
 
@@ -204,6 +215,7 @@ _ROWS_OF: Final = {
     "dispatches": _dispatches,
     "scores": _scores,
     "groups": _groups,
+    "agreements": _agreements,
     "reputation_events": _reputation_events,
 }
 

@@ -10,14 +10,13 @@ from validator.kinds.judging import Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
-from validator.protocol.round import Packed, RoundInput, RoundPlan
+from validator.protocol.round import Packed, RoundInput
 from validator.protocol.signatures import Signer
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.receipts import write_receipt
-from validator.rounds.settle import Returned, planned_lines, round_end, settle_round, void_round
+from validator.rounds.settle import Returned, settle_round, void_round
 from validator.scoring import UnknownScoringVersionError, version
 from validator.sources import Clock
-from validator.state import Ended, unscored
 from validator.store import Store, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError, StoreError
@@ -104,36 +103,26 @@ async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
 
 
 async def _abandon(store: Store, clock: Clock, signer: Signer, stored: StoredRound, reason: Reason) -> None:
-    round_id, now = stored.record.round_id, clock.now()
+    record, frozen = stored.record, stored.input
+    round_id = record.round_id
+    if frozen is not None:
+        async with store.read() as tx:
+            plan = await tx.groups.plan_of(round_id)
+        await void_round(store, clock, signer, frozen, plan, reason, "abandoned")
+    else:
+        now = clock.now()
+        end = RoundEnd(
+            str(round_id), record.epoch, record.block, record.block_hash, "abandoned", reason, None, RoundLines()
+        )
 
-    async def write(tx: Transaction) -> None:
-        await tx.rounds.settle(round_id, "abandoned", reason, None, now)
-        plan = await tx.groups.plan_of(round_id)
-        if stored.input is None:  # the log does not show this input: the next one has its acts
-            await tx.acts.take_back(round_id)
+        async def write(tx: Transaction) -> None:
+            await tx.rounds.settle(round_id, "abandoned", reason, None, now)
+            await tx.acts.take_back(round_id)  # the log does not show this input: the next one has its acts
             await tx.state.cloud(round_id)
-        else:
-            await tx.state.step(Ended(stored.input, plan, "abandoned"), unscored, now)
-        await write_receipt(tx, signer, now, _abandoned(stored, plan, reason))
+            await write_receipt(tx, signer, now, end)
 
-    await store.lasting(write)
+        await store.lasting(write)
     _log.error("round_abandoned", round_id=str(round_id), reason=reason)
-
-
-def _abandoned(stored: StoredRound, plan: RoundPlan, reason: Reason) -> RoundEnd:
-    if stored.input is not None:
-        return round_end(stored.input, "abandoned", reason, planned_lines(stored.input, plan))
-    record = stored.record
-    return RoundEnd(
-        str(record.round_id),
-        record.epoch,
-        record.block,
-        record.block_hash,
-        "abandoned",
-        reason,
-        None,
-        RoundLines(),
-    )
 
 
 async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput, why: Reason) -> Returned:

@@ -5,7 +5,7 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -188,19 +188,38 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
 
 
 async def void_round(  # noqa: PLR0913, PLR0917 - the round, and what its receipt needs
-    store: Store, clock: Clock, signer: Signer, frozen: RoundInput, plan: RoundPlan, reason: Reason
+    store: Store,
+    clock: Clock,
+    signer: Signer,
+    frozen: RoundInput,
+    plan: RoundPlan,
+    reason: Reason,
+    state: Literal["void", "abandoned"] = "void",
 ) -> None:
-    """End a round that enters nothing for anyone (D-6)."""
-    lines = await asyncio.to_thread(planned_lines, frozen, plan)
+    """End a round that enters nothing for anyone (D-6); the log has the end of each dispatch."""
     now = clock.now()
     record = await _recorded(store, frozen, RoundEnding(reason))
+    lines = await asyncio.to_thread(_unsettled_lines, frozen, plan, record)
 
     async def write(tx: Transaction) -> None:
-        await tx.rounds.settle(frozen.index, "void", reason, None, now, record=record)
-        await tx.state.step(Ended(frozen, plan, "void"), unscored, now)
-        await write_receipt(tx, signer, now, round_end(frozen, "void", reason, lines))
+        await tx.rounds.settle(frozen.index, state, reason, None, now, record=record)
+        await tx.state.step(Ended(frozen, plan, state), unscored, now)
+        await write_receipt(tx, signer, now, round_end(frozen, state, reason, lines))
 
     await store.lasting(write)
+
+
+def _unsettled_lines(frozen: RoundInput, plan: RoundPlan, record: Record) -> RoundLines:
+    """Return the digests of a round that was planned and came to nothing."""
+    answers = answers_line(
+        (),
+        rejections=(),
+        void=record.void,
+        alone=[VoidDispatch(one.task_id, one.hotkey, one.reason) for one in record.dispatches if one.reason],
+        raw=[[one.raw for one in record.dispatches if one.task_id == group.task_id] for group in plan.groups],
+        commands={},
+    )
+    return msgspec.structs.replace(planned_lines(frozen, plan), answers=line_digest(answers))
 
 
 async def _recorded(store: Store, frozen: RoundInput, end: RoundEnding) -> Record:
@@ -226,7 +245,7 @@ def round_end(frozen: RoundInput, state: EndState, reason: Reason, lines: RoundL
 
 
 def planned_lines(frozen: RoundInput, plan: RoundPlan) -> RoundLines:
-    """Return the digests of a round that was planned and came to nothing."""
+    """Return the digests of what a round began with."""
     return RoundLines(input=line_digest(input_line(frozen)), plan=line_digest(plan_line(plan)))
 
 

@@ -103,7 +103,7 @@ def _outcome(head: Head, round_id: int, committed: Collection[str]) -> bytes:
 async def _answers(
     tx: Transaction, head: Head, tasks: Sequence[TaskRecord], commands: Mapping[str, Sequence[str]]
 ) -> bytes:
-    """Return the line of what came back."""
+    """Return the line of what came back; of a round that was not settled it is the end of every dispatch."""
     void = {task.task_id for task in tasks if task.state == "void"}
     passed = [one for one in head.dispatches if one.passed is not None]
     plans = [one for one in passed if one.run_sha256 is not None]
@@ -123,7 +123,7 @@ async def _answers(
         alone=[
             {"task_id": one.task_id, "hotkey": one.hotkey, "reason": one.reason}
             for one in head.dispatches
-            if one.state == "void" and one.task_id not in void
+            if one.state == "void" and (head.outcome is None or one.task_id not in void)
         ],
         raw=[[one.raw for one in head.dispatches if one.task_id == task.task_id] for task in tasks],
         commands=commands,

@@ -16,7 +16,7 @@ import msgspec
 from validator.protocol.answer import Role
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GroupOutcome, RawAnswer
+from validator.protocol.round import GroupOutcome, RawAnswer, VoidTask
 from validator.protocol.text import printable
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after
 from validator.store.dispatch import DispatchState
@@ -164,10 +164,11 @@ class RoundEnding(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A record as it is stored: its frames, and what it says of the dispatches."""
+    """A record as it is stored: its frames, and what it says of the dispatches and of the tasks that are void."""
 
     frames: tuple[bytes, ...]
     dispatches: tuple[DispatchFacts, ...]
+    void: tuple[VoidTask, ...]
 
 
 SKIPPED: Final = Head(1, None, None, None, ())
@@ -187,7 +188,8 @@ def recorded(open_round: OpenRound, end: RoundEnding) -> Record:
     head = Head(1, _readable(open_round.input), open_round.plan, end.document, dispatches, end.reports)
     ended = open_round._replace(dispatches=dispatches)
     groups = (_group(task.task_id, ended, end.proofs.get(task.task_id)) for task in open_round.tasks)
-    return Record(tuple(frames(head, groups)), dispatches)
+    void = tuple(VoidTask(key, reason) for key, (state, reason) in tasks.items() if state == "void" and reason)
+    return Record(tuple(frames(head, groups)), dispatches, void)
 
 
 def frames(head: Head, groups: Iterable[Group] = ()) -> Iterator[bytes]:

@@ -118,6 +118,31 @@ def read_answers(
     return answers
 
 
+def check_ends(reader: LineReader, planned: Planned, end: RoundEnd) -> None:
+    """Read the ends of the dispatches of a round that is void or abandoned: every one is told, and none counts.
+
+    Raises:
+        FaultError: the line is missing, was changed or is not of its form, or does not fit.
+    """
+    found = reader.require("answers", end.round_id, end.lines.answers or "")
+    form = parse(found, ResultsForm, found.document, end.round_id)
+    require_canonical(found, end.round_id)
+    groups = planned.plan.groups
+    members = [(group.task_id, hotkey) for group in groups for hotkey, _ in group.members]
+    told = {
+        "void": [one.task_id for one in form.void] == [group.task_id for group in groups if group.mode != "skip"],
+        "void_dispatches": [(one.task_id, one.hotkey) for one in form.void_dispatches] == members,
+        "raw": [len(of_task) for of_task in form.raw] == [len(group.members) for group in groups],
+        "submissions": not form.submissions,
+        "workflows": not form.workflows,
+        "rejections": not form.rejections,
+    }
+    for path, holds in told.items():
+        if not holds:
+            what = f"must be the end of every task and dispatch of a round that is {end.state}"
+            raise FaultError(found.number, "answers", end.round_id, what, path)
+
+
 def _witnesses(planned: Planned, listed: Sequence[Mapping[str, Any]]) -> Counter[str]:
     """Return how many answers to each task gate 7 compared, by what is said of them."""
     types = {task.task_id: task.skill_type for task in planned.frozen.tasks}

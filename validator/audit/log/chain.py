@@ -137,9 +137,9 @@ def _check_lines(end: RoundEnd) -> None:
     named = (lines.input is not None, lines.plan is not None, lines.answers is not None, lines.outcome is not None)
     allowed = {
         "settled": [(True, True, True, True)],
-        "void": [(True, True, False, False)],
+        "void": [(True, True, True, False)],
         "skipped": [(False, False, False, False)],
-        "abandoned": [(True, True, False, False), (False, False, False, False)],
+        "abandoned": [(True, True, True, False), (False, False, False, False)],
     }[end.state]
     if named not in allowed or (lines.proofs and end.state != "settled"):
         raise WrongReceiptError("round.lines", f"are not those of a round that is {end.state}")

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import UNSET
 
 from validator.audit.input_check import input_fault, late_counts
-from validator.audit.log.answers import read_answers
+from validator.audit.log.answers import check_ends, read_answers
 from validator.audit.log.documents import Planned, read_outcome, read_planned
 from validator.audit.log.faults import FaultError
 from validator.audit.log.given import Given
@@ -73,6 +73,7 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
     if scored_by is None:
         acted.plan(planned.frozen, planned.plan, counted=False)
         course.state = apply(before, acted.delta())
+        check_ends(reader, planned, end)
         return Checked(end.state, pending=not planned.drawn, planned=planned, truths=truths)
     course.words.planned(planned)
     _check_windows(planned, end, scored_by)
@@ -87,6 +88,7 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
         state: Literal["void", "abandoned"] = "abandoned" if end.state == "abandoned" else "void"
         ended = Ended(planned.frozen, planned.plan, state)
         course.state = apply(before, scored_by.step(before, ended))
+        check_ends(reader, planned, end)
         return Checked(end.state, pending=not planned.drawn, planned=planned, truths=truths)
     answers = read_answers(reader, end, lines.answers, planned, scored_by)
     course.words.answered(planned, answers, given.judge(planned, answers, end))
