@@ -15,6 +15,7 @@ from validator.kinds.assessment.gates import GATES
 from validator.kinds.assessment.kind import ASSESSMENT
 from validator.kinds.workflow.gates import GATES_OF_PLANS
 from validator.protocol.reasons import GATE_NAMES, Reason
+from validator.store.repositories.state import COPY_ROUNDS
 
 README = ROOT / "README.md"
 # Recipes are held by being followed; they are no claims about what runs.
@@ -109,6 +110,7 @@ def figures_of_the_architecture() -> dict[str, object]:
         r"gates 1 to (6) \| gates 1 to 3": len(GATES),
         r"gates 1 to 6 \| gates 1 to (3)": len(GATES_OF_PLANS),
         r"gate (7) over the group": GATE_NAMES.index("semantics") + 1,
+        r"Every (256) rounds, and": COPY_ROUNDS,
     }
 
 
