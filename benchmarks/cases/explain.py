@@ -29,7 +29,7 @@ from validator.store import Transaction, open_store
 MINERS: Final = [miner_signer(number).hotkey for number in range(6)]
 _WHO: Final = MINERS[0]
 _LAST: Final = 10
-_TABLES: Final = ("tasks", "dispatches", "records", "window_entries")
+_TABLES: Final = ("tasks", "dispatches", "records", "state_miners")
 
 
 def cases() -> Iterator[Case]:

@@ -72,5 +72,5 @@ async def _seconds(url: str, snapshot: MetagraphSnapshot, mechid: int, kinds: tu
 def _bare(path: Path) -> float:
     with closing(sqlite3.connect(path)) as connection:
         began = time.process_time()
-        connection.execute("SELECT hotkey, skill_type, value FROM window_entries ORDER BY hotkey, sequence").fetchall()
+        connection.execute("SELECT hotkey, miner FROM state_miners ORDER BY hotkey").fetchall()
         return 1e3 * (time.process_time() - began)

@@ -116,6 +116,6 @@ def _pair(rounds: int) -> Pair:
         reputation=0.61,
         agreements=(AgreementPair(0.6251, 0.5313),) * SAMPLES,
         roles="pa" * (ROLES // 2),
-        counts=tuple((rounds - number, 2, number % 23 == 0) for number in range(ROUNDS)),
+        counts=tuple((rounds - number, 2, int(number % 23 == 0)) for number in range(ROUNDS)),
         window=window,
     )

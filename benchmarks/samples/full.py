@@ -1,10 +1,7 @@
 """A store in which the windows of many miners are full, and the metagraph that they are registered in."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +10,9 @@ from random_rounds import crowded
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, RoundInput, RoundPlan
+from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, version
+from validator.state import Change, Ended, Window, unscored
 from validator.store import open_store
 
 _BEGAN: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,21 +30,6 @@ def fill(path: Path, miners: int) -> tuple[str, MetagraphSnapshot]:
     crowd, _, _ = crowded(miners, _VERSION, new=False)
     frozen = msgspec.structs.replace(crowd, tasks=())
     asyncio.run(_one_round(url, frozen))
-    names = [neuron.hotkey for neuron in frozen.snapshot.neurons]
-    sequence = count()
-    entries = (
-        (name, kind, frozen.index, f"{n}", next(sequence), (n * 7 % 10) / 10)
-        for n in range(WINDOW)
-        for name in names
-        for kind in TYPES
-    )
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executemany(
-            "INSERT INTO window_entries (hotkey, skill_type, round_id, task_id, sequence, value)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            entries,
-        )
-        connection.commit()
     return url, frozen.snapshot
 
 
@@ -54,3 +38,13 @@ async def _one_round(url: str, frozen: RoundInput) -> None:
         await tx.miners.seen(frozen.snapshot)
         await tx.rounds.open(frozen, RoundPlan(frozen.round_id, ()), _BEGAN)
         await tx.rounds.settle(frozen.index, "void", Reason.VOID_OFFLINE, None, _BEGAN)
+        await tx.state.step(Ended(frozen, RoundPlan(frozen.round_id, ()), "void"), unscored, _BEGAN)
+        state = await tx.state.whole()
+        change = Change(state)
+        for neuron in frozen.snapshot.neurons:
+            for kind in TYPES:
+                window = Window()
+                for number in range(WINDOW):
+                    window = window.entered(frozen.index, str(number), number * 7 % 10 / 10)
+                change.update((neuron.hotkey, SkillType(kind)), window=window)
+        await tx.state.write(state.shared, change.delta())
