@@ -141,3 +141,12 @@ async def test_what_begins_anew_has_neither_tries_nor_a_result(store: Store) -> 
         soon = await tx.executions.get(taken.work_id)
         assert soon is not None
         assert (soon.attempts, soon.due_at) == (1, at)
+
+
+async def test_code_that_waits_keeps_no_answer_from_retention(store: Store) -> None:
+    world = code_world(store)
+    await one_round(world)
+    await world.clock.advance(1.0)
+    async with store.begin() as tx:
+        assert (await tx.retention.prune(answers_before=world.clock.now())).answers == 3
+        assert await tx.code_checks.unended() == 3
