@@ -6,8 +6,15 @@ from typing import Annotated, Protocol
 
 import typer
 
-from validator.audit.views.checks import CheckView, check_list, check_of
-from validator.audit.views.executions import ExecutionView, ResultView, execution_list, execution_of
+from validator.audit.views.waiting import (
+    CheckView,
+    ExecutionView,
+    ResultView,
+    check_list,
+    check_of,
+    execution_list,
+    execution_of,
+)
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, Limit, State, group
 from validator.cli.output import cell, print_json, print_line

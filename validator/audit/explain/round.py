@@ -12,7 +12,7 @@ from validator.audit.explain.window import (
     explain_windows,
 )
 from validator.audit.paid import UNMIXED, Mechanisms
-from validator.audit.views.executions import ExecutionView, executions_of_miner
+from validator.audit.views.waiting import ExecutionView, executions_of_miner
 from validator.kinds.explained.facts import TaskFacts
 from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.explained.words import count
