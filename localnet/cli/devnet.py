@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import typer
 from rich.console import Console
@@ -43,7 +43,7 @@ class OptionsError(ValidatorError):
 def devnet(  # noqa: PLR0913, PLR0917 - one for each option
     config: Annotated[Path, typer.Option("--config", metavar="FILE", help="Settings of the local network.")] = DEMO,
     scenario: Annotated[
-        Literal["demo", "collusion", "collusion-fair", "invented"],
+        Scenario,
         typer.Option(
             help="collusion: three miners that begin on top, with reputation that they earned, turn; "
             "collusion-fair: three without a head start do; invented: one miner invents its traces."

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import msgspec
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from miner.behaviours import Conduct
 from miner.check.conduct import SECTIONS, Options, Tools, Watcher, check_miner
 from miner.check.page import hotkey_hint, print_report
 from miner.check.report import Report
@@ -66,7 +67,7 @@ class _Shown:
 def run(  # noqa: PLR0913, PLR0917 - one for each option
     config: Config = None,
     behaviour: Annotated[
-        Literal["thorough", "partial", "sloppy", "lazy", "slow", "garbage", "oversized", "wrong_signature", "replayed"],
+        Conduct,
         typer.Option(help="What it makes of dispatches."),
     ] = "thorough",
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where it listens.")] = "127.0.0.1",

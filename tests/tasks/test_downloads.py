@@ -200,6 +200,23 @@ def test_what_fails_or_gives_nothing_is_one_line(
     assert str(caught.value).isprintable()
 
 
+@pytest.mark.parametrize(
+    ("source", "tool", "wanted"),
+    [
+        ("pypi:x==1", "pip", {"--no-deps", "--only-binary=:all:", "--no-input", "x==1"}),
+        ("npm:@s/x@1", "npm", {"--ignore-scripts", "@s/x@1"}),
+        ("git+file:///x@v1", "git", {"core.hooksPath=/dev/null", "protocol.ext.allow=never"}),
+    ],
+)
+def test_a_tool_is_told_to_run_nothing_of_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, tool: str, wanted: set[str]
+) -> None:
+    fake(tmp_path, monkeypatch, tool, f'printf "%s\\n" "$@" > {tmp_path}/told; exit 1')
+    with pytest.raises(TaskError, match=f"`{tool}` failed: exit code 1"):
+        pack_task(source)
+    assert wanted <= set((tmp_path / "told").read_text().splitlines())
+
+
 @pytest.mark.parametrize(("source", "tool"), [("pypi:x", "pip"), ("npm:x", "npm"), ("git+file:///x", "git")])
 def test_a_missing_tool_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, tool: str) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -1,5 +1,6 @@
 """Zips and tars that are no wheel and no sdist: npm packages, downloads of repositories, and hostile ones."""
 
+import gzip
 import io
 import json
 import tarfile
@@ -88,6 +89,12 @@ def test_more_entries_than_anybody_packs_are_refused(tmp_path: Path, monkeypatch
     (tmp_path / "many.tar").write_bytes(header * 101 + bytes(1024))
     with pytest.raises(TaskError, match=r"`many\.tar` has more than 100 entries"):
         pack_task(tmp_path / "many.tar")
+
+
+def test_an_archive_that_expands_without_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bomb.tgz").write_bytes(gzip.compress(bytes(32 * 1024 * 1024)))
+    with pytest.raises(TaskError, match=r"`bomb\.tgz` would expand to more than [0-9]+ bytes"):
+        pack_task(tmp_path / "bomb.tgz")
 
 
 def test_dependencies_beside_a_skill_are_not_packed(tmp_path: Path) -> None:
