@@ -147,7 +147,6 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
     row = None if rows is None else given_row(rows)
     checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
     require_regular(file)
-    size = file.stat().st_size
     if checkpoint is not None and (bundles or tasks or answers):
         raise typer.BadParameter(
             "goes without folders: what lies before it is not read again", param_hint="--checkpoint"
@@ -155,9 +154,9 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
     folders = [None if folder is None else Folder(folder) for folder in (bundles, tasks, answers)]
     given = Given(bundles=folders[0], tasks=folders[1], answers=folders[2])
     settings = settings_of(config) if chain else None
-    with progress("verifying", size) as advance:
+    with progress("verifying", file.stat().st_size) as advance:
         try:
-            found = _verified(file, checkpoint, hotkey, _up_to(advance), given)
+            found = _verified(file, checkpoint, hotkey, lambda offset: advance(to=offset), given)
             there = None if settings is None else ask_chain(settings, found)
             beyond = Beyond(reach, None if there is None else there.anchored)
             beyond.look(file)
@@ -226,25 +225,13 @@ def compare(
         require_regular(file)
     with progress("comparing", a.stat().st_size + b.stat().st_size) as advance:
         try:
-            found = compare_files(a, b, _up_to(advance))
+            found = compare_files(a, b, lambda offset: advance(to=offset))
         except InFileError as fault:
             _print_fault(fault, as_json=as_json, file=fault.file)
             raise typer.Exit(EXIT_NO) from None
     _print_compared(found, (a, b), as_json=as_json)
     if not found.one_history:
         raise typer.Exit(EXIT_NO)
-
-
-def _up_to(advance: Callable[[int], None]) -> Callable[[int], None]:
-    """Return what takes how much is done for a bar that takes steps."""
-    done = 0
-
-    def advanced(offset: int) -> None:
-        nonlocal done
-        advance(offset - done)
-        done = offset
-
-    return advanced
 
 
 def _print_fault(fault: FaultError, *, as_json: bool, file: Path | None = None) -> None:

@@ -11,11 +11,12 @@ import typer
 from validator.audit.replay import RoundReplay, replay_rounds, round_ids
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Json, group
-from validator.cli.output import plural, print_json, print_line
+from validator.cli.output import print_json, print_line
 from validator.cli.rendering import print_table, progress
 from validator.cli.replay import Summary, print_replay
 from validator.cli.session import settings_of
 from validator.daemon.exits import Exit
+from validator.kinds.explained.words import count
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.store import SchemaState, open_store, schema_state, upgrade
@@ -254,6 +255,6 @@ def note_archives(spans: tuple[ArchivedSpan, ...], folder: Path | None, does: st
         does: as in "does not hold them: back them up as well".
     """
     if spans:
-        many = plural(len(spans), "archive file")
+        many = count(len(spans), "archive file")
         place = "of which store.archive does not tell the folder" if folder is None else f"in {folder}"
         print_line(f"rounds {spans[0].first_round} to {spans[-1].last_round} are in {many} {place}; {does}")

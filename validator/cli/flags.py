@@ -8,9 +8,10 @@ import typer
 from validator.audit.views.flags import FlagDetailView, flag_details, flag_list
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, group
-from validator.cli.output import cell, plural, print_json, print_line
+from validator.cli.output import cell, print_json, print_line
 from validator.cli.rendering import print_table
 from validator.cli.session import ask_store, change_store
+from validator.kinds.explained.words import count
 
 FLAGS = group("flags", "Collusion flags: three of them eject a miner.")
 _COLUMNS = "id> hotkey type round> with_primaries> with_auditors> samples> raised cleared why_cleared~"
@@ -91,4 +92,4 @@ def clear(
     cleared = change_store(config, lambda tx, _: tx.acts.clear(hotkey, reason, now))
     if not cleared:
         say_no(f"nothing to clear: {hotkey} has no standing flag")
-    print_line(f"cleared {plural(cleared, 'flag')} of {hotkey}")
+    print_line(f"cleared {count(cleared, 'flag')} of {hotkey}")

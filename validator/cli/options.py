@@ -27,7 +27,6 @@ HotkeyUri = Annotated[
         metavar="URI", help="Sign with a development key such as //Alice instead of the wallet that the settings name."
     ),
 ]
-CaseFiles = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.")]
 
 
 def assessed(skill_type: SkillType | None) -> SkillType | None:

@@ -40,16 +40,13 @@ def cell(value: object) -> str:
         return NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, float):
         return f"{value:.4f}"
     if isinstance(value, datetime):
         return format_time(value)
     return printable(str(value), _CELL)
-
-
-def plural(many: int, thing: str) -> str:
-    """Return a count: `1 flag`, `2 flags`."""
-    return f"{many} {thing}" if many == 1 else f"{many} {thing}s"
 
 
 def byte_size(amount: float | None) -> str:

@@ -160,7 +160,7 @@ class Page:
 def progress(what: str, total: int | None) -> Iterator[Callable[..., None]]:
     """Show a progress bar on standard error, where that is a terminal.
 
-    Call what this yields after each step, or with a number of steps.
+    Call what this yields after each step, with a number of steps, or with `to` and how much is done.
 
     Args:
         what: is done.
@@ -172,4 +172,4 @@ def progress(what: str, total: int | None) -> Iterator[Callable[..., None]]:
         *parts, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda steps=1: bar.advance(task, steps)
+        yield lambda steps=1, to=None: bar.advance(task, steps) if to is None else bar.update(task, completed=to)

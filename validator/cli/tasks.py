@@ -15,9 +15,10 @@ import typer
 
 from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.options import Config, HotkeyUri, Json, assessed, group
-from validator.cli.output import plural, print_json, print_line
+from validator.cli.output import print_json, print_line
 from validator.cli.rendering import print_table, progress
 from validator.cli.session import ask_store, change_store, checked_hotkeys, clean_at_sigterm, signer_of
+from validator.kinds.explained.words import count
 from validator.protocol import typed
 from validator.protocol.limits import MIB
 from validator.protocol.signatures import Signer
@@ -392,7 +393,7 @@ def retire(  # noqa: PLR0913, PLR0917 - the options of a command
     if not found:
         print_line("no task to retire")
         return
-    told = plural(len(found), "task")
+    told = count(len(found), "task")
     if not yes and not _agreed(f"Retire {told}? Their truth becomes public; there is no way back"):
         say_no("nothing was retired; --yes does not ask")
     now = datetime.now(UTC)
