@@ -1,4 +1,4 @@
-"""What the reference miner's analyses cost, bundle by bundle."""
+"""The cost of the reference miner's analyses, bundle by bundle."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

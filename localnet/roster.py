@@ -1,4 +1,4 @@
-"""Who lives in the local network: names, behaviours, and when each joins or turns."""
+"""The residents of a local network: names, behaviours, and when each joins or turns."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Literal

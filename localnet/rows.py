@@ -1,4 +1,4 @@
-"""What the validators' weights come to: a row of each on the chain, and what the subnet makes of them."""
+"""The validators' weights side by side: a row of each on the chain, and the pay that the subnet computes of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

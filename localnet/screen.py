@@ -1,4 +1,4 @@
-"""What a run of the local network shows: live progress, then tables."""
+"""The display of a run of the local network: live progress, then tables."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a local network works on: bundles that it brings, or an owner's own tasks at their pace."""
+"""The tasks of a local network: bundles that it brings, or an owner's own tasks at their pace."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What a local miner declares: all six types (SPEC 13)."""
+"""The declaration of a local miner: all six types (SPEC 13)."""
 
 from datetime import datetime, timedelta
 from typing import Final

@@ -1,4 +1,4 @@
-"""What of this machine an image needs: its Python, programs, and the shared libraries of both."""
+"""The parts of this machine that an image needs: its Python, programs, and the shared libraries of both."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""What the local network keeps in its folder: wallets, settings, tasks. What is there is used again, never replaced."""
+"""The folder of a local network: wallets, settings, tasks. Files that exist are used again, never replaced."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""From a node with nothing on it to a vector on chain that pays reference miners."""
+"""A network on a chain node: from an empty node to a vector on chain that pays reference miners."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What `validator localnet up` is told, and what follows from it."""
+"""Options of `validator localnet up`, and values that follow from them."""
 
 from dataclasses import dataclass
 from math import ceil

@@ -1,4 +1,4 @@
-"""Whether a chain is a development chain: asked before anything is spent or written."""
+"""Detection of development chains: asked before anything is spent or written."""
 
 from typing import Final, NamedTuple
 

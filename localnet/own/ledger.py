@@ -1,4 +1,4 @@
-"""What every answer to an owner's tasks came to, noted as the rounds end."""
+"""The ledger of all answers to an owner's tasks, written as the rounds end."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

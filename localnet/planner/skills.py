@@ -1,4 +1,4 @@
-"""What planners of different skill make of the same steps."""
+"""Planners of different skill: each makes its own plan of the same steps."""
 
 import math
 from collections.abc import Sequence

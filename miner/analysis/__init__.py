@@ -1,1 +1,1 @@
-"""How the local network's miners analyse skills: pure functions over a bundle's files, nothing fetched, nothing run."""
+"""Analysers of skills: pure functions over a bundle's files; nothing is fetched and nothing is run."""

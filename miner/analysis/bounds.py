@@ -1,4 +1,4 @@
-"""How much of a bundle the analysis reads. Bounds are counts, never clocks: the same bundle gives the same result."""
+"""Bounds of an analysis. They are counts, never clocks: the same bundle gives the same result."""
 
 from typing import Final
 

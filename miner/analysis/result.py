@@ -1,4 +1,4 @@
-"""What an analysis concludes, and the partial reports it is made of."""
+"""The result of an analysis, and the partial reports it is made of."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a miner's author does about each thing that a validator may say: docs/miner-protocol.md tells the same."""
+"""Advice for a miner's author on each reason that a validator may give; docs/miner-protocol.md tells the same."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""What a check came to, for people: one table, one line of advice per fault, and what would earn more."""
+"""The page of a check, for people: one table, one line of advice per fault, and what would earn more."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a check comes to: plain values, as `--json` prints them."""
+"""The report of a check: plain values, as `--json` prints them."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What a wrong signature is right over: the usual mistakes of those who sign their first document (SPEC 13)."""
+"""Usual mistakes in a first signature: the bytes that a wrong signature is right over (SPEC 13)."""
 
 import hashlib
 import json

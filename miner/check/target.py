@@ -1,4 +1,4 @@
-"""Which miner is checked: where it listens and which hotkey it must answer for."""
+"""The target of a check: where the miner listens and which hotkey it must answer for."""
 
 import socket
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""What a miner is sent: written bundles of the types it declares, whose truth is known, for both roles (SPEC 1, 13)."""
+"""The trials of a check: written bundles of the declared types, whose truth is known, for both roles (SPEC 1, 13)."""
 
 import gzip
 import hashlib

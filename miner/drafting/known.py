@@ -1,4 +1,4 @@
-"""What can be read of a bundle, by a program that runs nothing: candidates, each with the place that shows it."""
+"""Candidates for a bundle's truth, each with the place that shows it. Nothing is run."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice

@@ -1,4 +1,4 @@
-"""What a draft is made from: a task's folder, or a bundle; read within its bounds, links not followed."""
+"""The input of a draft: a task's folder or a bundle, read within its bounds, links not followed."""
 
 from pathlib import Path
 from typing import Final, NamedTuple

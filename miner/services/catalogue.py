@@ -1,4 +1,4 @@
-"""What the local step services offer, at what price and speed."""
+"""The catalogue of the local step services: actions, prices and speeds."""
 
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple

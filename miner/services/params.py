@@ -1,4 +1,4 @@
-"""Reading a step's params: they come out of strangers' plans."""
+"""Params of a step, read within bounds: they come out of strangers' plans."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

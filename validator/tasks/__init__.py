@@ -1,1 +1,1 @@
-"""Where tasks come from: sources, canaries, packing, the task server (SPEC 5, 13)."""
+"""Sources of tasks: folders, canaries, packing, the task server (SPEC 5, 13)."""

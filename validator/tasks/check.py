@@ -1,4 +1,4 @@
-"""Looking through task folders for an operator: `validator tasks check`."""
+"""The check of task folders for an operator: `validator tasks check`."""
 
 from pathlib import Path
 from typing import Final, NamedTuple

@@ -1,4 +1,4 @@
-"""What makes a task and its bundle fit together (SPEC 5, 6, 13)."""
+"""Faults of a task and its bundle: hashes, evidence that does not resolve, a marker without room (SPEC 5, 6, 13)."""
 
 from collections.abc import Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""What an operator is told of a goal's reference: what is worth 1, an example that is, and what counts (SPEC 12)."""
+"""Notes for an operator on a goal's reference: what is worth 1, an example that is, what counts (SPEC 12)."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What packages say of themselves: a distribution's metadata, a project's pyproject.toml, an npm package.json."""
+"""Metadata of packages: of a distribution, of a project's pyproject.toml, of an npm package.json."""
 
 import configparser
 import email.parser
