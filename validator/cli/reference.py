@@ -188,7 +188,7 @@ def _exits() -> Iterator[str]:
 
 def _conditions() -> Iterator[str]:
     yield _prose(
-        "All that can keep the validator from its work. `validator health` and `/readyz` name the conditions that hold",
+        "All that can keep the validator from its work. `validator health` and `/readyz` name the active ones",
         "([health and metrics](health.md)), the log says when one begins and ends (`condition_raised`,",
         "`condition_cleared`), and `validator_condition` is 1 meanwhile. An alert asks Prometheus for its conditions",
         "([Prometheus and Grafana](../operators/watch.md#prometheus-and-grafana)): a page wakes somebody, a ticket is",
