@@ -14,34 +14,9 @@ from validator.planting.draws import Draws
 Row = tuple[str | int, ...]
 
 _THINGS: Final = (
-    *(
-        "amber",
-        "birch",
-        "canvas",
-        "cedar",
-        "clover",
-        "copper",
-        "cotton",
-        "fennel",
-        "flint",
-        "granite",
-        "hazel",
-        "indigo",
-    ),
-    *(
-        "juniper",
-        "linen",
-        "maple",
-        "marble",
-        "meadow",
-        "nutmeg",
-        "ochre",
-        "pepper",
-        "quartz",
-        "saffron",
-        "slate",
-        "walnut",
-    ),
+    *("amber", "birch", "canvas", "cedar", "clover", "copper", "cotton", "fennel", "flint", "granite"),
+    *("hazel", "indigo", "juniper", "linen", "maple", "marble", "meadow", "nutmeg", "ochre", "pepper"),
+    *("quartz", "saffron", "slate", "walnut"),
 )
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _FAR: Final = 999_999

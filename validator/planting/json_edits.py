@@ -5,8 +5,9 @@ stands in one line, or a value is exchanged, does that one line change.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
+from types import UnionType
 from typing import Any, Final, NamedTuple
 
 from validator.planting.documents import text_of
@@ -112,20 +113,19 @@ def _unit(text: str) -> int | str:
     return 2
 
 
-def _targets(form: Form, files: Files, fill: Scope) -> list[Target]:
+def _targets(form: Form, files: Files, scope: Scope, kinds: type | UnionType) -> list[Target]:
     """Return the places that a form names: `NAME|NAME`, of files at the top with a / in front, and `STEP/STEP/*`."""
     names, _, steps = form.about.partition(" ")
     found = []
     for file in sorted(files):
-        if f"/{file}" not in names.split("|") and PurePosixPath(file).name not in names.split("|"):
-            continue
-        text = text_of(files[file])
+        text = text_of(files[file]) if {f"/{file}", PurePosixPath(file).name} & set(names.split("|")) else None
         try:
             document = json.loads(text or "")
         except (ValueError, RecursionError):
             continue
-        for path, value, element in _matches(document, fill.fill(steps).split("/") if steps else [], (), {}):
-            found.append(Target(file, text or "", path, value, element))
+        for path, value, element in _matches(document, scope.fill(steps).split("/") if steps else [], (), {}):
+            if isinstance(value, kinds) and (not steps.startswith(f"{_TOOLS}/") or _is_tool(element)):
+                found.append(Target(file, text or "", path, value, element))
     return found
 
 
@@ -133,67 +133,64 @@ def _matches(value: Any, steps: list[str], path: Path, element: dict[str, Any]) 
     if not steps:
         yield path, value, element
     elif steps[0] == "*":
-        rows = (
-            list(enumerate(value))
-            if isinstance(value, list)
-            else sorted(value.items())
-            if isinstance(value, dict)
-            else []
-        )
-        for key, one in rows:
+        rows: Iterable[tuple[str | int, Any]] = enumerate(value) if isinstance(value, list) else ()
+        for key, one in sorted(value.items()) if isinstance(value, dict) else rows:
             if isinstance(one, dict):
                 yield from _matches(one, steps[1:], (*path, key), element or one)
-    elif isinstance(value, dict) and steps[0] in value:
-        yield from _matches(value[steps[0]], steps[1:], (*path, steps[0]), element)
-    elif isinstance(value, dict) and len(steps) == 1:
-        yield (*path, steps[0]), None, element
-
-
-def _drawn(form: Form, scope: Scope, found: Sequence[Target]) -> Target | None:
-    if form.about.split(" ")[1:] and form.about.split(" ")[1].startswith(f"{_TOOLS}/"):
-        found = [one for one in found if _is_tool(one.element)]
-    if not found:
-        return None
-    target = scope.draws.pick(found)
-    scope.give("element", target.name)
-    scope.give("tool", str(target.element.get("name", "")))
-    scope.give("key", str(target.path[-1]) if target.path else "")
-    return target
+    elif isinstance(value, dict) and (steps[0] in value or len(steps) == 1):
+        yield from _matches(value.get(steps[0]), steps[1:], (*path, steps[0]), element)
 
 
 def _is_tool(entry: dict[str, Any]) -> bool:
     return isinstance(entry.get("description"), str) and isinstance(entry.get("name"), str) and bool(entry["name"])
 
 
-def _placed(target: Target, content: bytes, line: int, more: Files | None = None) -> Placed:
+def _changed(
+    form: Form,
+    scope: Scope,
+    found: Sequence[Target],
+    change: Callable[[Target, str, Scope], tuple[bytes, int] | None],
+    files: Files | None = None,
+) -> Placed | None:
+    """Return a file with a change at one of the places; `@element@` is what that place is in, `@old@` the old text."""
+    if not found:
+        return None
+    target = scope.draws.pick(found)
     tool = target.element["name"] if target.path[:1] == (_TOOLS,) else None
-    return Placed({target.file: content, **(more or {})}, target.file, line, tool or target.name, tool)
+    old = target.value if isinstance(target.value, str) else f"The {target.path[-2:][0]}." if target.path else ""
+    for name, word in (("element", target.name), ("tool", tool or ""), ("old", old)):
+        scope.give(name, word)
+    new = render(form.parts[""], scope)
+    try:
+        changed = change(target, new, scope)
+    except ValueError:  # a drawn word with a quotation mark
+        changed = None
+    if changed is None:
+        return None
+    more = {} if files is None else repeated(files, target.file, old, new)
+    return Placed({target.file: changed[0], **more}, target.file, changed[1], tool or target.name, tool)
 
 
 def member(form: Form, scope: Scope, files: Files, _: SkillType) -> Placed | None:
     """Add a member to an object, or an object with it where that is missing; `<!>` in it marks the line."""
-    target = _drawn(form, scope, [one for one in _targets(form, files, scope) if isinstance(one.value, dict | None)])
-    if target is None:
-        return None
-    said = json.loads("{" + render(form.parts[""], scope) + "}")
+    return _changed(form, scope, _targets(form, files, scope, dict | None), _with_member)
+
+
+def _with_member(target: Target, new: str, scope: Scope) -> tuple[bytes, int] | None:
+    said = json.loads("{" + new + "}")
     ((key, value),) = said.items()
     path, held = target.path, target.value
     if held is None:  # the object is missing
-        if not path:
-            return None
         key, value, path, held = str(path[-1]), said, path[:-1], {}
     if key.replace(_MARK, "") in held:
         return None
-    return _placed(target, *_with(scope, target.text, place_of(target.text, path).value, key, value))
+    return _with(scope, target.text, place_of(target.text, path).value, key, value)
 
 
 def empty_value(form: Form, scope: Scope, files: Files, _: SkillType) -> Placed | None:
     """Exchange an empty list or object for the JSON of the form."""
-    found = [one for one in _targets(form, files, scope) if isinstance(one.value, list | dict) and not one.value]
-    target = _drawn(form, scope, found)
-    if target is None:
-        return None
-    return _placed(target, *_exchanged(target, json.loads(render(form.parts[""], scope))))
+    found = [one for one in _targets(form, files, scope, list | dict) if not one.value]
+    return _changed(form, scope, found, lambda target, new, _: _exchanged(target, json.loads(new)))
 
 
 def _exchanged(target: Target, value: Any) -> tuple[bytes, int]:
@@ -204,45 +201,38 @@ def _exchanged(target: Target, value: Any) -> tuple[bytes, int]:
 
 
 def text_value(form: Form, scope: Scope, files: Files, _: SkillType) -> Placed | None:
-    """Exchange a text, or add it where it is missing, also where a source repeats it; `@old@` is what it was."""
-    found = [one for one in _targets(form, files, scope) if isinstance(one.value, str | None)]
-    target = _drawn(form, scope, found)
-    if target is None:
-        return None
-    old = target.value or f"The {target.path[-2]}."
-    scope.give("old", old)
-    new = render(form.parts[""], scope)
-    more = repeated(files, target.file, old, new)
+    """Exchange a text, or add it where it is missing, also where a source repeats it."""
+    return _changed(form, scope, _targets(form, files, scope, str | None), _with_text, files)
+
+
+def _with_text(target: Target, new: str, scope: Scope) -> tuple[bytes, int]:
     if target.value is not None:
-        return _placed(target, *_exchanged(target, new), more)
+        return _exchanged(target, new)
     held = place_of(target.text, target.path[:-1]).value
-    return _placed(target, *_with(scope, target.text, held, str(target.path[-1]) + _MARK, new), more)
+    return _with(scope, target.text, held, f"{target.path[-1]}{_MARK}", new)
 
 
 def copy(form: Form, scope: Scope, files: Files, _: SkillType) -> Placed | None:
-    """Add an element once more, with another text; `@old@` is what it was."""
-    found = [one for one in _targets(form, files, scope) if isinstance(one.value, str)]
-    target = _drawn(form, scope, found)
-    if target is None:
-        return None
-    scope.give("old", target.value)
-    new, changed = render(form.parts[""], scope), target.path[-1]
-    marked = {
-        f"{key}{_MARK}" if key == changed else key: new if key == changed else value
-        for key, value in target.element.items()
+    """Add an element once more, with another text."""
+    return _changed(form, scope, _targets(form, files, scope, str), _with_copy)
+
+
+def _with_copy(target: Target, new: str, scope: Scope) -> tuple[bytes, int]:
+    pairs = {
+        key: (f"{key}{_MARK}", new) if key == target.path[-1] else (key, value) for key, value in target.element.items()
     }
-    return _placed(target, *_with(scope, target.text, place_of(target.text, target.path[:-2]).value, None, marked))
+    return _with(scope, target.text, place_of(target.text, target.path[:-2]).value, None, dict(pairs.values()))
 
 
 def description(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> Placed | None:
     """Exchange the description of an MCP tool: of a manifest and where its source repeats it, else of a source."""
     listed = form._replace(about="mcp.json tools/*/description")
-    if any(_is_tool(one.element) for one in _targets(listed, files, scope)):
+    if _targets(listed, files, scope, str):
         return text_value(listed, scope, files, skill_type)
     tools = registered(files)
     if not tools:
         return None
     tool = scope.draws.pick(tools)
-    scope.give("old", tool.description)
-    scope.give("tool", tool.name)
+    for name, word in (("element", tool.name), ("tool", tool.name), ("old", tool.description)):
+        scope.give(name, word)
     return with_description(files, tool, render(form.parts[""], scope))

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from validator.planting.found import found_in
+from validator.protocol.fault_matching import found_in
 from validator.protocol.round import AssessmentTask, RoundInput, Submission
 from validator.store import Transaction
 

@@ -1,4 +1,4 @@
-"""Which planted faults an analysis found: told to owners and miners, never scored (SPEC 16, D-33)."""
+"""Matching of planted faults with the findings of an analysis: shown to owners and miners, never scored (D-33)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
