@@ -143,7 +143,16 @@ def test_built_in_shapes_hold_to_the_same_rules() -> None:
         check_shape(template, lists)
 
 
-def test_a_word_is_drawn_once_and_a_part_of_it_is_its_own() -> None:
+def test_a_word_is_drawn_once_and_what_a_shared_word_is_made_of_is_its_own() -> None:
+    for seed in map(str, range(5)):
+        lists: Lists = {"outer": ["x@one@"], "one": [str(n) for n in range(10_000)]}
+        outer, one, again = Scope(Draws(SeededRandom(seed)), {}, lists).fill("@outer@ @one@ @outer@").split()
+        assert outer == again != f"x{one}"
+        outer, one = Scope(Draws(SeededRandom(seed)), lists, {}).fill("@outer@ @one@").split()
+        assert outer == f"x{one}"
+
+
+def test_a_field_is_drawn_once_for_its_entry() -> None:
     lists: Lists = {"pair": [{"one": ["a", "b", "c"], "two": "@one@"}], "one": [str(n) for n in range(50)]}
     scope = Scope(Draws(SeededRandom("s")), {}, lists)
     text = scope.fill("@pair.one@ @pair.one@ @pair.two@ @pair.two@ @one@ @+one@")

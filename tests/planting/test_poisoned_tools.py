@@ -63,6 +63,7 @@ def test_a_tool_without_a_manifest_is_poisoned_where_it_is_registered(shape: Sha
         assert fault_of({path: source}, plant) is None
         old, new = source.decode().split("\n"), plant.changed[path].decode().split("\n")
         assert [i for i, (a, b) in enumerate(zip(old, new, strict=True), 1) if a != b] == [plant.line]
+        assert new[plant.line - 1].isprintable()
         assert NAMES[plant.poisoned_tool].removesuffix(".") in new[plant.line - 1]
         poisoned.add(plant.poisoned_tool)
     assert poisoned == set(NAMES)

@@ -14,13 +14,13 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from real_skills.shape_files import is_code, later_shapes
+from real_skills.shape_files import FOLDER, is_code, later_shapes
 
 from validator.planting.draws import Draws
 from validator.planting.planting import fault_of
 from validator.planting.planting import plant as planted_in
 from validator.planting.shape import Files, Plant, Shape
-from validator.planting.shapes import builtin_shapes
+from validator.planting.shapes import builtin_lists, builtin_shapes, read_words
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.bundles import count_lines
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
@@ -78,6 +78,25 @@ def crlf(content: bytes) -> bytes:
     return content.replace(b"\n", b"\r\n")
 
 
+# What the line that is pointed at holds, where a template marks a part of several lines.
+SHOWN = {
+    "wide-permissions": r'"\*"|"network:\*"|"/"|"enabled": false',
+    "credential-in-a-manifest": r"[\w/+.:-]{16}",
+    "over-privileged-child": r'"\*"|"full"|"sandbox": false|"root"',
+    "prompt-from-elsewhere": r"https://",
+    "children-inherit-secrets": r'"inherit": true|"\*"|"parent"|"pass_environment": true|"everything"',
+    "order-in-a-schema": r"\w+ \w+ \w+",
+    "privileged-container": r"privileged|docker.sock|localEnv|cap-add",
+    "approval-switched-off": r"bypassPermissions|Bash\(\*\)|autoApprove|autoRun|autoAccept",
+}
+
+
+def versions() -> dict[str, str]:
+    """The version of each package that a fault pins."""
+    lists = {**builtin_lists(), **read_words(FOLDER)}
+    return {row["package"]: row["version"] for name in lists if name.startswith("pin_") for row in lists[name]}
+
+
 def plants(shape: Shape, seed: str, bundles: list[Benign]) -> list[tuple[Files, Plant]]:
     """What the shape plants in those of the bundles that have a place for it."""
     found = []
@@ -112,7 +131,11 @@ def check(shape: Shape, files: Files, plant: Plant) -> None:
     assert plant.target_pattern
     assert plant.line is not None
     assert 1 <= plant.line <= count_lines(after[plant.path])
-    assert lines(after[plant.path])[plant.line - 1].strip()
+    shown = lines(after[plant.path])[plant.line - 1]
+    assert shown.strip()
+    assert re.search(SHOWN.get(shape.name, ""), shown), shown
+    if shape.family == "vulnerable_pin":
+        assert versions()[plant.target_pattern] in shown
     for path, content in plant.changed.items():
         if path in files:
             new = fresh(files[path], content)
@@ -160,6 +183,28 @@ def test_a_third_is_easy_to_find_a_third_hard_and_no_type_or_family_goes_without
         families = {shape.family for shape in shapes if kind in shape.types}
         assert {"injection", "secret", "capability"} <= families
     assert len({shape.name for shape in ALL}) == len(ALL)
+
+
+def test_a_package_that_the_bundle_names_is_not_pinned_again() -> None:
+    (shape,) = (shape for shape in TEXT_SHAPES if shape.name == "vulnerable-requirement")
+    first, *others = [row["package"] for row in builtin_lists()["pin_python"]]
+    files = {"main.py": b"print(1)\n", "setup.cfg": "\n".join(others).encode()}
+    for seed in range(20):
+        plant = shape.plant(Draws(SeededRandom(str(seed))), files, SkillType.EXECUTABLE_PYTHON)
+        assert plant is not None
+        assert plant.target_pattern == first
+    everything = files | {"setup.cfg": "\n".join((first, *others)).encode()}
+    assert shape.plant(Draws(SeededRandom("s")), everything, SkillType.EXECUTABLE_PYTHON) is None
+
+
+def test_no_paragraph_goes_into_a_fence_a_comment_or_front_matter() -> None:
+    (shape,) = (shape for shape in TEXT_SHAPES if shape.name == "plain-order")
+    page = b"---\nname: x\n\nuse: y\n---\n\n# One\n\n```\na\n\nb\n\nc\n```\n\n<!--\nd\n\ne\n-->\n\nTwo.\n"
+    for seed in range(60):
+        plant = shape.plant(Draws(SeededRandom(str(seed))), {"SKILL.md": page}, SkillType.DECLARATIVE)
+        assert plant is not None
+        for kept in (b"---\nname: x\n\nuse: y\n---\n", b"```\na\n\nb\n\nc\n```\n", b"<!--\nd\n\ne\n-->\n"):
+            assert kept in plant.changed["SKILL.md"]
 
 
 @pytest.mark.parametrize("seed", ["run 0", "run 1", "run 2"])

@@ -53,6 +53,10 @@ class WordsError(ValidatorError):
     """A word list or a template cannot be used."""
 
 
+class NoWordsError(WordsError):
+    """A list has no entry that could be drawn for this bundle."""
+
+
 class Rows(NamedTuple):
     """A list that is drawn: `least` to `most` entries of the list `of` and the word `also`, sorted by a field `by`."""
 
@@ -160,7 +164,8 @@ class Scope:
         """Return the text with its slots filled.
 
         Raises:
-            WordsError: a slot has no words, is made of itself, or makes the text longer than 64 KiB.
+            NoWordsError: a list has no entry.
+            WordsError: a slot has no list, is made of itself, or makes the text longer than 64 KiB.
         """
         filled = _SLOT.sub(self._slot, text)
         if len(filled) > LONGEST:
@@ -173,8 +178,10 @@ class Scope:
             own = name in self._own
             if not own and name not in self._lists:
                 entry: Any = _BUILT_IN[name](self.draws)
+            elif not (entries := self._own[name] if own else self._lists[name]):
+                raise NoWordsError(name)
             else:
-                entry = self.draws.pick(self._own[name] if own else self._lists[name])
+                entry = self.draws.pick(entries)
             if isinstance(entry, str):
                 entry = self._spell(name, (self if own else self.child()).fill(entry))
             self._known[name] = entry

@@ -4,7 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from validator.planting import documents, json_edits
 from validator.planting.code.insertion import CODE_TYPES, place_in_code
 from validator.planting.draws import Draws
-from validator.planting.lexicon import Lists, Scope, WordsError, check_lists
+from validator.planting.lexicon import Lists, NoWordsError, Scope, WordsError, check_lists
 from validator.planting.shape import Files, Placed, Plant, Planter, Shape
 from validator.planting.templates import (
     LANGUAGES,
@@ -82,8 +82,6 @@ def plant_template(template: Template, lists: Lists, draws: Draws, files: Files,
             done = place_in_code(template, lists, draws, files, skill_type)
         else:
             scope = words_of(template, lists, draws)
-            if scope is None:
-                return None
             if "@home@" in form.about:
                 scope.give("home", draws.pick(documents.homes_of(files)))
             placed = PLACES[form.place](form, scope, files, skill_type)
@@ -93,11 +91,9 @@ def plant_template(template: Template, lists: Lists, draws: Draws, files: Files,
     return None
 
 
-def words_of(template: Template, lists: Lists, draws: Draws) -> Scope | None:
-    """Return the words of a template for a text; None where a list that it draws from has no entry left."""
+def words_of(template: Template, lists: Lists, draws: Draws) -> Scope:
+    """Return the words of a template for a text."""
     scope = Scope(draws, template.words, lists, rows=template.rows)
-    if any(rows.also and not scope.rows(rows.also) for rows in template.rows.values()):
-        return None
     for name in template.about.get("use", ()):
         chosen = dict(draws.pick(lists[name]))
         scope = scope.child({}, {key: value for key, value in chosen.items() if isinstance(value, list)})
@@ -201,7 +197,12 @@ def read_shapes(folder: Path, lists: Lists, *, check: bool = False) -> tuple[Sha
 
 
 def _planter(template: Template, lists: Lists) -> Planter:
-    return lambda draws, files, skill_type: plant_template(template, lists, draws, files, skill_type)
+    def plant(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
+        with suppress(NoWordsError):  # of packages, those that the bundle does not name yet
+            return plant_template(template, lists, draws, files, skill_type)
+        return None
+
+    return plant
 
 
 def check_shape(template: Template, lists: Lists) -> None:
@@ -214,8 +215,6 @@ def check_shape(template: Template, lists: Lists) -> None:
     if not template.about.get("types") and any(form.place not in LANGUAGES for form in template.forms):
         raise TemplateError("types: must name skill types where a form is no code")
     scope = words_of(template, lists, Draws(_Zeros()))
-    if scope is None:
-        raise TemplateError("lists: one that is drawn from has no entry")
     for name in _GIVEN:
         scope.give(name, name)
     check_lists(scope, template.words)

@@ -65,8 +65,6 @@ def _children(draws: Draws) -> tuple[dict[str, bytes], dict[str, Any]]:
 
 def _written(template: Template, draws: Draws, given: Mapping[str, Any]) -> dict[str, bytes]:
     scope = words_of(template, word_lists(), draws)
-    if scope is None:
-        return {}
     for name, word in given.items():
         scope.give(name, word)
     texts = written_files(template.forms, scope)

@@ -35,7 +35,6 @@ _ABOUT: Final[Mapping[str, type]] = MappingProxyType(
         "target": str,
         "cves": list,
         "use": list,
-        "marker": str,
         "lists": dict,
         "words": dict,
         **dict.fromkeys(_IDENTIFIERS, dict),

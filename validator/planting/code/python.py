@@ -34,7 +34,8 @@ class Module(Code):
             documented=any(map(_documents, functions)),
         )
         self.bodies = [self._places(function) for function in functions]
-        self._entries = {node.name: self._places(node) for node in functions if isinstance(node, ast.FunctionDef)}
+        tops = [node for node in functions if node in tree.body and isinstance(node, ast.FunctionDef)]
+        self._entries = {node.name: self._places(node) for node in tops}  # no coroutine: nobody may await it
         self.constants = max((_end(node) for node in tree.body if isinstance(node, _IMPORTS)), default=0) or None
         self.tops = self._tops()
 
@@ -70,8 +71,7 @@ class Module(Code):
 
     def body_of(self, name: str) -> list[tuple[int, str]]:
         """Return the places in a function at the top."""
-        top = any(isinstance(node, ast.FunctionDef) and node.name == name for node in self._tree.body)
-        return self._entries.get(name, []) if top else []
+        return self._entries.get(name, [])
 
     def _tops(self) -> list[int]:
         found: list[int] = []
