@@ -1,4 +1,4 @@
-"""Where a line of a file lies after the file was changed."""
+"""Lines of a file, found again after the file was changed."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher

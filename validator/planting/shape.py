@@ -1,4 +1,4 @@
-"""What a shape of fault is: code that plants one fault in a bundle, and says where it lies now."""
+"""Shapes of faults: each plants one fault in a bundle and says where it lies now."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple

@@ -1,4 +1,4 @@
-"""Whether a file that a fault was planted in is still what it was: text that its language reads."""
+"""Syntax of files that a fault was planted in: text that its language still reads."""
 
 import json
 import threading
@@ -13,7 +13,7 @@ _compiling: Final = threading.Lock()  # catch_warnings changes the whole process
 
 
 def breaks(path: str, before: bytes | None, after: bytes) -> bool:
-    """Whether a file can no longer be read as what its name says, though it could before, or is new.
+    """Return whether a file can no longer be read as what its name says, though it could before, or is new.
 
     Python is compiled, JSON, JSON lines and TOML are parsed; every text stays UTF-8. Nothing is run.
     """

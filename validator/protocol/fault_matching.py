@@ -8,11 +8,11 @@ from validator.protocol.sssa import Finding
 from validator.protocol.task import KnownFinding
 
 MOST_LINES_AWAY: Final = 3
-MOST_LINES_NAMED: Final = 20  # whoever points at a whole file has shown no place
+MOST_LINES_NAMED: Final = 20  # a finding that points at a whole file shows no place
 
 
 class Found(NamedTuple):
-    """What became of the planted faults of one task.
+    """The planted faults of one task, matched with findings.
 
     Attributes:
         by: for each planted fault, in the order of the truth, the index of the finding that names it, or None.
