@@ -66,7 +66,7 @@ async def test_a_sound_store_shows_no_fault_and_everything_was_looked_at(used: S
     found = await checked(used)
     assert list(found) == ["pages", "tables", "references", "digests", "receipts", "state", "archives"][-len(found) :]
     assert [check.faults for check in found.values()] == [[]] * len(found)
-    assert found["references"].looked >= 20
+    assert found["references"].looked > 10
     assert found["digests"].looked > 40
     assert found["receipts"].looked == 3
     assert found["state"].looked == 2
