@@ -1,18 +1,26 @@
 """What a log may claim to be void alone: members of its groups, once, by a fault of the validator (SPEC 16, D-26)."""
 
 import io
+import json
+from pathlib import Path
 
 import pytest
+from audit_file import export, receipts
+from msgspec import structs
 from random_rounds import returned
+from world import VALIDATOR, World, prepared
 
 from validator.audit.log import FaultError
-from validator.audit.log.answers import Answers, ListedAnswer, check_members
+from validator.audit.log.answers import Answers, ListedAnswer, check_ends, check_members
 from validator.audit.log.documents import Planned
 from validator.audit.log.lines import LineReader
+from validator.audit.log.verify import verify_file
 from validator.protocol.reasons import Reason
-from validator.protocol.receipt import RoundEnd, RoundLines
+from validator.protocol.receipt import RoundEnd, RoundLines, line, line_digest
 from validator.protocol.round import RoundResults, VoidDispatch, packed
+from validator.rounds.settle import void_round
 from validator.scoring import version
+from validator.store import open_store
 
 V1 = version("1.0.0")
 STALL = Reason.LOCAL_STALL
@@ -57,3 +65,26 @@ def test_what_no_validator_can_mean_is_found() -> None:
         VoidDispatch(mine.task_id, mine.hotkey, Reason.DEADLINE_LATE)
     )
     assert "one answer or failure" in what_of(mine, kept=True)
+
+
+async def test_a_void_round_tells_the_end_of_every_dispatch(sqlite_url: str, tmp_path: Path) -> None:
+    async with open_store(sqlite_url, create=True) as store:
+        world = World(store)
+        round_ = await prepared(world)
+        await void_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, Reason.VOID_OFFLINE)
+        log = await export(store, tmp_path / "log.jsonl")
+        (end,) = [one.round for one in await receipts(store) if one.round is not None]
+    lines = log.read_bytes().splitlines(keepends=True)
+    place = next(number for number, each in enumerate(lines) if each.startswith(b'{"answers":'))
+    plain = json.loads(lines[place])["answers"]
+    members = [[group.task_id, hotkey] for group in round_.plan.groups for hotkey, _ in group.members]
+    assert [[one["task_id"], one["hotkey"]] for one in plain["void_dispatches"]] == members
+    assert {one["reason"] for one in plain["void_dispatches"]} == {"void_offline"}
+    assert verify_file(log).rounds == {"void": 1}
+    planned = Planned(round_.frozen, round_.plan, 1, 2, drawn=True)
+    for name in ("void", "void_dispatches", "raw"):
+        told = line("answers", {**plain, name: plain[name][1:]})
+        forged = structs.replace(end, lines=structs.replace(end.lines, answers=line_digest(told)))
+        with pytest.raises(FaultError, match="must be the end of every task and dispatch") as fault:
+            check_ends(LineReader(io.BytesIO(told + b"\n")), planned, forged)
+        assert fault.value.path == name

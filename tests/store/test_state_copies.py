@@ -4,15 +4,19 @@ from pathlib import Path
 
 import pytest
 from old_rounds import ARCHIVED, archived, opened, put
+from pay_world import PayWorld
+from sqlalchemy import update
 from state_kit import plant
-from world import World, one_round
+from world import VALIDATOR, World, one_round, online, prepared
 
 from validator.protocol.skill_types import SkillType
+from validator.rounds.resume import resume_rounds
 from validator.store import Store
 from validator.store.checking import Check, checks
 from validator.store.repositories import state as state_tables
 from validator.store.repositories.state import NOTHING
 from validator.store.stepping import state_after, steps
+from validator.store.tables import rounds
 
 
 async def checked(store: Store, archive: Path | None = None) -> Check:
@@ -73,3 +77,18 @@ async def test_before_rounds_leave_the_store_a_copy_is_kept_that_the_others_are_
         found = await checked(store)  # without the folder
         assert found.faults == []
         assert found.looked > 0
+
+
+async def test_vectors_and_rounds_that_nobody_can_read_are_steps_too(store: Store) -> None:
+    world = PayWorld(store)
+    await world.rounds(1)
+    await world.reason(world.hotkeys[0])  # computes a vector
+    opened_ = await prepared(world.world)
+    async with store.begin() as tx:
+        unreadable = update(rounds).where(rounds.c.round_id == opened_.frozen.index).values(input=b"?")
+        await tx.connection.execute(unreadable)
+    assert await resume_rounds(store, world.world.clock, VALIDATOR, world.world.gates, online) == ["1"]
+    async with store.read() as tx:
+        state = await tx.state.whole()
+    assert (state.shared.clouded, [*state.shared.vectors]) == (1, [(1, 0)])
+    assert (await checked(store)).faults == []
