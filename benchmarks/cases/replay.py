@@ -10,7 +10,7 @@ from samples.played import ROUNDS, played
 from samples.processes import cpu_s
 
 from validator.audit.replay import replay_rounds
-from validator.audit.replay.many import Replayer
+from validator.audit.replay.batches import Replayer
 
 _TIMES: Final = 12
 

@@ -21,7 +21,7 @@ from validator.audit.explain import (
     explain_miner,
     explain_round,
 )
-from validator.audit.explain.who import AmbiguousMinerError, NotAMinerError, find_hotkey
+from validator.audit.explain.miner_lookup import AmbiguousMinerError, NotAMinerError, find_hotkey
 from validator.audit.paid import UNMIXED, paid_now
 from validator.audit.views.faults import FaultShare, fault_list
 from validator.kinds.assessment.explain.page import AssessmentExplanation

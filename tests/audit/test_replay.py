@@ -17,7 +17,7 @@ from sqlalchemy import delete, insert, select, update
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, online, prepared
 
 from validator.audit.replay import replay_round
-from validator.audit.replay.many import Replayer
+from validator.audit.replay.batches import Replayer
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes, sha256_hex

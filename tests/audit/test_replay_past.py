@@ -8,7 +8,7 @@ from world import World, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log import FaultError, verify_file
 from validator.audit.replay import RoundReplay, replay_round
-from validator.audit.replay.past import Past
+from validator.audit.replay.inputs import Past
 from validator.store import Store
 from validator.tasks.memory import MemorySource
 

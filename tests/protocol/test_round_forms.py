@@ -29,6 +29,7 @@ from validator.protocol.round import (
     Submission,
     WorkflowOutcome,
     WorkflowSubmission,
+    packed,
 )
 from validator.protocol.round.forms import (
     FormError,
@@ -43,7 +44,6 @@ from validator.protocol.round.forms import (
     member_of,
     outcome_form,
     outcome_of,
-    placed,
     read_input,
     read_outcome,
     results_form,
@@ -199,15 +199,19 @@ def test_a_member_with_a_field_of_another_kind_is_refused(member: MemberOutcome,
     assert raised.value.path == f"members[1].{field}"
 
 
-def test_every_answer_has_its_place_in_the_list_of_its_kind() -> None:
+def test_every_answer_is_the_same_once_it_was_bytes() -> None:
     every = (returned(number, V1)[2] for number in range(100))
     results = next(one for one in every if {*map(type, one.passed)} == {Submission, WorkflowSubmission})
-    places = dict(placed(results))
-    assert sorted(map(id, places.values())) == sorted(map(id, results.passed))
-    form = msgspec.to_builtins(results_form(results))
-    for path, answer in places.items():
-        name, _, number = path.removesuffix("]").partition("[")
-        assert form[name][int(number)]["hotkey"] == answer.hotkey
+    for answer in results.passed:
+        kept = packed(answer)
+        assert kept.unpacked() == answer
+        assert (kept.task_id, kept.hotkey, kept.seconds, kept.sha256) == (
+            answer.task_id,
+            answer.hotkey,
+            answer.seconds,
+            answer.sha256,
+        )
+        assert kept.signed == canonical_bytes(answer.signed)
 
 
 def test_a_goal_is_named_by_the_hashes_of_what_the_task_holds() -> None:

@@ -19,8 +19,8 @@ from queue_kit import eventually, worker_processes
 from recorded import headed
 from world import one_round
 
-from validator.audit.replay import ReplayErrand, RoundReplay, elsewhere, replay_elsewhere, replay_rounds
-from validator.audit.replay.elsewhere import KIND, NobodyReplaysError
+from validator.audit.replay import ReplayErrand, RoundReplay, distributed, replay_elsewhere, replay_rounds
+from validator.audit.replay.distributed import KIND, NobodyReplaysError
 from validator.daemon.exits import Exit
 from validator.sources import SystemClock
 from validator.store import open_store
@@ -173,7 +173,7 @@ class Pools(ThreadPoolExecutor):
 
 async def test_errands_that_lose_their_processes_at_once_begin_one_new_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     Pools.made = []
-    monkeypatch.setattr(elsewhere, "ProcessPoolExecutor", Pools)
+    monkeypatch.setattr(distributed, "ProcessPoolExecutor", Pools)
     written: list[str] = []
 
     class Kept:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from validator import __version__
-from validator.audit.replay.elsewhere import KIND as REPLAY
-from validator.audit.replay.elsewhere import ReplayErrand
+from validator.audit.replay.distributed import KIND as REPLAY
+from validator.audit.replay.distributed import ReplayErrand
 from validator.daemon.allocator import settle_allocator
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Signals, Stop, StoppedAtStartError

@@ -3,8 +3,8 @@
 from collections import Counter
 from datetime import UTC, datetime
 
+from validator.audit.explain.miner_lookup import find_hotkey
 from validator.audit.explain.standing import Collusion, ReputationChange, explain_collusion, explain_reputation
-from validator.audit.explain.who import find_hotkey
 from validator.audit.explain.window import (
     TypeWindow,
     WeightEffect,

@@ -6,23 +6,22 @@ from validator.audit.log.checkpoint import CheckpointError, Key, key_file, own_k
 from validator.audit.log.comparing import Compared, InFileError, Place, compare_files
 from validator.audit.log.fates import Confirmed
 from validator.audit.log.faults import FaultError, NotAnAuditFileError
-from validator.audit.log.given import Folder, Given, GivenError
-from validator.audit.log.going_on import GoneOn, verify_on
-from validator.audit.log.reaching import Reach, Reached, look_for
+from validator.audit.log.folders import Folder, Given, GivenError
+from validator.audit.log.incremental import GoneOn, verify_on
+from validator.audit.log.reach import Reach, Reached, look_for
 from validator.audit.log.report import Verified
 from validator.audit.log.rows import ChainRow, read_row, row_fault
 from validator.audit.log.verify import verify_file
 from validator.doors import door
 
 if TYPE_CHECKING:
-    from validator.audit.log.export import audit_lines, first_sequence
-    from validator.audit.log.showing import EVERY, RETIRED
+    from validator.audit.log.export import EVERY, RETIRED, audit_lines, first_sequence
 else:  # these read a store; verifying a file has no use for one
     __getattr__ = door(
         __name__,
         {
-            "EVERY": "showing",
-            "RETIRED": "showing",
+            "EVERY": "export",
+            "RETIRED": "export",
             "audit_lines": "export",
             "first_sequence": "export",
         },

@@ -1,15 +1,41 @@
-"""The log's lines from a store, one receipt after the other: a round's documents are never all in memory."""
+"""The lines of the log from a store, one receipt after the other: the documents of a round are never all in memory."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
+from typing import Final, Protocol
 
 from msgspec import UNSET
 
-from validator.audit.log.showing import EVERY, Truths
 from validator.protocol.receipt import WeightsLink, line_digest
 from validator.store import Transaction
 from validator.store.errors import DamagedError
 from validator.store.lines import round_lines
 from validator.store.repositories.receipts import receipt_of
+
+
+class Truths(Protocol):
+    """Decides which truths an export shows."""
+
+    async def shown(self, tx: Transaction, round_id: int) -> Collection[str] | None:
+        """Return the tasks of a round whose truth is shown; None for all."""
+
+
+class _Every:
+    """Shows every truth: for the validator's own eyes."""
+
+    async def shown(self, tx: Transaction, round_id: int) -> None:
+        """Return None: all."""
+
+
+class _Retired:
+    """Shows the truths of retired tasks alone: for everybody's eyes."""
+
+    async def shown(self, tx: Transaction, round_id: int) -> Collection[str]:
+        """See `Truths`."""
+        return await tx.retired.of_round(round_id)
+
+
+EVERY: Final[Truths] = _Every()
+RETIRED: Final[Truths] = _Retired()
 
 
 async def first_sequence(tx: Transaction, since: int | None) -> int | None:

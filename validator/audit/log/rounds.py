@@ -11,7 +11,7 @@ from validator.audit.input_check import input_fault, late_counts
 from validator.audit.log.answers import check_ends, read_answers
 from validator.audit.log.documents import Planned, read_outcome, read_planned
 from validator.audit.log.faults import FaultError
-from validator.audit.log.given import Given
+from validator.audit.log.folders import Given
 from validator.audit.log.lines import LineReader
 from validator.audit.log.report import Checked
 from validator.audit.log.scores import Scores

@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from validator.audit.log.chain import Chain
 from validator.audit.log.faults import FaultError
-from validator.audit.log.given import Given
+from validator.audit.log.folders import Given
 from validator.audit.log.lines import START, Line, LineReader, require_audit_file
 from validator.audit.log.report import Checked, Verified
 from validator.audit.log.rounds import Course, check_round

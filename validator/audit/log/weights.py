@@ -6,13 +6,13 @@ from typing import Final
 
 from msgspec import UNSET
 
-from validator.audit.log.around import Around
 from validator.audit.log.claims import Claim
 from validator.audit.log.documents import Planned
 from validator.audit.log.fates import Fates
 from validator.audit.log.faults import FaultError
 from validator.audit.log.lines import Line, LineReader, parse, require_canonical
 from validator.audit.log.salts import WrongReceiptError
+from validator.audit.log.uid_owners import Around
 from validator.audit.log.vector import Recomputed, recompute
 from validator.protocol.receipt import Receipt, RoundEnd, WeightsLink
 from validator.protocol.weights_document import WeightsDocument

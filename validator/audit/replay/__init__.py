@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from validator.audit.replay.compare import Difference
+from validator.audit.replay.differences import Difference
 from validator.doors import door
 
 if TYPE_CHECKING:
-    from validator.audit.replay.elsewhere import ReplayErrand, replay_elsewhere
-    from validator.audit.replay.many import replay_rounds, round_ids
+    from validator.audit.replay.batches import replay_rounds, round_ids
+    from validator.audit.replay.distributed import ReplayErrand, replay_elsewhere
     from validator.audit.replay.report import Bodies, RoundReplay
     from validator.audit.replay.rounds import replay_round
 else:  # these read a store; comparing has no use for one
@@ -15,12 +15,12 @@ else:  # these read a store; comparing has no use for one
         __name__,
         {
             "Bodies": "report",
-            "ReplayErrand": "elsewhere",
+            "ReplayErrand": "distributed",
             "RoundReplay": "report",
-            "replay_elsewhere": "elsewhere",
+            "replay_elsewhere": "distributed",
             "replay_round": "rounds",
-            "replay_rounds": "many",
-            "round_ids": "many",
+            "replay_rounds": "batches",
+            "round_ids": "batches",
         },
     )
 

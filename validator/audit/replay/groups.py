@@ -14,9 +14,8 @@ from typing import Final
 
 import msgspec
 
-from validator.audit.replay.compare import Difference
+from validator.audit.replay.differences import Difference, compared
 from validator.audit.replay.gates import StoredGates
-from validator.audit.replay.plain import compared
 from validator.audit.replay.proofs import proof_difference, stored_proof
 from validator.audit.replay.report import Bodies
 from validator.kinds.interface import ProvenTask

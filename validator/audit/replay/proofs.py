@@ -2,8 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from validator.audit.replay.compare import Difference
-from validator.audit.replay.plain import compared
+from validator.audit.replay.differences import Difference, compared
 from validator.proofs import ProofError
 from validator.proofs.document import Unsealed, is_sealed, require_signer
 from validator.protocol.strict_json import JsonError, decode_plain

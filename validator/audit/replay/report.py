@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from validator.audit.replay.compare import Difference
+from validator.audit.replay.differences import Difference
 from validator.protocol.reasons import Reason
 from validator.store.records import RoundState
 

@@ -7,17 +7,19 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from validator.audit.replay.compare import Difference
-from validator.audit.replay.derived import no_rows, outcome_rows, plan_rows
-from validator.audit.replay.entered import entered_rows, queued_rows, result_rows
-from validator.audit.replay.filled import entered_rows as filled_entered
-from validator.audit.replay.filled import filled_differences, filled_rows
-from validator.audit.replay.frozen import input_differences
+from validator.audit.replay.differences import Difference, compared, compared_bytes
 from validator.audit.replay.groups import AnswersDigest, GroupsReplay, RawBodies
-from validator.audit.replay.past import Past
-from validator.audit.replay.plain import compared, compared_bytes
+from validator.audit.replay.inputs import Past, filled_differences, filled_entry_rows, filled_rows, input_differences
 from validator.audit.replay.report import Bodies, RoundReplay
-from validator.audit.replay.stored import StoredRows
+from validator.audit.replay.rows import (
+    StoredRows,
+    entered_rows,
+    no_rows,
+    outcome_rows,
+    plan_rows,
+    queued_rows,
+    result_rows,
+)
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
@@ -255,7 +257,7 @@ class _Replay:
             )
         stored = await self._read("code_checks", self.tx.code_checks.entered_in(self.round_id))
         if stored is not None:
-            self._note(compared("input.filled", filled_entered(stored), filled_rows(frozen)))
+            self._note(compared("input.filled", filled_entry_rows(stored), filled_rows(frozen)))
 
     async def _rows(self, derived: Mapping[str, Any]) -> None:
         if "outcome" in self.digests:

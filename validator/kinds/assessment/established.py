@@ -52,7 +52,7 @@ def _of_traces(
     version: Version, expected: Expected[AssessmentTask], answer: Submission, witnesses: int
 ) -> Fault | None:
     task, evidence = expected.task, answer.sssa.evidence
-    if not answer.is_witness(task.skill_type):
+    if answer.role != "primary" or not is_runtime(task.skill_type):
         given = [name for name in ("semantic_subset", "shell_commands") if getattr(answer, name) is not None]
         return Fault(given[0], "is not null for an answer without traces") if given else None
     sandbox = evidence.sandbox_manifest

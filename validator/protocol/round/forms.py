@@ -185,13 +185,6 @@ def results_of(form: ResultsForm) -> RoundResults:
     return RoundResults(passed, form.rejections, form.void, form.void_dispatches, form.raw)
 
 
-def placed(results: RoundResults) -> Iterator[tuple[str, Passed]]:
-    """Yield every answer that passed with its place in the form, like `workflows[0]`."""
-    form = results_form(results)
-    yield from ((f"submissions[{i}]", answer) for i, answer in enumerate(form.submissions))
-    yield from ((f"workflows[{i}]", answer) for i, answer in enumerate(form.workflows))
-
-
 class MemberForm(Document, frozen=True):
     """What a dispatch came to, with the fields of an assessment and of a workflow."""
 

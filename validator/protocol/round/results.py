@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
-from msgspec import Meta, structs, to_builtins
+from msgspec import Meta, to_builtins
 
 from validator.protocol import typed
 from validator.protocol.answer import Role
@@ -66,14 +66,6 @@ class Submission(Document, frozen=True):
         """Return the code of an answer that passed, in the windows of its task."""
         return Reason.ACCEPTED_EARLY if self.seconds < windows.of(self.role).t_min else Reason.ACCEPTED
 
-    def is_witness(self, skill_type: SkillType) -> bool:
-        """Whether other answers to its task are held against it (gate 7)."""
-        return self.role == "primary" and is_runtime(skill_type)
-
-    def alone(self) -> "Submission":
-        """Return it without what other answers decide."""
-        return structs.replace(self, semantic_subset=None)
-
 
 class WorkflowSubmission(Document, frozen=True):
     """A plan that passed gates 1 to 3, and what came of running it (SPEC 12).
@@ -111,14 +103,6 @@ class WorkflowSubmission(Document, frozen=True):
     def reason(self, _windows: Windows) -> Reason:
         """Return the code of a plan that passed: there is none too early for one."""
         return Reason.ACCEPTED
-
-    def is_witness(self, _skill_type: SkillType) -> bool:
-        """Whether other answers to its task are held against it: plans are not compared."""
-        return False
-
-    def alone(self) -> "WorkflowSubmission":
-        """Return it without what other answers decide: that is nothing."""
-        return self
 
 
 Passed = Submission | WorkflowSubmission

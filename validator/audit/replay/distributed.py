@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from validator.audit.replay.many import batches_of, replay_batch
+from validator.audit.replay.batches import batches_of, replay_batch
 from validator.audit.replay.report import RoundReplay
 from validator.protocol import typed
 from validator.waiting.errors import QueueError

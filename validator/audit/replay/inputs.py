@@ -1,20 +1,89 @@
-"""Qualities that came late: what a round queued, and what it entered held against the answers' own rounds (SPEC 12)."""
+"""The checks of a round's input: its own columns, what the rounds before left, and late qualities (SPEC 12)."""
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
 
-from validator.audit.replay.compare import Difference
-from validator.audit.replay.derived import Rows
+from validator.audit.input_check import input_fault
+from validator.audit.replay.differences import Difference, compared
+from validator.audit.replay.rows import Rows
+from validator.protocol.draws import round_seed, salt_commitment, task_id
 from validator.protocol.errors import ValidatorError
 from validator.protocol.round import FilledQuality, GoalTask, RoundInput, WorkflowSubmission
 from validator.protocol.text import printable
 from validator.scoring import Version, version
+from validator.state import Change, Ended, State, UnknownFlagError, apply, known_from, learned
 from validator.store import DispatchKey, Transaction
 from validator.store.errors import ArchivedError, ArchiveError
-from validator.store.records import StoredRound
+from validator.store.records import RoundRecord, SaltRecord, StoredRound
 from validator.store.waiting import CodeCheck
+
+
+def input_differences(frozen: RoundInput, record: RoundRecord, salt: SaltRecord | None) -> Iterator[Difference]:
+    """Yield where the frozen input contradicts the round's own columns, its epoch's salt or its tasks' ids.
+
+    The seed is never shown: it is secret while its salt is in use.
+    """
+    snapshot = frozen.snapshot
+    columns = {"round_id": record.round_id, "epoch": record.epoch, "block": record.block, "hash": record.block_hash}
+    own = {
+        "round_id": frozen.index,
+        "epoch": snapshot.epoch,
+        "block": snapshot.block,
+        "hash": snapshot.block_hash,
+    }
+    difference = compared("round", columns, own)
+    if difference is not None:
+        yield difference
+    if salt is None or salt_commitment(salt.salt) != frozen.salt_commitment:
+        yield Difference("input.salt_commitment", "the stored salt of its epoch is another one, or missing")
+    elif round_seed(salt.salt, frozen.round_id, snapshot.block_hash).hex() != frozen.seed:
+        yield Difference("input.seed", "does not follow from the stored salt")
+    for i, task in enumerate(frozen.tasks):
+        own_id = task_id(frozen.round_id, str(task.skill_type), task.slot, task.source_sha256)
+        difference = compared(f"input.tasks[{i}].task_id", task.task_id, own_id)
+        if difference is not None:
+            yield difference
+
+
+@dataclass(slots=True)
+class Past:
+    """The state before the next round. What it does not know is learned from the first input that tells it.
+
+    Attributes:
+        state: before that round.
+        next_round: its id; None: any, about which nothing is known.
+    """
+
+    state: State = field(default_factory=State)
+    next_round: int | None = None
+
+    def begin(self, round_id: int) -> None:
+        """Come to a round; where it does not follow the one before, nothing is known."""
+        if round_id != self.next_round:
+            self.state = known_from(State(), round_id)
+        self.next_round = round_id + 1
+
+    def forget(self) -> None:
+        """Let the next round begin with nothing: nobody can say what this one left."""
+        self.next_round = None
+
+    def difference(self, scored_by: Version, frozen: RoundInput) -> Difference | None:
+        """Return where a round's input does not follow from the rounds before it; learn what they do not tell."""
+        self.state = learned(self.state, frozen)
+        change = Change(self.state)
+        try:
+            change.clear(frozen.acts)
+        except UnknownFlagError as error:
+            return Difference(f"input.acts{error.place}", "is not a flag that stands")
+        wrong = input_fault(scored_by, apply(self.state, change.delta()), frozen)
+        return None if wrong is None else Difference(f"input.{wrong[0]}", wrong[1])
+
+    def step(self, scored_by: Version, ended: Ended) -> None:
+        """Take in what the round left."""
+        self.state = apply(self.state, scored_by.step(self.state, ended))
 
 
 def filled_rows(frozen: RoundInput) -> Rows:
@@ -22,7 +91,7 @@ def filled_rows(frozen: RoundInput) -> Rows:
     return {one.check_id: msgspec.to_builtins(one) for one in frozen.filled}
 
 
-def entered_rows(checks: Iterable[CodeCheck]) -> Rows:
+def filled_entry_rows(checks: Iterable[CodeCheck]) -> Rows:
     """Return the same from the table."""
     return {
         one.work_id: {

@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from sqlalchemy.exc import DBAPIError
 
-from validator.audit.replay.past import Past
+from validator.audit.replay.inputs import Past
 from validator.audit.replay.report import RoundReplay
 from validator.audit.replay.rounds import replay_round
 from validator.store import Store, Transaction, open_store
