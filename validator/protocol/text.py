@@ -12,5 +12,7 @@ def printable(text: str, limit: int = 200) -> str:
     separators are written as `\\uXXXX`; what is longer ends in an ellipsis.
     """
     cut = text[:limit]
+    if cut.isascii() and cut.isprintable():
+        return cut if len(text) <= limit else cut + "…"
     shown = "".join(c if unicodedata.category(c) not in _UNSAFE else f"\\u{ord(c):04x}" for c in cut)
     return shown if len(text) <= limit else shown + "…"
