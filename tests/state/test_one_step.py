@@ -8,12 +8,12 @@ from audit_file import export
 from pay_world import PayWorld
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
-from validator.audit.replay.past import Past
 from world import World, frozen_of, one_round
 
 import validator
 from validator.audit.log.faults import FaultError
 from validator.audit.log.verify import verify_file
+from validator.audit.replay.inputs import Past
 from validator.audit.replay.rounds import replay_round
 from validator.scoring.v1_0 import step
 from validator.store import Store, open_store
