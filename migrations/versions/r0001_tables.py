@@ -481,7 +481,7 @@ def _waiting_work() -> None:
         ),
         sa.PrimaryKeyConstraint("kind", "work_id", name=op.f("pk_waiting_work")),
         sa.UniqueConstraint(
-            "kind", "round_id", "task_id", "hotkeys", name=op.f("uq_waiting_work_kind_round_id_task_id_hotkeys")
+            "round_id", "task_id", "kind", "hotkeys", name=op.f("uq_waiting_work_round_id_task_id_kind_hotkeys")
         ),
     )
     op.create_index(op.f("ix_waiting_work_entered_in"), "waiting_work", ["entered_in"])

@@ -73,8 +73,8 @@ async def test_it_runs_dry(installed: Path, tmp_path: Path) -> None:
     [
         ("devnet", "devnet", "localnet"),
         ("devnet --help", "devnet", "localnet"),
-        ("localnet up", "localnet", "localnet"),
-        ("miner run --port 0", "miner", "miner"),
+        ("localnet up", "localnet up", "localnet"),
+        ("miner run --port 0", "miner run", "miner"),
         ("miner", "miner", "miner"),
         ("tasks draft bundle.tar.gz", "tasks draft", "miner"),
         ("tasks goals goals", "tasks goals", "miner"),
@@ -87,7 +87,7 @@ def test_commands_of_other_distributions_give_one_line_of_advice(
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith(
-        f"The command belongs to a distribution that is not installed: `validator {name}` comes with sssa-{folder}: "
+        f"The distribution of this command is not installed: `validator {name}` comes with sssa-{folder}: "
     )
 
 

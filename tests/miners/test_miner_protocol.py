@@ -37,7 +37,7 @@ from validator.protocol.bundles import index_bundle
 from validator.protocol.capabilities import parse_capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask
+from validator.protocol.round import AssessmentTask, Packed
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.task import Windows
@@ -148,7 +148,8 @@ def test_the_golden_answer_passes_every_gate(name: str) -> None:
     )
     judged = judge(expected, body, dispatch.deadline_s)
     assert (judged.reason, judged.detail) == (Reason.ACCEPTED, "")
-    checks = getattr(judged.result, "checks", None)
+    assert isinstance(judged.result, Packed)
+    checks = getattr(judged.result.unpacked(), "checks", None)
     assert checks is not None
     assert checks.evidence_resolves
     assert checks.canary is (None if dispatch.canary_spec is None else True)

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 from sqlalchemy import and_, func, select
 
+from validator.protocol import typed
 from validator.protocol.round import GoalTask, WorkflowSubmission
 from validator.protocol.round.forms import read_input
 from validator.protocol.text import printable
@@ -23,7 +24,6 @@ class _Vector(msgspec.Struct):
     round_id: str | None
 
 
-_WEIGHTS: Final = msgspec.json.Decoder(dict[str, _Vector])
 _EVENTS: Final = (
     select(
         receipts.c.round_id,
@@ -72,7 +72,7 @@ async def steps(
     events = _EVENTS.where(and_(receipts.c.sequence > after, last), receipts.c.kind.in_(("round", "weights")))
     for row in (await tx.connection.execute(events)).all():
         if row.round_id is None:
-            vector = _WEIGHTS.decode(expanded(row.line))["weights"]
+            vector = typed.decode(expanded(row.line), dict[str, _Vector])["weights"]
             state = paid(state, (row.netuid, row.mechid), row.epoch, vector.round_id)
         else:
             state = await _stepped(tx, state, row)

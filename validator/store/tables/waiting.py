@@ -33,7 +33,7 @@ waiting_work = Table(
     CheckConstraint("(state IN ('done', 'inconclusive')) = (ended_at IS NOT NULL)", name="ended"),
     CheckConstraint("state <> 'done' OR result IS NOT NULL", name="done"),
     CheckConstraint("entered_in IS NULL OR state = 'done'", name="entered"),
-    UniqueConstraint("kind", "round_id", "task_id", "hotkeys"),
+    UniqueConstraint("round_id", "task_id", "kind", "hotkeys"),
     Index(None, "kind", "state", "due_at"),
     Index(None, "entered_in"),
     Index(None, "kind", "hotkeys", "started_at"),
