@@ -85,10 +85,6 @@ class WrongStateError(StoreError):
     """The record is not in a state that allows this."""
 
 
-class ReputationConflictError(StoreError):
-    """A reputation event does not follow from the stored reputation."""
-
-
 class EmptyReasonError(StoreError):
     """Clearing flags needs a reason."""
 
