@@ -6,7 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from bittensor_core import Keypair, encode_ss58
 from builders import make_sssa, make_task
+from hypothesis import given
+from hypothesis import strategies as st
 
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities, parse_capabilities
@@ -90,6 +93,18 @@ def test_a_signature_over_wrapped_bytes_is_one_over_other_bytes(crypto: str) -> 
     signer = Signer.from_uri("//Carol", crypto)
     assert verify(b"data", signer.sign(b"data"), signer.hotkey, crypto)
     assert not verify(b"data", signer.sign(b"<Bytes>data</Bytes>"), signer.hotkey, crypto)
+
+
+@given(st.binary(max_size=300), st.integers(0, 511), st.integers(0, 255))
+def test_the_sdk_and_we_agree_on_changed_signatures(data: bytes, bit: int, key_bit: int) -> None:
+    value = bytearray.fromhex(ALICE.sign(data)[2:])
+    value[bit // 8] ^= 1 << bit % 8
+    assert verify(data, "0x" + value.hex(), ALICE.hotkey, "sr25519") == ALICE.keypair.verify(data, bytes(value))
+    public_key = bytearray(ALICE.keypair.public_key)
+    public_key[key_bit // 8] ^= 1 << key_bit % 8
+    other = Keypair(ss58_address=encode_ss58(bytes(public_key), 42))
+    signed = ALICE.sign(data)
+    assert verify(data, signed, other.ss58_address, "sr25519") == other.verify(data, bytes.fromhex(signed[2:]))
 
 
 def test_workflow_may_be_declared_and_is_no_bundle_type() -> None:

@@ -42,7 +42,7 @@ async def test_what_it_leaves_running_ends_with_it(registry: Registry) -> None:
 
 async def test_a_fork_bomb_gets_so_many_processes(registry: Registry) -> None:
     sandbox = sandbox_at()
-    script = "bomb() { bomb | bomb & }; bomb 2>/dev/null; while :; do :; done"
+    script = "bomb() { bomb | bomb & }; bomb 2>/dev/null & while :; do :; done"
     running = asyncio.ensure_future(sandbox.run(await job_of(registry, script, limits=SOON)))
     most = 0
     while not running.done():

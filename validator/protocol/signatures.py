@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
+import sr25519
 from bittensor_core import CRYPTO_ED25519, CRYPTO_SR25519, Keypair
 
 from validator.protocol.canonical import sha256_hex
@@ -98,10 +99,7 @@ def signed_sha256(document: Signed) -> str:
 
 
 def verify(data: bytes, value: str, hotkey: str, crypto: str) -> bool:
-    """Whether `value` (`0x` hex) is the signature of exactly `data` by `hotkey`; never raises.
-
-    The SDK also takes signatures over `<Bytes>data</Bytes>`, as browser wallets make them; other data is other data.
-    """
+    """Whether `value` (`0x` hex) is the signature of exactly `data` by `hotkey`; never raises."""
     known = _KNOWN.get()
     if known is None:
         return _verify(data, value, hotkey, crypto)
@@ -122,6 +120,9 @@ def _verify(data: bytes, value: str, hotkey: str, crypto: str) -> bool:
     try:
         keypair = Keypair(ss58_address=hotkey, crypto_type=_CRYPTO_TYPES[crypto])
         signature = bytes.fromhex(value.removeprefix("0x"))
+        if crypto == "sr25519":
+            return bool(sr25519.verify(signature, data, bytes(keypair.public_key)))
+        # The SDK also takes signatures over <Bytes>data</Bytes>, as browser wallets make them: other data to us.
         wrapped = b"<Bytes>" + data + b"</Bytes>"
         return bool(keypair.verify(data, signature)) and not keypair.verify(wrapped, signature)
     except (ValueError, TypeError, KeyError, OverflowError):
