@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 
 from aiohttp import ClientSession, TCPConnector
 
-from validator.miners.client import Call, HttpMinerClient
+from validator.miners.client import HttpMinerClient
+from validator.outgoing.calls import Call
 from validator.protocol.limits import MAX_BODY
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer

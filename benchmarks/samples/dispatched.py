@@ -16,9 +16,8 @@ from random_rounds import crowded
 from samples.calls import PATIENCE_S, SIGNER, Turn, axons, timed
 from samples.unlogged import unlogged
 from validator.kinds.judging import Judged
-from validator.miners.calls import Call, Reply
 from validator.miners.client import HttpMinerClient
-from validator.outgoing.calls import Sent
+from validator.outgoing.calls import Call, Reply, Sent
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask, GroupPlan, Neuron, Rejection, RoundInput, RoundPlan

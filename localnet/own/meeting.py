@@ -10,8 +10,9 @@ from localnet.own.miners_file import Elsewhere, MinersFileError
 from localnet.roster import OWN, Resident
 from miner.check.advice import advice_of
 from miner.check.target import TargetError, axon_of
-from validator.miners.asking import DEADLINE_S, PATH, Declaration, Refused, hear_declaration
-from validator.miners.client import Call, HttpMinerClient
+from validator.miners.client import HttpMinerClient
+from validator.miners.directory import DEADLINE_S, PATH, Declaration, Refused, hear_declaration
+from validator.outgoing.calls import Call
 from validator.protocol import limits, typed
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.reasons import Reason

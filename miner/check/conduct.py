@@ -21,8 +21,8 @@ from miner.services.server import LocalServices
 from miner.tracing import RunPolicy, Tracer
 from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.http import HttpStepClient
-from validator.miners.asking import Refused, hear_declaration
 from validator.miners.client import HttpMinerClient, axon_url
+from validator.miners.directory import Refused, hear_declaration
 from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage

@@ -20,7 +20,8 @@ from validator.kinds.explained.gates import way_through
 from validator.kinds.interface import Runner
 from validator.kinds.judging import Expected, Judged, reject
 from validator.kinds.registry import kind_of
-from validator.miners.calls import Call, MinerClient, Reply
+from validator.miners.client import MinerClient
+from validator.outgoing.calls import Call, Reply
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask, GoalTask, Packed, RoundTask, Submission, WorkflowSubmission, packed

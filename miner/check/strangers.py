@@ -12,10 +12,8 @@ from miner.check.report import Fault, StrangerOutcome
 from miner.check.target import Target
 from miner.check.trials import Trial
 from validator.miners.client import axon_url
-from validator.outgoing.body import Spool
-from validator.outgoing.calls import Call, Reply
-from validator.outgoing.exchange import Exchange
-from validator.outgoing.request import RequestSigner
+from validator.outgoing.calls import Call, Reply, Spool
+from validator.outgoing.exchange import Exchange, RequestSigner
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

@@ -10,7 +10,8 @@ from samples.traced import BYTES, traced
 
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.requests import requests
-from validator.miners.client import Call, HttpMinerClient
+from validator.miners.client import HttpMinerClient
+from validator.outgoing.calls import Call
 from validator.protocol.archives import pack
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon

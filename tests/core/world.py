@@ -22,9 +22,9 @@ from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.services import StepClient
 from validator.kinds.workflow.supply import Goals
-from validator.miners.calls import Call
 from validator.miners.directory import CapabilityDirectory
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
+from validator.outgoing.calls import Call
 from validator.protocol.answer import Answer, Dispatch
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex

@@ -23,7 +23,8 @@ import golden_examples as golden  # noqa: E402 - it lies beside the tests
 from miner_servers import ok, raw_server, read_request  # noqa: E402
 
 from validator.kinds.assessment.requests import dispatch_bodies  # noqa: E402
-from validator.miners.client import Call, HttpMinerClient  # noqa: E402
+from validator.miners.client import HttpMinerClient  # noqa: E402
+from validator.outgoing.calls import Call  # noqa: E402
 from validator.protocol.answer import Answer, CanarySpec  # noqa: E402
 from validator.protocol.archives import pack  # noqa: E402
 from validator.protocol.bundles import with_canary  # noqa: E402

@@ -16,8 +16,7 @@ from validator.protocol.answer import parse_answer
 from validator.protocol.archives import unpack
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
-from validator.workers.budget import Budget
-from validator.workers.interface import Here
+from validator.workers.interface import Budget, Here
 from validator.workers.pool import WorkerPool
 
 Whole = tuple[Expected[Any], bytes]

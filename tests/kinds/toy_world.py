@@ -6,8 +6,8 @@ import msgspec
 from toy_kind import PATH
 from world import World, answer_to
 
-from validator.miners.calls import Call
 from validator.miners.scripted import ScriptedReply
+from validator.outgoing.calls import Call
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.probes import probe_values

@@ -15,7 +15,8 @@ from miner.tracing import RunPolicy, Tracer
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.requests import dispatch_bodies
 from validator.kinds.judging import Expected, Judged, reject
-from validator.miners.client import Call, HttpMinerClient, Reply
+from validator.miners.client import HttpMinerClient
+from validator.outgoing.calls import Call, Reply
 from validator.protocol.answer import Answer, CanarySpec, Role, answer_limit, parse_answer
 from validator.protocol.archives import pack
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from validator.miners.client import Call, HttpMinerClient, Reply
+from validator.miners.client import HttpMinerClient
+from validator.outgoing.calls import Call, Reply
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 

@@ -7,8 +7,7 @@ import socket
 import pytest
 from aiohttp import ClientConnectorError, ClientOSError, ServerDisconnectedError
 
-from validator.outgoing.body import SpoolError
-from validator.outgoing.calls import Cause, cause_of
+from validator.outgoing.calls import Cause, SpoolError, cause_of
 
 RESOURCES = ("EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "ENOSPC", "EDQUOT")
 ROUTE = ("ENETUNREACH", "EHOSTUNREACH", "ENETDOWN", "EHOSTDOWN")

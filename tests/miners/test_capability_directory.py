@@ -10,9 +10,10 @@ import pytest
 from miner_servers import ALICE, BOB, answering, http_client, ok, raw_server
 from structlog.testing import capture_logs
 
-from validator.miners.calls import Call, MinerClient, Reply, Sent
+from validator.miners.client import MinerClient
 from validator.miners.directory import CapabilityDirectory, Declared, Refreshed
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
+from validator.outgoing.calls import Call, Reply, Sent
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer

@@ -12,7 +12,7 @@ from miner_servers import answering, http_client, ok, raw_server
 from msgspec import structs
 from world import VALIDATOR, World, prepared, tasks_of_all_types
 
-from validator.miners.calls import MinerClient
+from validator.miners.client import MinerClient
 from validator.protocol.answer import Dispatch
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer

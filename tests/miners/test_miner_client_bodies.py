@@ -22,7 +22,7 @@ from miner_servers import (
     then_silent,
 )
 
-from validator.outgoing.body import MEMORY_LIMIT, Body, Spool
+from validator.outgoing.calls import MEMORY_LIMIT, Body, Spool
 from validator.protocol.reasons import Reason
 
 BLOCK = b"x" * 65536

@@ -22,7 +22,7 @@ from miner_servers import (
     then_silent,
 )
 
-from validator.outgoing.request import Nonces
+from validator.outgoing.exchange import Nonces
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 

@@ -20,7 +20,7 @@ from miner_servers import (
     then_silent,
 )
 
-from validator.miners.client import Reply
+from validator.outgoing.calls import Reply
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 

@@ -30,7 +30,8 @@ from miner_servers import content, ok, raw_server, read_request
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.requests import dispatch_bodies
 from validator.kinds.judging import Expected
-from validator.miners.client import Call, HttpMinerClient
+from validator.miners.client import HttpMinerClient
+from validator.outgoing.calls import Call
 from validator.protocol import limits
 from validator.protocol.answer import Dispatch, parse_answer
 from validator.protocol.bundles import index_bundle

@@ -11,7 +11,7 @@ from bittensor import http_auth
 from miner_servers import BOB, call_to, content, http_client, ok, raw_server, read_request
 from yarl import URL
 
-from validator.outgoing.request import head_of
+from validator.outgoing.exchange import head_of
 from validator.outgoing.wire import open_wire
 
 

@@ -3,7 +3,7 @@
 import pytest
 from miner_servers import MIB, answering, call_to, http_client, ok, raw_server, then_silent
 
-from validator.outgoing.body import MEMORY_LIMIT
+from validator.outgoing.calls import MEMORY_LIMIT
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RawAnswer

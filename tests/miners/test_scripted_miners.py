@@ -5,8 +5,9 @@ import asyncio
 import pytest
 from miner_servers import call_to, content
 
-from validator.miners.calls import Call, MinerClient, Reply
+from validator.miners.client import MinerClient
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
+from validator.outgoing.calls import Call, Reply
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 from validator.sources import VirtualClock

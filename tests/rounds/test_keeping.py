@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from world import World, prepared, tasks_of_all_types
 
-from validator.outgoing.body import Body
+from validator.outgoing.calls import Body
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RawAnswer
 from validator.rounds import keeping

@@ -21,8 +21,7 @@ from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.store import Store
 from validator.tasks.memory import MemorySource
-from validator.workers.budget import Budget
-from validator.workers.interface import Here, TooCostlyError, Whose
+from validator.workers.interface import Budget, Here, TooCostlyError, Whose
 from validator.workers.pool import WorkerPool
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from validator.protocol.task import Windows
 from validator.sources import SeededRandom
 from validator.tasks.canary import Canaries, is_harmless, planting_workers
 from validator.tasks.directory import DirectorySource
-from validator.workers.budget import Budget
+from validator.workers.interface import Budget
 from validator.workers.pool import WorkerPool
 
 DECLARATIVE = SkillType.DECLARATIVE

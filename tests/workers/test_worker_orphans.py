@@ -12,7 +12,7 @@ PARENT = """
 import asyncio, sys
 from functools import partial
 from worker_jobs import spin_in_c
-from validator.workers.budget import Budget
+from validator.workers.interface import Budget
 from validator.workers.interface import Whose
 from validator.workers.pool import WorkerPool
 

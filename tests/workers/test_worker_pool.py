@@ -32,11 +32,9 @@ from worker_jobs import (
 )
 
 from validator.protocol.limits import MIB
-from validator.workers import worker as worker_module
-from validator.workers.budget import Budget
-from validator.workers.interface import TooCostlyError, Whose, WorkerKilledError, WorkersError
-from validator.workers.pool import WorkerPool
-from validator.workers.worker import Worker
+from validator.workers import pool as worker_module
+from validator.workers.interface import Budget, TooCostlyError, Whose, WorkerKilledError, WorkersError
+from validator.workers.pool import Worker, WorkerPool
 
 T = TypeVar("T")
 QUICK = Budget(cpu_s=0.1)
@@ -194,8 +192,8 @@ async def test_a_worker_that_keeps_its_memory_is_not_asked_again() -> None:
 async def test_a_worker_that_stands_still_costs_nobody_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("validator.workers.budget._WALL_S", 0.5)
-    monkeypatch.setattr("validator.workers.budget._WALL_FACTOR", 0)
+    monkeypatch.setattr("validator.workers.interface._WALL_S", 0.5)
+    monkeypatch.setattr("validator.workers.interface._WALL_FACTOR", 0)
     async with pool_of() as pool:
         with capture_logs() as told:
             assert await ask(pool, stop_once, tmp_path / "stopped") == "went on"

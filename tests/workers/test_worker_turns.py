@@ -2,7 +2,7 @@
 
 import asyncio
 
-from validator.workers.turns import Turns
+from validator.workers.pool import Turns
 
 
 async def test_keys_are_served_one_after_the_other() -> None:

@@ -1,25 +1,62 @@
-"""An aiohttp application behind bounds: connections, time to send a request, time to take the answer, lines of log.
-
-Connections are accepted one at a time, here: asyncio's own server takes as many as descriptors last, and where none is
-left it logs the same error thousands of times a second.
-"""
+"""An aiohttp application behind bounds: connections, time to send a request, time to take the answer, lines of log."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import structlog
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 from aiohttp.web_protocol import RequestHandler
 
-from validator.incoming.faults import Faults
+from validator.protocol.text import printable
 from validator.sources import Clock, SystemClock
 from validator.telemetry.repetition import Once, place_of
 from validator.unless import ended
+
+_WORDS: Final = 200
+_log = structlog.get_logger()
+
+
+class Faults(logging.Logger):
+    """What aiohttp takes for its logger.
+
+    Args:
+        server: its name in the log.
+        clock: for how long the same was not said.
+    """
+
+    def __init__(self, server: str, clock: Clock) -> None:
+        super().__init__("validator.incoming")
+        self._server = server
+        self._malformed, self._ours = Once(clock), Once(clock)
+
+    def exception(self, msg: object, *args: object, exc_info: Any = None, **_: Any) -> None:
+        """Say what came of a request: a line for bytes that are none, a traceback for a fault of ours."""
+        if isinstance(exc_info, HttpProcessingError):
+            self._strangers(exc_info, str(args[0]) if args else "")
+            return
+        repeats = self._ours.fresh(place_of(exc_info) if isinstance(exc_info, BaseException) else str(msg))
+        if repeats is not None:
+            _log.error("request_failed", server=self._server, reason=str(msg), repeats=repeats, exc_info=exc_info)
+
+    def debug(self, msg: object, *args: object, exc_info: Any = None, **_: Any) -> None:  # noqa: ARG002 - the base's
+        """Say the one thing that aiohttp keeps for its debug level: bytes that are not HTTP at all."""
+        if isinstance(exc_info, HttpProcessingError):
+            self._strangers(exc_info, str(args[0]) if args else "")
+
+    def _strangers(self, error: HttpProcessingError, peer: str) -> None:
+        """Say it once an hour whatever the bytes are: what they choose must not choose the lines of the log."""
+        repeats = self._malformed.fresh("")
+        if repeats is not None:
+            reason = printable(" ".join(error.message.split()), _WORDS)
+            _log.info("request_malformed", server=self._server, peer=peer, reason=reason, repeats=repeats)
+
 
 _BACKLOG: Final = 128  # these wait in the kernel and take no descriptor
 _BESIDE: Final = 8  # what listens, and what is about to be closed
@@ -27,7 +64,6 @@ _AGAIN_S: Final = 1.0
 _SHUTDOWN_S: Final = 1.0
 Listen = Callable[[str, int], Awaitable[Sequence[socket.socket]]]
 """Opens sockets at a host and a port."""
-_log = structlog.get_logger()
 
 
 class Bounds(NamedTuple):

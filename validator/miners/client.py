@@ -5,23 +5,32 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv6Address
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from yarl import URL
 
-from validator.miners.calls import Call, MinerClient, Reply, Sent
 from validator.outgoing.addresses import AddressRefusedError, axon_address
-from validator.outgoing.body import Body, Spool
-from validator.outgoing.exchange import Exchange
-from validator.outgoing.request import RequestSigner
+from validator.outgoing.calls import Call, Reply, Sent, Spool
+from validator.outgoing.exchange import Exchange, RequestSigner
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.sources import system_ns
 
-__all__ = ["Body", "Call", "HttpMinerClient", "MinerClient", "Reply", "Sent"]
-
 _THREADS: Final = 4
+
+
+class MinerClient(Protocol):
+    """Sends requests to miners. Every outcome is a `Reply`; only CancelledError and what `sent` raises come out."""
+
+    async def post(self, call: Call, sent: Sent | None = None) -> Reply:
+        """Send `call` as POST, once: it is never tried again."""
+
+    async def get(self, call: Call, sent: Sent | None = None) -> Reply:
+        """Send `call` as GET, without its body."""
+
+    async def close(self) -> None:
+        """Free what the client holds; no call may be open or follow."""
 
 
 class HttpMinerClient:

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from validator.miners.calls import Call, Reply, Sent
 from validator.outgoing.addresses import AddressRefusedError, axon_address
-from validator.outgoing.body import Body
+from validator.outgoing.calls import Body, Call, Reply, Sent
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RawAnswer

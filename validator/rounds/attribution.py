@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-from validator.miners.calls import Reply
+from validator.outgoing.calls import Reply
 from validator.protocol.stalls import Stall, overlap, own_seconds
 from validator.protocol.text import printable
 

@@ -11,7 +11,8 @@ import structlog
 from validator.kinds.interface import Request, Runner
 from validator.kinds.judging import Accepted, Expected, Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
-from validator.miners.calls import MinerClient, Reply
+from validator.miners.client import MinerClient
+from validator.outgoing.calls import Reply
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundTask, packed
 from validator.protocol.stalls import overlap

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from validator.outgoing.body import Body
+from validator.outgoing.calls import Body
 from validator.protocol.round import RawAnswer
 from validator.store import DispatchKey, Store, Transaction
 from validator.store.codec import compressed

@@ -7,7 +7,7 @@ import structlog
 from validator.kinds.interface import Request
 from validator.kinds.judging import Expected
 from validator.kinds.registry import kind_of
-from validator.miners.calls import Call, Reply
+from validator.outgoing.calls import Call, Reply
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundTask

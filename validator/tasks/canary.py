@@ -25,8 +25,7 @@ from validator.tasks.bases import Base, base_of
 from validator.tasks.order import Shuffled
 from validator.tasks.seeding import planted_task
 from validator.tasks.source import SourcedTask, TaskError, TaskSource, TaskSourceError
-from validator.workers.budget import Budget
-from validator.workers.interface import Here, TooCostlyError, Whose, Workers, WorkersError
+from validator.workers.interface import Budget, Here, TooCostlyError, Whose, Workers, WorkersError
 from validator.workers.pool import WorkerPool
 
 _TRIES: Final = 3  # bases that are drawn, for one that faults can be planted in

@@ -11,7 +11,7 @@ import structlog
 from yarl import URL
 
 from validator.incoming.auth import NONCE_HEADER, nanoseconds
-from validator.outgoing.request import EMPTY_SHA256, RequestSigner
+from validator.outgoing.exchange import EMPTY_SHA256, RequestSigner
 from validator.protocol import limits
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType

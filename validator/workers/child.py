@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from validator.protocol.limits import MIB
-from validator.workers.frames import (
+from validator.workers.interface import (
     EXIT_NO_MEMORY,
     EXIT_OURS,
     MAX_REPLY,

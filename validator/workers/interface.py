@@ -1,10 +1,70 @@
-"""How calls about what strangers sent are made, wherever they then run."""
+"""Calls about what strangers sent: their budget, who makes them, and the frames they travel in (SPEC 5, D-27)."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final, Literal, NamedTuple, Protocol, Self, TypeVar
 
 from validator.protocol.errors import ValidatorError
-from validator.workers.budget import Budget
+from validator.protocol.limits import MIB
+
+SECOND_TRY: Final = 4
+_WALL_S: Final = 120.0
+_WALL_FACTOR: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Bounds on one call.
+
+    Attributes:
+        cpu_s: seconds of CPU time.
+        memory: bytes of address space beyond what a worker maps once it has started.
+    """
+
+    cpu_s: float = 60.0
+    memory: int = 256 * MIB
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds after which a worker is taken for stopped: far more than a busy machine needs for `cpu_s`."""
+        return _WALL_S + _WALL_FACTOR * self.cpu_s
+
+    def times(self, factor: int) -> Self:
+        """Return a budget of so many times as much of everything."""
+        return type(self)(self.cpu_s * factor, self.memory * factor)
+
+
+REQUEST: Final = Struct(">Qdq")
+"""Size of the pickled call, seconds of CPU, bytes of memory."""
+REPLY: Final = Struct(">BQ")
+"""A status, size of what is pickled after it."""
+MAX_REPLY: Final = 64 * MIB
+
+READY: Final = 0
+RETURNED: Final = 1
+RAISED: Final = 2
+SWOLLEN: Final = 16
+"""Added to a status: the worker did not give its memory back and should not be asked again."""
+EXIT_NO_MEMORY: Final = 76
+"""A worker ends with this code when it runs out of its address space."""
+EXIT_OURS: Final = 77
+"""A worker ends with this code when it fails by itself, whatever it was asked."""
+
+
+class Hello(NamedTuple):
+    """What a worker is told first.
+
+    Attributes:
+        path: where it finds modules.
+        preload: modules that it imports before it takes its measure.
+        nice: how much it gives way to the event loop.
+    """
+
+    path: tuple[str, ...]
+    preload: tuple[str, ...]
+    nice: int
+
 
 T = TypeVar("T")
 Reached = Literal["cpu", "memory", "died", "killed", "wall", "fault"]

@@ -29,8 +29,8 @@ from validator.health.doctor.examination import (
 )
 from validator.health.preconditions import PASSING, preconditions
 from validator.health.rounds import counted
-from validator.miners.asking import Declaration, ask_declaration
 from validator.miners.client import HttpMinerClient
+from validator.miners.directory import Declaration, ask_declaration
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.signatures import Signer

@@ -10,10 +10,8 @@ from yarl import URL
 
 from validator.kinds.workflow.services import StepReply
 from validator.outgoing.addresses import AddressRefusedError, CheckedResolver, axon_address
-from validator.outgoing.body import Spool
-from validator.outgoing.calls import Call, Reply
-from validator.outgoing.exchange import Exchange
-from validator.outgoing.request import RequestSigner
+from validator.outgoing.calls import Call, Reply, Spool
+from validator.outgoing.exchange import Exchange, RequestSigner
 from validator.protocol.limits import MAX_STEP_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
