@@ -77,7 +77,7 @@ async def _played(folder: Path) -> tuple[str, str]:
     from world import World, on_virtual_time, tasks_of_all_types  # noqa: PLC0415 - of tests/core
 
     from validator.store import open_store  # noqa: PLC0415 - not where a command is walked
-    from validator.tasks.memory import MemorySource  # noqa: PLC0415
+    from validator.tasks.source import MemorySource  # noqa: PLC0415
 
     url = f"sqlite:///{folder}/store.sqlite"
     settings = {

@@ -10,7 +10,7 @@ from miner.bundles.written import WrittenBundle, written_bundles
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
-from validator.tasks.checks import sourced_task
+from validator.tasks.folder import sourced_task
 from validator.tasks.packing import PackOptions, pack_task
 from validator.tasks.source import SourcedTask, TaskError
 

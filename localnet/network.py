@@ -34,8 +34,7 @@ from miner.services.catalogue import Service, ServiceAddress
 from miner.services.server import LocalServices
 from miner.tracing import RunPolicy, Tracer
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
 from validator.daemon.world import World, canaries_of, http_clients, judging_workers

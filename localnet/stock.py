@@ -15,8 +15,7 @@ from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.task import Windows
 from validator.protocol.workflow_task import WorkflowTask
 from validator.sources import Clock
-from validator.tasks.memory import MemorySource
-from validator.tasks.source import SourcedTask, TaskSource
+from validator.tasks.source import MemorySource, SourcedTask, TaskSource
 
 _BLOCK_S: Final = 1.0
 _NEVER_RUN: Final = "the miners run no bundle of yours, so there is nothing to compare"

@@ -6,8 +6,9 @@ import heapq
 import itertools
 import secrets
 import time
+from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -126,3 +127,31 @@ class SeededRandom:
         while len(out) < count:
             out += hashlib.sha256(self._seed + next(self._counter).to_bytes(8, "big")).digest()
         return out[:count]
+
+
+T = TypeVar("T")
+
+
+async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
+    """Return what `call` returns, if it does so in time.
+
+    Raises:
+        TimeoutError: it did not and was cancelled; what it has done until then is not known.
+    """
+    work = asyncio.create_task(call)
+    timer = asyncio.create_task(clock.sleep(seconds))
+    try:
+        await asyncio.wait({work, timer}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    finally:
+        for task in (work, timer):
+            task.cancel()
+        # Not awaited: a call that is stuck may be slow to take its cancellation.
+        work.add_done_callback(_read_result)
+
+
+def _read_result(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled():
+        task.exception()

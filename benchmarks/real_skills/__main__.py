@@ -23,7 +23,7 @@ from real_skills.network import PACE, network
 from real_skills.page import PAGE, replaced, tables
 from real_skills.shape_files import later_shapes
 from validator.cli.rendering import progress
-from validator.planting.shape import Shape
+from validator.planting.planting import Shape
 from validator.planting.shapes import builtin_shapes
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable

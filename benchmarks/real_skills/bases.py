@@ -16,11 +16,10 @@ from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
-from validator.tasks.bases import Base, base_of
-from validator.tasks.checks import sourced_task
-from validator.tasks.folder import read_task
+from validator.tasks.folder import read_task, sourced_task
 from validator.tasks.package_manifest import Package, read_packages
 from validator.tasks.packing import write_task
+from validator.tasks.seeding import Base, base_of
 from validator.tasks.source import TaskError
 
 MANIFEST: Final = Path(__file__).with_name("packages.json")

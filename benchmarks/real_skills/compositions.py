@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from validator.planting.draws import json_file
+from validator.planting.lexicon import json_file
 from validator.protocol.skill_types import SkillType
 
 # What a definition calls the tools that it may use, in the words of a manifest.

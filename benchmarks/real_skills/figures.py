@@ -12,7 +12,7 @@ from real_skills.analysers import REFERENCE, analysers
 from real_skills.bases import Skill
 from real_skills.measured import Measured, Row, rows
 from real_skills.network import Network
-from validator.planting.shape import Shape
+from validator.planting.planting import Shape
 from validator.tasks.seeding import Seeded, seeded, write_seeded
 from validator.tasks.source import TaskError
 

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from validator.planting.shape import Shape
+from validator.planting.planting import Shape
 from validator.planting.shapes import builtin_lists, read_shapes, read_words
 from validator.planting.templates import LANGUAGES, read_template
 

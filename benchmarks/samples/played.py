@@ -14,7 +14,7 @@ from validator.audit.log.export import audit_lines
 from validator.rounds.receipts import close_epoch
 from validator.sources import Clock
 from validator.store import open_store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 ROUNDS: Final = 12
 

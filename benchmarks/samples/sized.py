@@ -30,7 +30,7 @@ from validator.store.repositories.weights import PlannedWeights
 from validator.store.sizes import table_sizes
 from validator.store.standing import basis_of
 from validator.store.urls import parse_url
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 from validator.weights.plan import mechanisms, plan_vector
 from validator.weights.told import WeightsLog
 

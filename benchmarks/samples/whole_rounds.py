@@ -13,8 +13,7 @@ from samples import honest_miners
 from samples.honest_miners import signers
 from samples.lag import lags, p99
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.assembly import assembled
 from validator.daemon.world import World, http_clients, judging_workers
 from validator.protocol.round import Axon
@@ -23,7 +22,7 @@ from validator.rounds.facts import round_line
 from validator.settings import Settings
 from validator.sources import SeededRandom, SystemClock
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 MINERS: Final = 16
 _WINDOWS: Final = Windows((0.0, 30.0), (0.0, 30.0))

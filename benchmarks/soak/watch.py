@@ -18,8 +18,7 @@ from soak.report import Report, report
 from soak.running import daemon, network, stopped, verified
 from soak.sample import Sample, look
 from soak.site import INTERVAL_S, KEPT_S, PRUNE_EVERY_S, Site, rules
-from validator.chain.ledger import Blocks
-from validator.chain.state import load_state
+from validator.chain.subnet import Blocks, load_state
 from validator.sources import SystemClock
 from validator.store import open_store
 from validator.store.errors import StoreError
@@ -133,9 +132,7 @@ class Watch:
     def _epochs(self) -> float:
         """Return how many epochs the chain has had, and the share of the one in hand."""
         its = rules(load_state(self.site.chain).rules.genesis)
-        blocks = Blocks(
-            SystemClock(), seed=its.seed, genesis=its.genesis, block_time_s=its.block_time_s, tempo=its.tempo
-        )
+        blocks = Blocks(SystemClock(), its)
         return blocks.number() / (its.tempo + 1)
 
     def _say(self, update: object) -> None:

@@ -24,8 +24,7 @@ from validator.sandbox.interface import CodeSandbox, Sandbox, SandboxFailure, Sa
 from validator.settings import Settings
 from validator.sources import Clock
 from validator.store import Store
-from validator.tasks.order import Order
-from validator.tasks.source import SourcedTask, TaskSource
+from validator.tasks.source import Order, SourcedTask, TaskSource
 
 MOST_S: Final = 120.0
 _LOOK_S: Final = 0.5

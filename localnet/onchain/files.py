@@ -18,7 +18,7 @@ from validator.settings import Settings
 from validator.settings.load import load_settings
 from validator.settings.model import WalletSettings
 from validator.settings.reference import example_toml
-from validator.tasks.checks import sourced_task
+from validator.tasks.folder import sourced_task
 from validator.tasks.packing import write_task
 
 CONFIG: Final = "validator.toml"

@@ -23,8 +23,7 @@ from validator.sources import Clock
 from validator.tasks.check import CheckedTask, check_tasks
 from validator.tasks.folder import DRAFT_NAME, TASK_NAME, WORKFLOW_NAME, label, read_document, read_task
 from validator.tasks.goals import read_goal
-from validator.tasks.order import Order
-from validator.tasks.source import SourcedTask, TaskError
+from validator.tasks.source import Order, SourcedTask, TaskError
 
 _BLOCK_S: Final = 12.0
 _LEAST_BLOCK_S: Final = 0.1

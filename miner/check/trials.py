@@ -27,7 +27,7 @@ from validator.protocol.task import Windows
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import Version
 from validator.sources import RandomBytes
-from validator.tasks.checks import sourced_task
+from validator.tasks.folder import sourced_task
 
 _LATE_START_S: Final = 2.0
 _SHORT_S: Final = 5.0

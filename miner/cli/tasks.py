@@ -27,8 +27,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.protocol.workflow_task import is_service_url
 from validator.tasks.check import located
-from validator.tasks.drafts import PAGE_NAME, undecided
-from validator.tasks.folder import DRAFT_NAME, WORKFLOW_NAME, label
+from validator.tasks.folder import DRAFT_NAME, PAGE_NAME, WORKFLOW_NAME, label, undecided
 from validator.tasks.source import TaskError
 
 _SAMPLE: Final = "the sample of advisories that is shipped; --advisories names an export of osv.dev"

@@ -12,9 +12,8 @@ from validator.files import made_folders, new_file, settle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.sssa import Finding
 from validator.scoring import CURRENT, version
-from validator.tasks.drafts import PAGE_NAME, TODO, open_list
-from validator.tasks.folder import BUNDLE_NAME, DRAFT_NAME, writing
-from validator.tasks.truth_check import TRUTH_OF_AXIS
+from validator.tasks.check import TRUTH_OF_AXIS
+from validator.tasks.folder import BUNDLE_NAME, DRAFT_NAME, PAGE_NAME, TODO, open_list, writing
 
 _SHORT: Final = 2  # fields of an object that stands in one line, as windows and canary do
 _FIELDS: Final = (

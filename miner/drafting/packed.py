@@ -10,8 +10,7 @@ from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, Windows, parse_task
-from validator.tasks.checks import faults
-from validator.tasks.folder import ARCHIVE_ENDINGS, BUNDLE_NAME, DRAFT_NAME, TASK_NAME, label, read_bounded
+from validator.tasks.folder import ARCHIVE_ENDINGS, BUNDLE_NAME, DRAFT_NAME, TASK_NAME, faults, label, read_bounded
 from validator.tasks.layout import guess_skill_type, marker_file
 from validator.tasks.source import TaskError
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from forked import ran
 from wallet_files import ENCRYPTED
 
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.exits import Exit
 from validator.protocol.signatures import Signer
 from validator.sources import SystemClock

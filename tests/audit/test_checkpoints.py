@@ -29,7 +29,7 @@ from validator.audit.log.verify import Reading
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Schedule
 from validator.store import open_store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 KEY = Key(b"k" * 32)
 TEMPO = 5_000

@@ -15,7 +15,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.times import format_time, parse_time
 from validator.rounds.receipts import close_epoch
 from validator.store import open_store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 
 @pytest.fixture(scope="module")

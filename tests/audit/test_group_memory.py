@@ -16,7 +16,7 @@ from validator.audit.replay import replay_round
 from validator.rounds.settle import _score, settle_round
 from validator.scoring import CURRENT, version
 from validator.store import open_store, record
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 FEW, MANY = 2, 6  # tasks of five answers each
 MIB = 2**20

@@ -15,7 +15,7 @@ from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
 from validator.store import open_store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 BROKEN = Signer.from_uri("//Miner//3").hotkey
 

@@ -10,7 +10,7 @@ from validator.audit.log import FaultError, verify_file
 from validator.audit.replay import RoundReplay, replay_round
 from validator.audit.replay.inputs import Past
 from validator.store import Store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 ROUNDS = 3
 

@@ -9,8 +9,7 @@ import pytest
 from validator.audit.log import ChainRow, Confirmed, Verified
 from validator.audit.log.fates import Mechanism
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.cli.audit_evidence import HeldRow, held_rows
 from validator.sources import VirtualClock
 

@@ -24,7 +24,7 @@ from validator.protocol.receipt import Receipt, wrapped
 from validator.protocol.signatures import Signer
 from validator.rounds.receipts import close_epoch
 from validator.store import open_store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 TEMPO = 5_000
 FLIPS = 500

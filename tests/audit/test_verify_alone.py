@@ -9,7 +9,7 @@ from audit_file import export
 from world import World, on_virtual_time, tasks_of_all_types
 
 from validator.store import open_store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 ABSENT = ("sqlalchemy", "alembic", "aiosqlite", "psycopg", "aiohttp", "bittensor", "async_substrate_interface")
 VERIFY = f"""

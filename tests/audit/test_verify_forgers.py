@@ -31,7 +31,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.store import Store, open_store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 FILES = {"a.py": b"print(1)\n", "README.md": b"# Read\n"}
 BROKEN, SILENT = (Signer.from_uri(f"//Miner//{number}").hotkey for number in (0, 1))

@@ -21,7 +21,7 @@ from validator.protocol.answer import Dispatch
 from validator.protocol.receipt import Receipt
 from validator.protocol.signatures import Signer
 from validator.store import Store, open_store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 LATE = Signer.from_uri("//Miner//0").hotkey
 

@@ -19,9 +19,9 @@ from validator.planting.shapes import builtin_shapes
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Category, Finding
 from validator.protocol.task import KnownFinding
-from validator.tasks.bases import read_bases
+from validator.tasks.downloads import parse_reference
 from validator.tasks.package_manifest import pack_path, read_packages
-from validator.tasks.references import parse_reference
+from validator.tasks.seeding import read_bases
 
 FILES = {"a.md": b"one\ntwo\nthree\nold\n", "run": b"#!/bin/sh\ntrue\n", "agents/x/prompt.md": b"x\n"}
 BASE = {**FILES, "a.md": b"old\n"}

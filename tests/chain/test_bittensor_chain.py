@@ -13,9 +13,8 @@ from subtensor_node import NEWER, Node
 
 from validator.chain.base import BehindError, ChainError, ChainUnreachableError, NoSubnetError, OtherChainError
 from validator.chain.bittensor import BittensorChain
-from validator.chain.state import SubnetRules
 from validator.chain.submission import Limits
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.sources import VirtualClock

@@ -11,9 +11,9 @@ from chain_worlds import Break, Build, World
 
 from validator.chain.base import ChainError, ChainUnreachableError, SubnetParameters, WeightsResult
 from validator.chain.weight_rows import to_u16
-from validator.chain.within import within
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
+from validator.sources import within
 
 NEWCOMER = Signer.from_uri("//Newcomer").hotkey
 

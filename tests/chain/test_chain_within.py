@@ -2,8 +2,7 @@ import asyncio
 
 import pytest
 
-from validator.chain.within import within
-from validator.sources import VirtualClock
+from validator.sources import VirtualClock, within
 
 
 async def answer(clock: VirtualClock, seconds: float) -> str:

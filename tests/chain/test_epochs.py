@@ -10,10 +10,8 @@ from subtensor_node import NEWER, Node
 from subtensor_steps import LONGEST, Steps
 
 from validator.chain.base import Head
-from validator.chain.bittensor import BittensorChain
-from validator.chain.epochs import numbered_epoch, planned_end
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.bittensor import BittensorChain, numbered_epoch, planned_end
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.signatures import Signer
 from validator.sources import VirtualClock
 

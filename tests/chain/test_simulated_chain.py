@@ -7,8 +7,7 @@ from msgspec import structs
 
 from validator.chain.base import Chain, ChainError, ChainUnreachableError, OtherChainError
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.round import Axon, Neuron
 from validator.sources import SystemClock, VirtualClock
 

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError
-from validator.chain.ledger import MAX_COMMITS
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import MAX_COMMITS, SimulatedSubnet, SubnetRules
 from validator.sources import VirtualClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from validator.chain.base import ChainError
-from validator.chain.state import ChainStateError, SubnetRules, load_state, save_state
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import ChainStateError, SimulatedSubnet, SubnetRules, load_state, save_state
 from validator.protocol.round import Axon
 from validator.sources import VirtualClock
 

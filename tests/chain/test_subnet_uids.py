@@ -8,8 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import RegistrationError, SimulatedSubnet
+from validator.chain.subnet import RegistrationError, SimulatedSubnet, SubnetRules
 from validator.sources import VirtualClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -11,8 +11,7 @@ from cli_store import Example, called, copied, example_in, validator
 from msgspec.structs import replace
 from recorded import harm, headed
 
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.anchor import Anchor
 from validator.sources import SystemClock
 

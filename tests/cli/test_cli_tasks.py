@@ -18,8 +18,7 @@ from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock
 from validator.tasks.folder import read_task
 from validator.tasks.http import HttpSource
-from validator.tasks.order import InTurn
-from validator.tasks.source import SourcedTask, TaskSourceError
+from validator.tasks.source import InTurn, SourcedTask, TaskSourceError
 
 ALICE, BOB = Signer.from_uri("//Alice"), Signer.from_uri("//Bob")
 

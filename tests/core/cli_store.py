@@ -33,7 +33,7 @@ from validator.rounds.prepare import Prepared
 from validator.store import Store, open_store
 from validator.store.computed import UnpaidWindow, VectorRecord
 from validator.store.repositories.weights import PlannedWeights
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 PROGRAM = [sys.executable, "-c", "from validator.cli import main; main()"]
 EVIL = "evil\x1b[31m\u202e[bold]x[/bold]"

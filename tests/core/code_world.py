@@ -24,7 +24,7 @@ from validator.scoring import Schedule, version
 from validator.store import Store
 from validator.store.waiting import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 from validator.waiting.code_checks import CodeWork
 from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
 from validator.waiting.engine_watch import SandboxWatch, note_code

@@ -10,8 +10,7 @@ from compose_kit import ALONE, Operator, Stack, network
 from daemon_process import Miners
 from world import VALIDATOR, tasks_of_all_types
 
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.task import Windows
 from validator.sources import SystemClock
 from validator.tasks.packing import write_task

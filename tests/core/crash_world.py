@@ -18,10 +18,8 @@ from told_weights import told
 from weights_world import KEY, ME, START, give_scores
 
 from validator.chain.base import ChainError
-from validator.chain.ledger import Pending
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import Pending, SimulatedSubnet, SubnetRules
 from validator.sources import VirtualClock
 from validator.store import open_store
 

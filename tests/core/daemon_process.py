@@ -16,8 +16,7 @@ from aiohttp import web
 from forked import Forked
 from world import VALIDATOR, answer_to, tasks_of_all_types
 
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.answer import Dispatch
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.round import Axon

@@ -30,8 +30,7 @@ from validator.sandbox.scripted import ScriptedRun
 from validator.scoring import Schedule
 from validator.store import Store
 from validator.store.waiting import Executed, Execution
-from validator.tasks.memory import MemorySource
-from validator.tasks.source import SourcedTask
+from validator.tasks.source import MemorySource, SourcedTask
 
 PYTHON = SkillType.EXECUTABLE_PYTHON
 LIAR = Signer.from_uri("//Miner//1")

@@ -30,9 +30,7 @@ from validator.protocol.times import format_time
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import settle_round
 from validator.store import Store
-from validator.tasks.memory import MemorySource
-from validator.tasks.order import Order
-from validator.tasks.source import SourcedTask
+from validator.tasks.source import MemorySource, Order, SourcedTask
 
 RAG, DECLARATIVE = SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE
 PYTHON, SCRIPT = SkillType.EXECUTABLE_PYTHON, SkillType.EXECUTABLE_SCRIPT

@@ -21,7 +21,7 @@ from validator.protocol.workflow_task import Tool, WorkflowTask
 from validator.sources import Clock
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 CONDUCTS = ("skilled", "serial", "forgetful")
 ADDRESSES = {service: ServiceAddress("http://127.0.0.1:9", SERVICE.hotkey) for service in SERVICES}

@@ -2,9 +2,9 @@
 
 import json
 
-from validator.planting.draws import Draws
+from validator.planting.lexicon import Draws
 from validator.planting.marks import plant_mark
-from validator.planting.shape import Files
+from validator.planting.planting import Files
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom

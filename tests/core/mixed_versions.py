@@ -17,7 +17,7 @@ from validator.scoring import Schedule
 from validator.sources import SeededRandom
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 VERSIONS: Final = (V1.name, TOY.name, "1.1.0", TOY.name)
 """Of the rounds, in their order."""

@@ -17,7 +17,7 @@ from subtensor_node import FINALITY, Node, Sent
 from subtensor_state import announced, commitment, committed, content_of, metagraph, stored
 
 from validator.chain.base import WeightsResult
-from validator.chain.ledger import Pending
+from validator.chain.subnet import Pending
 from validator.protocol.signatures import verify
 
 _STORAGE: Final = {

@@ -28,7 +28,7 @@ from validator.store.archived import ArchivedSpan
 from validator.store.archiving.archiver import Archiver
 from validator.store.copying import copy_store
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 ROUNDS: Final = 6
 KEPT: Final = 2

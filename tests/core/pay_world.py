@@ -19,7 +19,7 @@ from validator.sources import SeededRandom
 from validator.store import Store
 from validator.store.computed import UnpaidWindow
 from validator.store.standing import basis_now
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.weights.lock import WeightsLock

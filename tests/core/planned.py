@@ -35,8 +35,7 @@ from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store, Transaction
 from validator.store.waiting import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.memory import MemorySource
-from validator.tasks.order import Order
+from validator.tasks.source import MemorySource, Order
 
 MINERS: Final = 5
 PLANNED_ROUNDS: Final = 2

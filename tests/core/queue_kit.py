@@ -12,9 +12,8 @@ from typing import Any
 from validator.health.board import Board
 from validator.sources import SystemClock
 from validator.store import Store
-from validator.waiting.jobs import open_jobs
+from validator.waiting.jobs import Sweep, open_jobs
 from validator.waiting.life_cycle import CODE_KIND, EXECUTION_KIND
-from validator.waiting.sweep import Sweep
 
 CHILD = Path(__file__).with_name("worker_child.py")
 

@@ -15,7 +15,7 @@ from bittensor.result import chain_error_from_substrate_request
 from subtensor_state import announced, commitment, committed, content_of, metagraph, stored
 from subtensor_steps import Stepping, Steps
 
-from validator.chain.node import MISSING, Item, Substrate
+from validator.chain.connection import MISSING, Item, Substrate
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.signatures import verify
 from validator.sources import Clock

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from validator.planting.draws import Draws
-from validator.planting.shape import Files, Plant, Planter, Shape
+from validator.planting.lexicon import Draws
+from validator.planting.planting import Files, Plant, Planter, Shape
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
 

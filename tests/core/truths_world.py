@@ -27,8 +27,7 @@ from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.sources import SeededRandom
 from validator.store import Store
 from validator.tasks.canary import Canaries
-from validator.tasks.memory import MemorySource
-from validator.tasks.source import SourcedTask
+from validator.tasks.source import MemorySource, SourcedTask
 
 MINERS: Final = 4
 TYPES: Final = (SkillType.EXECUTABLE_SCRIPT, SkillType.RAG_KNOWLEDGE)

@@ -14,8 +14,7 @@ from state_kit import plant_windows
 from virtual_time import all_wait_for_time, in_the_store, in_threads
 
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.signatures import Signer

@@ -14,8 +14,7 @@ from virtual_time import passed
 from workflow_world import ScriptedServices
 
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.health.board import Board, advice_on
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.executor import PlanRunner
@@ -57,8 +56,7 @@ from validator.rounds.standing import Standing
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
 from validator.tasks.goals import GoalSource, MemoryGoals
-from validator.tasks.memory import MemorySource
-from validator.tasks.source import SourcedTask, TaskSource
+from validator.tasks.source import MemorySource, SourcedTask, TaskSource
 from validator.workers.interface import Here, Workers
 
 T = TypeVar("T")

@@ -19,8 +19,7 @@ from world import World as Crowd
 from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
@@ -31,7 +30,7 @@ from validator.settings import Settings
 from validator.sources import Clock, SeededRandom, VirtualClock
 from validator.store.records import WeightsRecord
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 from validator.telemetry.metrics import Metrics
 from validator.web.endpoint import HealthService
 from validator.workers.interface import Here

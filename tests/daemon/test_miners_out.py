@@ -9,7 +9,7 @@ from world import World, honest, tasks_of_all_types
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 from validator.web.endpoint import HealthService
 
 OWNER = "Owner"

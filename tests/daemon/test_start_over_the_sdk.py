@@ -12,8 +12,7 @@ from world import VALIDATOR
 
 from validator.chain.base import ChainUnreachableError, NoSubnetError, NotRegisteredError
 from validator.chain.bittensor import BittensorChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.health.preconditions import check_start
 from validator.settings import Settings, ValidatorSettings
 from validator.sources import VirtualClock

@@ -6,7 +6,7 @@ from miner.drafting.exports import MAX_DIRECTORY, MAX_TOTAL, MAX_ZIP
 from miner.drafting.known import MAX_SHOWN
 from miner.drafting.osv import MAX_ADVISORY, MAX_PINNED
 from validator.scoring import CURRENT, version
-from validator.tasks.truth_check import TRUTH_OF_AXIS
+from validator.tasks.check import TRUTH_OF_AXIS
 
 PAGE = DOCS / "operators" / "truth.md"
 

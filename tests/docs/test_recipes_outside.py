@@ -21,7 +21,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
 
         from validator.protocol.skill_types import SkillType
         from validator.tasks.folder import read_task
-        from validator.tasks.order import Order
+        from validator.tasks.source import Order
         from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
 
 
@@ -76,7 +76,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
         from validator.settings import load_settings
         from validator.settings.reference import example_toml
         from validator.tasks.packing import write_task
-        from validator.tasks.order import InTurn
+        from validator.tasks.source import InTurn
 
         task = tasks_of_all_types()[0]
         write_task(task, Path("only"))

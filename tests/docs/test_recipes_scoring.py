@@ -29,7 +29,7 @@ PLAYED = """
     from validator.protocol.skill_types import SkillType
     from validator.scoring import version
     from validator.store import open_store, upgrade
-    from validator.tasks.memory import MemorySource
+    from validator.tasks.source import MemorySource
 
     async def play(kind):
         url = f"sqlite:///{sys.argv[1]}"

@@ -4,7 +4,7 @@ import pytest
 from doc_pages import DOCS, table
 from real_skills.shape_files import is_code, later_shapes
 
-from validator.planting.shape import Shape
+from validator.planting.planting import Shape
 from validator.planting.shapes import builtin_shapes
 
 

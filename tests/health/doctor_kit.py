@@ -12,8 +12,7 @@ from typing import Any
 from aiohttp import web
 from wallet_files import write_hotkey
 
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.world import judging_workers
 from validator.health.doctor import Diagnosis, Finding, Limits, diagnose
 from validator.protocol.signatures import Signer

@@ -12,7 +12,7 @@ from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
 from validator.rounds.facts import RoundFacts
 from validator.sources import VirtualClock
-from validator.weights.trouble import Trouble
+from validator.weights.service import Trouble
 
 GOOD = RoundFacts(Reason.SETTLED, 5.0, tasks=3, miners=4, dispatches=12, answers={Reason.ACCEPTED: 12})
 ON_TIME = Declared(4, 4)

@@ -21,8 +21,8 @@ from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.settings import Settings, ValidatorSettings
 from validator.sources import SystemClock
-from validator.tasks.memory import MemorySource
 from validator.tasks.server import task_server
+from validator.tasks.source import MemorySource
 
 SERVER, STRANGER = Signer.from_uri("//Server"), Signer.from_uri("//Stranger")
 FIT = {

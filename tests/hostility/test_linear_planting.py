@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 from linear import assert_linear
 
-from validator.planting.draws import Draws
+from validator.planting.lexicon import Draws
 from validator.planting.shapes import builtin_shapes
 from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom

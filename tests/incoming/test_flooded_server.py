@@ -18,9 +18,9 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock
 from validator.tasks.http import HttpSource
-from validator.tasks.order import InTurn
 from validator.tasks.packing import write_task
 from validator.tasks.server import BOUNDS
+from validator.tasks.source import InTurn
 
 MANY = 1_100
 LIMIT = 1_024

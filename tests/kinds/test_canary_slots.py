@@ -12,9 +12,7 @@ from validator.protocol.draws import canary_types, task_id
 from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SeededRandom
-from validator.tasks.memory import MemorySource
-from validator.tasks.order import InTurn
-from validator.tasks.source import SourcedTask
+from validator.tasks.source import InTurn, MemorySource, SourcedTask
 
 SALT = bytes(range(32))
 CURATED = [numbered(number, kind) for kind in ASSESSED_TYPES for number in range(2)]

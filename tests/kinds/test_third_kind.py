@@ -24,7 +24,7 @@ from validator.protocol.reasons import Reason
 from validator.rounds.receipts import close_epoch
 from validator.store import Store
 from validator.store.records import TaskRecord
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 
 async def test_a_third_kind_is_sent_run_settled_replayed_proven_verified_and_explained(

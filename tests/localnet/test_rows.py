@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from localnet.rows import moved, payout, spread_of
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.sources import VirtualClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

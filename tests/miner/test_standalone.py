@@ -27,8 +27,7 @@ from miner.standalone import (
 )
 from validator.chain.base import NotRegisteredError
 from validator.chain.bittensor import BittensorChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Stop
 from validator.miners.client import HttpMinerClient

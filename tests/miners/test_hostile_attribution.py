@@ -20,7 +20,7 @@ from validator.protocol.task import Windows
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import settle_round
 from validator.store import Store, open_store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 WINDOWS = Windows((0, 3), (0, 3))
 HOSTILE = 0

@@ -18,8 +18,8 @@ from tree_sitter import Language, Parser
 
 from miner.bundles.written import written_bundles
 from validator.planting.code.insertion import CODE_TYPES
-from validator.planting.draws import Draws
-from validator.planting.shape import Files, Plant, Shape
+from validator.planting.lexicon import Draws
+from validator.planting.planting import Files, Plant, Shape
 from validator.planting.shapes import builtin_shapes
 from validator.protocol.bundles import count_lines
 from validator.protocol.skill_types import SkillType

@@ -19,17 +19,15 @@ from marked_bundles import LANGUAGES, files_in, marked
 
 from validator.kinds.assessment.requests import dispatch_bodies
 from validator.kinds.assessment.supply import Bundles
-from validator.planting.computations import COMPUTATIONS
-from validator.planting.draws import Draws
-from validator.planting.marks import _templates, plant_mark
+from validator.planting.lexicon import Draws
+from validator.planting.marks import COMPUTATIONS, _templates, plant_mark
 from validator.protocol.answer import Dispatch
 from validator.protocol.bundles import read_bundle
 from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.sources import SeededRandom
 from validator.tasks.canary import make_canary
-from validator.tasks.memory import MemorySource
-from validator.tasks.order import Shuffled
+from validator.tasks.source import MemorySource, Shuffled
 
 SEEDS = range(300)
 RUNTIME = [kind for kind in SkillType if kind is not SkillType.WORKFLOW and is_runtime(kind)]

@@ -4,17 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from validator.planting.draws import Draws
-from validator.planting.lexicon import Lists, Scope
+from validator.planting.lexicon import Draws, Lists, Scope
 from validator.planting.shapes import builtin_shapes, check_shape, read_shapes, read_words, shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.planting.templates import TemplateError, read_template
 from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
-from validator.tasks.bases import Base
 from validator.tasks.canary import Canaries, planting_workers
-from validator.tasks.memory import MemorySource
-from validator.tasks.seeding import planted_task
+from validator.tasks.seeding import Base, planted_task
+from validator.tasks.source import MemorySource
 
 HEAD = 'family = "secret"\ndifficulty = "easy"\nseverity = "high"\ntypes = ["declarative"]\n'
 FORM = "=== paragraph all\nThe door opens with @door_code@.\n"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.planting.places import moved
+from validator.planting.planting import moved
 
 LINES = st.lists(st.sampled_from([b"a", b"b", b"", b"    return x", b"}"]), max_size=12)
 

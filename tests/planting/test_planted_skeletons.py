@@ -2,9 +2,8 @@
 
 import pytest
 
-from validator.planting.draws import Draws
-from validator.planting.planting import plant
-from validator.planting.shape import Files, Plant, Shape
+from validator.planting.lexicon import Draws
+from validator.planting.planting import Files, Plant, Shape, plant
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType

@@ -6,9 +6,8 @@ from typing import Any, get_args
 import pytest
 from toy_shapes import appending, changing, shape
 
-from validator.planting.draws import Draws
-from validator.planting.planting import Planted, count, fault_of, plant
-from validator.planting.shape import Difficulty, Family, Plant, Shape
+from validator.planting.lexicon import Draws
+from validator.planting.planting import Difficulty, Family, Plant, Planted, Shape, count, fault_of, plant
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType

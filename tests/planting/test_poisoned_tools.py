@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from validator.planting.draws import Draws
-from validator.planting.planting import fault_of
-from validator.planting.shape import Shape
+from validator.planting.lexicon import Draws
+from validator.planting.planting import Shape, fault_of
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.skill_types import SkillType

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validator.planting.draws import Draws
-from validator.planting.shape import Files
+from validator.planting.lexicon import Draws
+from validator.planting.planting import Files
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle

@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from real_skills.shape_files import FOLDER, is_code, later_shapes
 
-from validator.planting.draws import Draws
-from validator.planting.planting import fault_of
+from validator.planting.lexicon import Draws
+from validator.planting.planting import Files, Plant, Shape, fault_of
 from validator.planting.planting import plant as planted_in
-from validator.planting.shape import Files, Plant, Shape
 from validator.planting.shapes import builtin_lists, builtin_shapes, read_words
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.bundles import count_lines

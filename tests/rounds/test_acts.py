@@ -14,7 +14,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.times import format_time
 from validator.rounds.resume import resume_rounds
 from validator.store import Store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 
 def world_of(store: Store) -> World:

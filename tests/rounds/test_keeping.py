@@ -16,7 +16,7 @@ from validator.rounds.keeping import Keeping, Received
 from validator.store import DispatchKey, Store, Transaction
 from validator.store.dispatch import Failure
 from validator.store.errors import WrongStateError
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 
 class Counting:

@@ -16,7 +16,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.store import Store, open_store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 from validator.telemetry import Event, configure_logging
 from validator.telemetry.metrics import Metrics
 

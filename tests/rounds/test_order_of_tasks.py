@@ -28,9 +28,8 @@ from validator.tasks.canary import Canaries
 from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.http import HttpSource
-from validator.tasks.memory import MemorySource
-from validator.tasks.order import Order
 from validator.tasks.server import task_server
+from validator.tasks.source import MemorySource, Order
 
 DECLARATIVE, WORKFLOW = SkillType.DECLARATIVE, SkillType.WORKFLOW
 TASKS = [numbered(number) for number in range(7)]

@@ -21,7 +21,7 @@ from validator.rounds.settle import settle_round
 from validator.store import Store
 from validator.store.codec import compressed
 from validator.store.tables import answers
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 HOTKEYS = [Signer.from_uri(f"//Miner//{number}").hotkey for number in range(5)]
 ODD = {

@@ -25,7 +25,7 @@ from validator.rounds.resume import resume_rounds
 from validator.rounds.service import RoundService
 from validator.store import Store
 from validator.store.errors import DamagedError, MismatchError
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 TEMPO = 5_000  # long: virtual time runs on while threads work
 EPOCH_S = TEMPO + 1.0

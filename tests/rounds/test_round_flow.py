@@ -24,7 +24,7 @@ from validator.scoring import Schedule, version
 from validator.store import Store, open_store
 from validator.store.errors import AlreadySettledError
 from validator.store.tables import dispatches
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 
 async def test_a_round_is_settled_with_everything_it_decided(store: Store) -> None:

@@ -8,7 +8,7 @@ from alive import blocks_alive
 from world import World, one_round, tasks_of_all_types
 
 from validator.store import Store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 WARM, MORE = 4, 6
 MOST = 100  # blocks; one object kept of each dispatch would be a hundred and eighty, every time

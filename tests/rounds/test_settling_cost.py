@@ -13,7 +13,7 @@ from validator.protocol.round.forms import results_form
 from validator.rounds import settle
 from validator.rounds.settle import settle_round
 from validator.store import Store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 
 async def test_garbage_is_not_searched_for_while_a_round_is_scored(

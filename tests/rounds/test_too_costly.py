@@ -20,7 +20,7 @@ from validator.protocol.signatures import Signer
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.store import Store
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 from validator.workers.interface import Budget, Here, TooCostlyError, Whose
 from validator.workers.pool import WorkerPool
 

@@ -24,7 +24,7 @@ from validator.rounds.settle import settle_round
 from validator.store import Store
 from validator.store.dispatch import Dispatch as Stored
 from validator.store.tables import dispatches
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 NOW = ScriptedReply(out_of="file descriptor")
 NO_ROUTE = ScriptedReply(no_route=True)

@@ -22,7 +22,7 @@ from validator.rounds.resume import resume_rounds
 from validator.scoring import version
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 RAG = make_workflow("rag", required_steps=2)
 CAT = StepOutput("The cat sat on the mat.", None, None)

@@ -14,10 +14,9 @@ from validator.protocol.limits import MIB
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
 from validator.sandbox.code_containers import TRIAL, ContainerCodeSandbox, sealed
-from validator.sandbox.containers import Containers, Owner
+from validator.sandbox.containers import Containers, Owner, Run
 from validator.sandbox.engine import Engine
 from validator.sandbox.interface import CodeJob, Ended, Evidence, SandboxFailure, code_limits
-from validator.sandbox.recipe import Run
 
 RUNNER = RuntimeImage("registry.example/runner", "sha256:" + "ab" * 32)
 JOB = CodeJob(RUNNER, "def add(a, b): return a + b", "from solution import add\ndef test_add(): assert add(1, 2) == 3")

@@ -13,11 +13,10 @@ from engine_in_memory import FIT
 from sandbox_jobs import DIGEST, make_job
 
 from validator.protocol.reasons import Reason
-from validator.sandbox import recipe
-from validator.sandbox.containers import OWNER, ContainerSandbox, Owner, open_sandbox
+from validator.sandbox import containers as recipe
+from validator.sandbox.containers import OWNER, ContainerSandbox, Owner, open_sandbox, program
 from validator.sandbox.engine import Engine, lacks
 from validator.sandbox.interface import SandboxFailure, SandboxLimits
-from validator.sandbox.recipe import program
 from validator.settings import SandboxSettings
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

@@ -28,7 +28,7 @@ from validator.store.tables import (
     state_rounds,
     state_shared,
 )
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 
 class UndoError(Exception):

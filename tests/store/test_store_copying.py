@@ -22,7 +22,7 @@ from validator.store.errors import (
     UnstorableError,
 )
 from validator.store.tables import dispatches, flags, metadata
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 
 @pytest.fixture(params=["sqlite to postgres", "postgres to sqlite"])

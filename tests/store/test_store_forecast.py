@@ -12,7 +12,7 @@ from validator.store.forecast import Pace, expected, forecast
 from validator.store.pruning import prune
 from validator.store.sizes import TableSize, store_size, table_sizes
 from validator.store.tables import metadata, rounds
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 DAY = timedelta(days=1).total_seconds()
 

@@ -7,7 +7,7 @@ import pytest
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.store import Store
-from validator.tasks.order import least_given
+from validator.tasks.source import least_given
 
 MCP, RAG = SkillType.MCP_SERVER, SkillType.RAG_KNOWLEDGE
 A, B, C = (sha256_hex(letter) for letter in (b"a", b"b", b"c"))

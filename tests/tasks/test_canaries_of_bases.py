@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 from task_builders import SKILL, make_task, make_truth, write_task
 from toy_shapes import appending, shape
 
-from validator.planting.shape import Shape
+from validator.planting.planting import Shape
 from validator.protocol.bundles import read_bundle
 from validator.protocol.limits import MIB
 from validator.protocol.skill_types import SkillType

@@ -14,9 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validator.planting.draws import Draws
-from validator.planting.lexicon import Scope
-from validator.planting.shape import Files
+from validator.planting.lexicon import Draws, Scope
+from validator.planting.planting import Files
 from validator.planting.skeletons import draw_skeleton, word_lists
 from validator.protocol.bundles import count_lines, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
@@ -25,8 +24,7 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import Windows
 from validator.sources import SeededRandom, SystemRandom
 from validator.tasks.canary import is_harmless, make_canary
-from validator.tasks.checks import faults
-from validator.tasks.folder import read_task
+from validator.tasks.folder import faults, read_task
 
 NONCE = "0123456789abcdef" * 4
 SEEDS = [f"canary {n}" for n in range(12)]

@@ -13,8 +13,7 @@ from workflow_builders import make_workflow, task_document
 from validator.protocol.limits import MAX_TASK_BODY
 from validator.protocol.workflow_task import WorkflowTask, task_sha256
 from validator.tasks.goals import DirectoryGoals, GoalSource, MemoryGoals, find_goals, read_goal
-from validator.tasks.order import InTurn
-from validator.tasks.source import TaskError
+from validator.tasks.source import InTurn, TaskError
 
 TASKS = [make_workflow(goal=f"Goal {number}.") for number in range(4)]
 HASHES = [task_sha256(task) for task in TASKS]

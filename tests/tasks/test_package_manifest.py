@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from validator.planting.draws import json_file
+from validator.planting.lexicon import json_file
 from validator.tasks.folder import read_task
 from validator.tasks.package_manifest import Packages, Rebuilt, pack_path, read_packages, rebuild
 from validator.tasks.packing import PackOptions

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.tasks.references import Reference, parse_reference
+from validator.tasks.downloads import Reference, parse_reference
 from validator.tasks.source import TaskError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -8,8 +8,8 @@ import pytest
 
 from validator.protocol.bundles import read_bundle
 from validator.tasks import downloads
-from validator.tasks.bases import read_bases
 from validator.tasks.packing import pack_task
+from validator.tasks.seeding import read_bases
 from validator.tasks.source import TaskError
 
 AS_SOMEBODY = {

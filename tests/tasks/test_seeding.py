@@ -8,18 +8,17 @@ import pytest
 from task_builders import SKILL, make_task, make_truth, write_task
 from toy_shapes import appending, shape
 
-from validator.planting.draws import Draws
-from validator.planting.shape import Family
+from validator.planting.lexicon import Draws
+from validator.planting.planting import Family
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Rule
 from validator.protocol.task import KnownFinding, Windows
 from validator.sources import SeededRandom
-from validator.tasks.bases import Base, base_of, read_bases
 from validator.tasks.check import check_folder
 from validator.tasks.folder import find_tasks, read_task
-from validator.tasks.seeding import Seeded, planted_task, seeded, seeded_all, write_seeded
+from validator.tasks.seeding import Base, Seeded, base_of, planted_task, read_bases, seeded, seeded_all, write_seeded
 from validator.tasks.source import TaskError
 
 FAMILIES: tuple[Family, ...] = get_args(Family)

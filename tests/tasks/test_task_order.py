@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.protocol.canonical import sha256_hex
-from validator.tasks.order import least_given
+from validator.tasks.source import least_given
 
 SALT, OTHER = bytes(range(32)), bytes(range(1, 33))
 SOURCES = [sha256_hex(b"%d" % number) for number in range(12)]

@@ -12,9 +12,7 @@ from task_builders import make_task, numbered, write_task
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.tasks.directory import DirectorySource
-from validator.tasks.memory import MemorySource
-from validator.tasks.order import InTurn, Order, Rotation
-from validator.tasks.source import TaskShelf, TaskSourceError
+from validator.tasks.source import InTurn, MemorySource, Order, Rotation, TaskShelf, TaskSourceError
 
 DECLARATIVE = SkillType.DECLARATIVE
 TASKS = [numbered(n) for n in range(4)]

@@ -13,8 +13,7 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Rule
 from validator.protocol.vocabulary import RESOURCES
 from validator.scoring import CURRENT, version
-from validator.tasks.check import check_tasks, located
-from validator.tasks.truth_check import TRUTH_OF_AXIS
+from validator.tasks.check import TRUTH_OF_AXIS, check_tasks, located
 
 REST = tuple(Rule(resource, "deny", "*") for resource in RESOURCES)
 SERVER = {"mcp.json": b'{"tools": [{"name": "note"}]}\n', "manifest.json": b"{}\n", "a.md": b"first\n \t\n\nlast\n"}

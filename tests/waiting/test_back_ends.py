@@ -19,9 +19,8 @@ from validator.store.tables import answers, bundles
 from validator.waiting.embedded import EmbeddedWorker
 from validator.waiting.engine_watch import SandboxWatch
 from validator.waiting.executions import ExecutionWork
-from validator.waiting.jobs import open_jobs
+from validator.waiting.jobs import Sweep, open_jobs
 from validator.waiting.life_cycle import EXECUTION_KIND, MOST_TRIES, pause_after
-from validator.waiting.sweep import Sweep
 from validator.waiting.worker import QueueWorker
 from validator.workers.interface import Here
 

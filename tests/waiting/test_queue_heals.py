@@ -22,11 +22,9 @@ from validator.store import Store, open_store
 from validator.store.errors import StoreAwayError
 from validator.store.tables import waiting_work
 from validator.store.waiting import Executed, Execution, Upcoming
-from validator.waiting.errors import QueueAwayError
 from validator.waiting.executions import ExecutionWork
-from validator.waiting.jobs import JobQueue, open_jobs
-from validator.waiting.life_cycle import EXECUTION_KIND, Finished, Tries
-from validator.waiting.sweep import Sweep
+from validator.waiting.jobs import JobQueue, Sweep, open_jobs
+from validator.waiting.life_cycle import EXECUTION_KIND, Finished, QueueAwayError, Tries
 from validator.waiting.worker import QueueWorker
 from validator.workers.interface import Here
 
@@ -316,7 +314,7 @@ async def test_a_validator_without_a_live_worker_says_so(parts: Parts, postgres_
 
 
 async def test_jobs_stay_bounded(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("validator.waiting.sweep._AHEAD", 1)
+    monkeypatch.setattr("validator.waiting.jobs._AHEAD", 1)
     for _ in range(3):
         await parts.sweep.look()
     assert len((await parts.jobs.held("executions")).waiting) == 1

@@ -19,10 +19,8 @@ from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, Scrip
 from validator.store import Store, open_store, schema_state
 from validator.store.copying import copy_store
 from validator.waiting.code_checks import CodeWork
-from validator.waiting.errors import QueueError
-from validator.waiting.jobs import open_jobs
-from validator.waiting.life_cycle import CODE_KIND, EXECUTION_KIND
-from validator.waiting.sweep import Sweep
+from validator.waiting.jobs import Sweep, open_jobs
+from validator.waiting.life_cycle import CODE_KIND, EXECUTION_KIND, QueueError
 from validator.waiting.worker import QueueWorker
 
 WITHOUT_THE_EXTRA = "import sys; sys.modules['procrastinate'] = None; from validator.cli import main; main()"

@@ -12,13 +12,11 @@ import structlog
 
 from validator.chain.base import MissingError
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
-from validator.chain.within import within
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.anchor import Anchor, anchor_of
 from validator.protocol.signatures import Signer
 from validator.settings import WeightsSettings
-from validator.sources import SeededRandom, VirtualClock
+from validator.sources import SeededRandom, VirtualClock, within
 from validator.store import Store, open_store
 from validator.store.receipting import Says, append, commitments, open_log
 from validator.telemetry import Event

@@ -17,7 +17,7 @@ from validator.sources import SeededRandom
 from validator.store import Store
 from validator.store.repositories.receipts import Receipts
 from validator.store.signed import ReceiptRecord
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 from validator.weights.lock import WeightsLock
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService

@@ -12,8 +12,8 @@ from forked import ran
 from sqlalchemy import text
 from weights_world import ME, START, World, blocks, build, give_scores, restarted, running
 
-from validator.chain import state as chain_state
-from validator.chain.state import SubnetRules, SubnetState, save_state
+from validator.chain import subnet
+from validator.chain.subnet import SubnetRules, SubnetState, save_state
 from validator.daemon.exits import Exit
 from validator.protocol.round import Neuron
 from validator.protocol.signatures import Signer
@@ -221,7 +221,7 @@ def test_a_daemon_that_finds_a_stranger_ends_with_its_own_code_and_unlock_clears
     me = Signer.from_uri("//Validator").hotkey
     genesis = int(SystemClock().now().timestamp()) - 1000
     rules = SubnetRules(seed="two", genesis=genesis, block_time_s=1.0, weights_rate_limit=1)
-    slot = chain_state.Slot(0, me, 1000.0, True, None, last_update=900, registered_at=10)
+    slot = subnet.Slot(0, me, 1000.0, True, None, last_update=900, registered_at=10)
     save_state(SubnetState("1", rules, (slot,)), tmp_path / "chain.json")
 
     async def mark_an_older_one() -> None:

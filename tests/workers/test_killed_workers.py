@@ -25,7 +25,7 @@ from validator.protocol.reasons import Reason
 from validator.rounds.resume import resume_rounds
 from validator.store import Store
 from validator.store.dispatch import Dispatch
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 from validator.workers.interface import Here, Whose, WorkerKilledError
 from validator.workers.pool import WorkerPool
 

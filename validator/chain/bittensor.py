@@ -1,16 +1,51 @@
-"""The real chain: the Chain protocol over the bittensor SDK."""
+"""The real chain: the Chain protocol over the bittensor SDK.
+
+Every read is pinned to one block and asks for all that it can ask for at the same time: a head takes two round trips,
+a snapshot four at most. Older runtimes lack some of it: what takes its place is written next to each read, and the log
+says so once for each.
+
+In the block in which a subnet steps, the weights of the blocks before it take effect: the epoch's last block is the one
+before. Runtimes differ in what decides it (D-22), and with tempo 0 neither ever steps:
+
+- Without an epoch index of their own the block's number does: `tempo - (block + netuid + 1) % (tempo + 1)` blocks are
+  left. It is 0 one block before `(block + netuid + 1) % (tempo + 1)` is.
+- With one, a schedule in the state does, which the owner or root can move: the runtime names its next block itself.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from typing import Final
+import re
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Final, TypeVar, cast
 
 import bittensor as bt
+import structlog
+from bittensor.metagraph import fetch as metagraph
 
-from validator.chain.base import ChainError, ChainUnreachableError, Commitment, Head, SubnetParameters, WeightsResult
-from validator.chain.connection import SDK_ERRORS, Connection, Substrates, open_client
+from validator.chain.base import (
+    MOST_BEHIND,
+    BehindError,
+    ChainError,
+    ChainUnreachableError,
+    Commitment,
+    Head,
+    NoSubnetError,
+    OtherChainError,
+    SubnetParameters,
+    WeightsResult,
+)
+from validator.chain.connection import (
+    MISSING,
+    SDK_ERRORS,
+    Connection,
+    Item,
+    Node,
+    Substrates,
+    View,
+    is_missing,
+    open_client,
+)
 from validator.chain.probe import diagnosis
-from validator.chain.reads import Reads
 from validator.chain.submission import (
     LIMITS,
     Execute,
@@ -23,14 +58,29 @@ from validator.chain.submission import (
     weights_call,
     words,
 )
-from validator.chain.within import within
-from validator.protocol.round import MetagraphSnapshot
+from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
-from validator.sources import Clock
+from validator.protocol.text import printable
+from validator.sources import Clock, within
 from validator.unless import ended
 
+T = TypeVar("T")
+MAX_TEMPO: Final = 50_400
+"""A runtime with a schedule steps after so many blocks without a step, whatever it has planned."""
 _SILENCE: Final = 1.5  # times a call's limit: a node that says nothing at all for so long has lost the connection
 _PAUSE_S: Final = 2.0  # between two attempts to follow the blocks of a node that does not answer
+_ATTEMPTS: Final = 3  # at a snapshot, where blocks are replaced while it is read
+_MAX_SUBNETS: Final = 4_096  # the chain keeps a mechanism's values under mechid · 4,096 + netuid
+_RAO: Final = 1_000_000_000
+_HASH: Final = re.compile("[0-9a-f]{64}")
+_NOBODY: Final = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM"  # 32 zero bytes
+_GENESIS: Final[Item] = ("System", "BlockHash", [0])
+# What a submission asks for where weights are committed; what is in it does not matter.
+_COMMIT: Final = bt.calls.SubtensorModule.commit_timelocked_mechanism_weights(
+    netuid=0, mecid=0, commit=b"", reveal_round=0, commit_reveal_version=4
+)
+_NEXT_EPOCH: Final = ("SubnetInfoRuntimeApi", "get_next_epoch_start_block")
+_log = structlog.get_logger()
 
 
 class BittensorChain:
@@ -65,7 +115,9 @@ class BittensorChain:
         self._substrate = substrate
         self._diagnosis: asyncio.Task[str] | None = None
         self._connection = self._connect(stubborn=True)
-        self._reads = Reads(netuid, signer.hotkey)
+        self._missing: set[str] = set()
+        self._genesis: str | None = None
+        self._highest = 0
 
     @property
     def latency_s(self) -> float | None:
@@ -80,15 +132,17 @@ class BittensorChain:
             NoSubnetError: the chain has no such subnet.
             ChainError: an endpoint is neither a url nor a network's name, or what answers is no subtensor.
         """
-        await self._connection.read("connect", self._reads.head)
+        async with self._node("connect") as node:
+            await self._block(await node.newest())
 
     async def genesis(self) -> str:
         """Return the hash of block 0, as the chain itself keeps it."""
-        return await self._connection.read("genesis", self._reads.genesis)
+        return await self._read_genesis(self._connection)
 
     async def head(self) -> Head:
         """Return the newest block."""
-        return await self._connection.read("head", self._reads.head)
+        async with self._node("head") as node:
+            return await self._block(await node.newest())
 
     async def wait_for_block(self, number: int) -> Head:
         """Return the newest block once its number is at least `number`.
@@ -118,12 +172,35 @@ class BittensorChain:
                 raise ChainUnreachableError(f"no new block for {self._limits.no_block_s:g} s{seen}")
 
     async def snapshot(self) -> MetagraphSnapshot:
-        """Return the subnet as of the newest block (NoSubnetError: there is none)."""
-        return await self._connection.read("metagraph", self._reads.snapshot)
+        """Return the subnet as of the newest block; it is read again if that block was replaced meanwhile."""
+        async with self._node("metagraph") as node:
+            for _ in range(_ATTEMPTS):
+                view = await node.newest()
+                head, graph, certificates = await asyncio.gather(
+                    self._block(view), metagraph(view, self.netuid, commitments=False), self._certificates(view)
+                )
+                if await node.hash_of(head.number) == view.block_hash:
+                    return self._snapshot(head, graph, {str(hotkey) for hotkey, _ in certificates})
+        raise ChainError("the newest block was replaced again and again while the metagraph was read")
 
     async def parameters(self) -> SubnetParameters:
-        """Return the subnet's parameters as of now."""
-        return await self._connection.read("parameters", self._reads.parameters)
+        """Return the subnet's parameters as of now, item by item: the bundled read needs a newer runtime."""
+        names = ("NetworksAdded", "Tempo", "WeightsSetRateLimit", "WeightsVersionKey", "CommitRevealWeightsEnabled")
+        items = (*(_item(name, self.netuid) for name in (*names, "MechanismCountCurrent")), _item("StakeThreshold"))
+        async with self._node("parameters") as node:
+            view = await node.newest()
+            values, takes = await asyncio.gather(view.query_many(*items), node.has_call(_COMMIT))
+            there, tempo, rate_limit, version_key, commit_reveal, count, min_stake = values
+            self._require(there)
+            return SubnetParameters(
+                tempo=int(tempo),
+                weights_rate_limit=int(rate_limit or 0),
+                min_stake_tao=int(min_stake or 0) / _RAO,
+                version_key=int(version_key or 0),
+                commit_reveal=bool(commit_reveal),
+                mechanisms=int(self._or("MechanismCountCurrent", count, 1)),
+                takes_commitments=takes,
+            )
 
     async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
         """Submit weights, as a commitment where the subnet wants one, and wait until they are final.
@@ -139,24 +216,46 @@ class BittensorChain:
         return submission_lifetime(valid_blocks)
 
     async def last_update(self, mechid: int, uid: int) -> int:
-        """Return the block of the neuron's last weights or commitment."""
-        return await self._connection.read("last update", lambda node: self._reads.last_update(node, mechid, uid))
+        """Return the block of the neuron's last weights or commitment.
+
+        Of a mechanism that is younger than the neuron the chain keeps no block, even after weights; the registration
+        is what it then has in common with the others.
+        """
+        async with self._node("last update") as node:
+            view = await node.newest()
+            updates, *slot = await view.query_many(_item("LastUpdate", self._index(mechid)), *self._slot(uid))
+            if isinstance(updates, list | tuple) and 0 <= uid < len(updates):
+                return int(updates[uid])
+            if mechid == 0:
+                raise ChainError(f"no neuron has uid {uid}")
+            return _registered_at(uid, *slot)
 
     async def registered_at(self, uid: int) -> int:
         """Return the block at which the holder of `uid` registered."""
-        return await self._connection.read("registration", lambda node: self._reads.registered_at(node, uid))
+        async with self._node("registration") as node:
+            return _registered_at(uid, *await (await node.newest()).query_many(*self._slot(uid)))
 
     async def commits(self, mechid: int) -> Sequence[int]:
         """Return the blocks of this hotkey's commits that are not revealed; none where the runtime keeps none."""
-        return await self._connection.read("commits", lambda node: self._reads.commits(node, mechid))
+        async with self._node("commits") as node:
+            view = await node.newest()
+            for name in ("TimelockedWeightCommits", "CRV3WeightCommitsV2"):
+                rows = await self._optional(name, view.query_map(*_item(name, self._index(mechid))), None)
+                if rows is not None:
+                    break
+            listed = (one for _, commits in rows or () for one in commits or ())
+            return tuple(sorted(int(block) for who, block, *_ in listed if str(who) == self._signer.hotkey))
 
     async def weights(self, mechid: int, uid: int) -> Mapping[int, int]:
-        """Return the weights that the neuron at `uid` has set."""
-        return await self._connection.read("weights", lambda node: self._reads.weights(node, mechid, uid))
+        """Return the weights that the neuron at `uid` has set, by uid."""
+        async with self._node("weights") as node:
+            row = await node.query(*_item("Weights", self._index(mechid), uid))
+            return {int(target): int(value) for target, value in sorted(row or ()) if int(value)}
 
     async def commitment(self, hotkey: str) -> Commitment | None:
         """Return what a hotkey has committed to (MissingError: the runtime keeps no commitments)."""
-        return await self._connection.read("commitment", lambda node: commitment_of(node, self.netuid, hotkey))
+        async with self._node("commitment") as node:
+            return await commitment_of(node, self.netuid, hotkey)
 
     async def set_commitment(self, content: bytes, *, valid_blocks: int) -> WeightsResult:
         """Commit to `content`, as one plain field, and wait until it is final; certain as `set_weights` is."""
@@ -186,7 +285,7 @@ class BittensorChain:
     async def _submit(self, what: str, call: Execute) -> WeightsResult:
         async with self._spare() as spare:
             try:
-                await spare.read("genesis", self._reads.genesis)
+                await self._read_genesis(spare)
             except ChainError as error:
                 raise ChainUnreachableError(f"{what}: nothing was sent: {error.detail or error}") from error
             return await Submission(spare, self._clock, self._signer, self._limits, what).send(call)
@@ -234,3 +333,157 @@ class BittensorChain:
             self.endpoints,
             None if self._substrate is not None else self._diagnose,
         )
+
+    def _node(self, what: str) -> AbstractAsyncContextManager[Node]:
+        return self._connection.node(what)
+
+    async def _read_genesis(self, connection: Connection) -> str:
+        """Read it from the state: an answer of the node to that number may be one it remembers."""
+        async with connection.node("genesis") as node:
+            return self._same_chain(await node.query(*_GENESIS))
+
+    def _index(self, mechid: int) -> int:
+        return mechid * _MAX_SUBNETS + self.netuid
+
+    async def _block(self, view: View) -> Head:
+        """Return the view's block (NoSubnetError, OtherChainError, BehindError: as `head`)."""
+        netuid = self.netuid
+        planned, values = await asyncio.gather(
+            self._optional("get_next_epoch_start_block", view.runtime(_NEXT_EPOCH, [netuid]), None),
+            view.query_many(
+                _GENESIS,
+                ("System", "Number", []),
+                ("Timestamp", "Now", []),
+                *(_item(name, netuid) for name in ("NetworksAdded", "SubnetEpochIndex", "BlocksSinceLastStep")),
+                *(_item(name, netuid) for name in ("Tempo", "NetworkRegisteredAt")),
+            ),
+        )
+        genesis, number, time, there, index, since, tempo, registered = values
+        self._same_chain(genesis)
+        number = self._not_behind(int(number))
+        self._require(there)
+        if (index := self._or("SubnetEpochIndex", index, None)) is None:
+            epoch, end = numbered_epoch(number, netuid, int(tempo), int(registered or 0))
+            start = None if end is None else end - int(tempo)
+        else:
+            since = int(since or 0)
+            epoch, start = int(index), number - since
+            end = planned_end(number, None if planned is None else int(planned), since)
+        return Head(number, _plain(view.block_hash), int(time) // 1_000, epoch, end, start)
+
+    def _same_chain(self, genesis: Any) -> str:
+        found = _plain(genesis)
+        if not _HASH.fullmatch(found):
+            raise ChainError(f"the chain shows no genesis: {printable(found, 80)}")
+        if self._genesis is None:
+            self._genesis = found
+        if found != self._genesis:
+            raise OtherChainError(f"its genesis is {found}, not {self._genesis}; check chain.endpoints")
+        return found
+
+    def _require(self, there: object) -> None:
+        """Raise NoSubnetError without a subnet: where there is none the chain has default values for everything."""
+        if not there:
+            raise NoSubnetError(f"netuid {self.netuid}; check validator.netuid and chain.endpoints")
+
+    def _not_behind(self, number: int) -> int:
+        if number < self._highest - MOST_BEHIND:
+            behind = self._highest - number
+            raise BehindError(f"block {number}, {behind:,} blocks behind block {self._highest}, which was seen before")
+        self._highest = max(self._highest, number)
+        return number
+
+    def _snapshot(self, head: Head, graph: Any, tls: Collection[str]) -> MetagraphSnapshot:
+        self._require(graph is not None)
+        neurons = tuple(
+            Neuron(
+                neuron.hotkey,
+                neuron.uid,
+                neuron.total_stake.rao / _RAO,
+                neuron.validator_permit,
+                _axon(neuron.axon, neuron.hotkey in tls),
+                neuron.last_update,
+            )
+            for neuron in graph.neurons
+        )
+        owner = graph.owner_hotkey if graph.owner_hotkey != _NOBODY else None
+        at = (head.number, head.hash, head.time, head.epoch)
+        return MetagraphSnapshot(self.netuid, *at, graph.tempo, owner, neurons)
+
+    async def _certificates(self, view: View) -> list[tuple[Any, Any]]:
+        read = view.query_map(*_item("NeuronCertificates", self.netuid))
+        return await self._optional("NeuronCertificates", read, [])
+
+    def _slot(self, uid: int) -> tuple[Item, Item]:
+        return _item("SubnetworkN", self.netuid), _item("BlockAtRegistration", self.netuid, max(0, uid))
+
+    async def _optional(self, name: str, read: Awaitable[T], otherwise: T) -> T:
+        try:
+            return await read
+        except ValueError as error:
+            if not is_missing(error):
+                raise
+        return self._or(name, MISSING, otherwise)
+
+    def _or(self, name: str, value: Any, otherwise: T) -> T:
+        """Return the value, or what takes its place where the runtime does not have the item."""
+        if value is not MISSING:
+            return cast("T", value)
+        if name not in self._missing:
+            self._missing.add(name)
+            _log.warning("chain_old_runtime", netuid=self.netuid, missing=name)
+        return otherwise
+
+
+def numbered_epoch(block: int, netuid: int, tempo: int, registered: int) -> tuple[int, int | None]:
+    """Return the epoch's index and the last block before the next step, where the block's number decides.
+
+    The index is D-22's count of lengths since the subnet was registered, which does not know where the chain steps: as
+    a rule it changes within what lies between two steps. It falls if the tempo is raised.
+
+    Args:
+        block: the block whose state is meant, its step included.
+        netuid: the subnet, from 0 to 65,535.
+        tempo: as of that block, from 0 to 65,535; with 0 there is epoch 0 without an end.
+        registered: the block at which the subnet was registered.
+    """
+    if tempo == 0:
+        return 0, None
+    length = tempo + 1
+    next_step = ((block + netuid + 2) // length + 1) * length - netuid - 2
+    return max(0, block - registered) // length, next_step - 1
+
+
+def planned_end(block: int, planned: int | None, since_step: int) -> int | None:
+    """Return the epoch's last block, where a schedule decides; None without a plan.
+
+    Args:
+        block: the block whose state is meant, its step included.
+        planned: the block of the next step as the runtime names it; not past `block` if it is overdue.
+        since_step: blocks since the last step that was carried out.
+    """
+    if planned is None:
+        return None
+    return max(block, min(planned - 1, block + MAX_TEMPO - since_step))
+
+
+def _registered_at(uid: int, size: Any, block: Any) -> int:
+    if not 0 <= uid < int(size or 0):
+        raise ChainError(f"no neuron has uid {uid}")
+    return int(block)
+
+
+def _plain(block_hash: Any) -> str:
+    return str(block_hash).removeprefix("0x").lower()
+
+
+def _item(name: str, *keys: Any) -> Item:
+    return "SubtensorModule", name, list(keys)
+
+
+def _axon(announced: str | None, tls: bool) -> Axon | None:
+    """Return what `ip:port` says; an IPv6 address stands in brackets."""
+    if announced is None:
+        return None
+    ip, _, port = announced.rpartition(":")
+    return Axon(ip.strip("[]"), int(port), tls) if int(port) else None

@@ -8,8 +8,7 @@ from urllib.parse import urlsplit
 
 from validator.chain.base import Chain, NoSubnetError
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import SubnetRules, load_state
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, SubnetRules, load_state
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.settings import Settings

@@ -14,8 +14,7 @@ from validator.chain.base import (
     SubnetParameters,
     WeightsResult,
 )
-from validator.chain.ledger import Pending
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import Pending, SimulatedSubnet
 from validator.protocol.round import MetagraphSnapshot
 
 

@@ -10,13 +10,11 @@ from typing import Any, Final, NamedTuple
 import bittensor as bt
 
 from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, Commitment, MissingError, WeightsResult
-from validator.chain.connection import SDK_ERRORS, Connection
-from validator.chain.node import Node, is_missing
+from validator.chain.connection import SDK_ERRORS, Connection, Node, is_missing
 from validator.chain.weight_rows import to_u16
-from validator.chain.within import within
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
-from validator.sources import Clock
+from validator.sources import Clock, within
 
 _SHORTEST_ERA: Final = 16  # blocks; an era begins at the newest finalised block, which lags behind the head
 _SLACK: Final = 16  # blocks that may pass between the caller's look at the head and the signature

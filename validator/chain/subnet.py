@@ -1,31 +1,286 @@
-"""A subnet without a chain: its rules, slots and weights."""
+"""A simulated subnet: its rules, slots, blocks, weights and commitments, and the file that keeps them.
 
-from collections.abc import Mapping, Sequence
+One JSON object, closed at every level: `state_version` "1", `rules`, `neurons` by uid, `weights` by mechanism and uid,
+`commits` in order, `commitments` by hotkey. Blocks are not in it: they follow from `rules.genesis` and the clock; nor
+are submissions that no block holds yet: they are gone with the process.
+"""
+
+import hashlib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec import Meta
 
-from validator.chain.base import ChainError, Commitment, SubnetParameters, WeightsResult
-from validator.chain.ledger import Blocks, Commitments, Ledger, Pending
-from validator.chain.state import (
-    STATE_VERSION,
-    Slot,
-    SubnetRules,
-    SubnetState,
-    WeightRow,
-    check_rules,
-    check_slot,
-    load_state,
-    save_state,
-)
-from validator.chain.weight_rows import incentives, to_u16
+from validator.chain.base import VERSION_KEY, ChainError, Commitment, Head, SubnetParameters, WeightsResult
+from validator.chain.weight_rows import U16_MAX, incentives, to_u16
+from validator.files import why, write_file
+from validator.protocol import typed
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
-from validator.protocol.strict_json import SchemaError
+from validator.protocol.sssa import Document
+from validator.protocol.strict_json import JsonError, SchemaError, decode
+from validator.protocol.text import printable
 from validator.sources import Clock
+
+STATE_VERSION: Final = "1"
+_MAX_FILE: Final = 16 * 1024 * 1024
+_SMALL = Annotated[int, Meta(ge=0, le=U16_MAX)]
+_Blocks = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+_Tao = Annotated[float, Meta(ge=0, le=21e6)]
+_Key = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z]{1,64}\Z")]
+
+
+class ChainStateError(ChainError):
+    """The simulated chain's file cannot be used."""
+
+
+class SubnetRules(Document, frozen=True):
+    """What does not change in a simulated subnet's life.
+
+    Attributes:
+        netuid: the subnet.
+        seed: block hashes follow from it.
+        genesis: time of block 0, whole seconds since the Unix epoch.
+        block_time_s: seconds between blocks.
+        tempo: blocks in an epoch, less one.
+        max_uids: slots.
+        immunity_period: blocks during which a new neuron cannot be replaced.
+        weights_rate_limit: blocks between two submissions of one neuron.
+        min_stake_tao: least stake with which weights may be set, TAO.
+        mechanisms: number of mechanism ids.
+        owner_hotkey: the subnet owner's; None if it names nobody.
+        version_key: least version key that weights must carry.
+        commitment_space: bytes that one hotkey may commit to in an epoch; each time counts for 100 at least.
+        reveal_epochs: weights are committed, and revealed when so many epochs have begun since; 0: set in the open.
+    """
+
+    seed: str
+    genesis: Annotated[int, Meta(ge=0, le=253_402_300_799)]
+    netuid: _SMALL = 1
+    block_time_s: Annotated[float, Meta(ge=0.001, le=60)] = 12.0
+    tempo: Annotated[int, Meta(ge=1, le=U16_MAX)] = 360
+    max_uids: Annotated[int, Meta(ge=1, le=U16_MAX + 1)] = 256
+    immunity_period: _Blocks = 4096
+    weights_rate_limit: _Blocks = 100
+    min_stake_tao: _Tao = 0.0
+    mechanisms: Annotated[int, Meta(ge=1, le=256)] = 1
+    owner_hotkey: _Key | None = None
+    version_key: _Blocks = 0
+    reveal_epochs: Annotated[int, Meta(ge=0, le=1_000)] = 0
+    commitment_space: _Blocks = 3_100
+
+
+class Slot(Document, frozen=True):
+    """A registered neuron. `last_update` (of mechanism 0) and `registered_at` are block numbers."""
+
+    uid: _SMALL
+    hotkey: _Key
+    stake_tao: _Tao
+    validator_permit: bool
+    axon: Axon | None
+    last_update: _Blocks
+    registered_at: _Blocks
+
+
+class WeightRow(Document, frozen=True):
+    """One neuron's weights for one mechanism: (target uid, u16), by uid, as set or committed in `block`."""
+
+    mechid: Annotated[int, Meta(ge=0, le=255)]
+    uid: _SMALL
+    block: _Blocks
+    targets: tuple[tuple[_SMALL, Annotated[int, Meta(ge=1, le=U16_MAX)]], ...]
+
+
+class CommitmentRow(Document, frozen=True):
+    """What a hotkey committed to in `block`: bytes as hex, and how many of the epoch's space it has taken by then."""
+
+    hotkey: _Key
+    block: _Blocks
+    content: Annotated[str, Meta(pattern=r"\A([0-9a-f]{2}){1,128}\Z")]
+    space: _Blocks
+
+
+class SubnetState(Document, frozen=True):
+    """Everything about a simulated subnet but the present block."""
+
+    state_version: Literal["1"]
+    rules: SubnetRules
+    neurons: tuple[Slot, ...] = ()
+    weights: tuple[WeightRow, ...] = ()
+    commits: tuple[WeightRow, ...] = ()
+    commitments: tuple[CommitmentRow, ...] = ()
+
+
+def load_state(file: Path) -> SubnetState:
+    """Return the state that `save_state` wrote.
+
+    Raises:
+        ChainStateError: no such file, not such a document, or one that contradicts itself; the text names the field.
+    """
+    name = printable(str(file))
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(_MAX_FILE + 1)
+        state = decode(data, SubnetState, limit=_MAX_FILE)
+    except OSError as error:
+        raise ChainStateError(f"{name}: {error.strerror}") from None
+    except JsonError as error:
+        raise ChainStateError(f"{name}: {error.detail}") from None
+    _check(state, name)
+    return state
+
+
+def save_state(state: SubnetState, file: Path) -> None:
+    """Write the state so that a crash leaves the old file or the new one, never a part of one.
+
+    Raises:
+        ChainStateError: the file cannot be written.
+    """
+    data = msgspec.json.format(msgspec.json.encode(state), indent=1)
+    try:
+        write_file(file, data, replace=True)
+    except OSError as error:
+        raise ChainStateError(f"{printable(str(file))}: {why(error)}") from None
+
+
+def check_rules(rules: SubnetRules) -> None:
+    """Check rules that were built in code.
+
+    Raises:
+        ChainStateError: naming the field.
+    """
+    try:
+        typed.convert(msgspec.to_builtins(rules), SubnetRules)
+    except msgspec.ValidationError as error:
+        raise ChainStateError(f"rules: {printable(str(error))}") from None
+
+
+def check_slot(slot: Slot) -> None:
+    """Check a slot that was built in code, and what its types cannot say of its axon.
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    try:
+        typed.convert(msgspec.to_builtins(slot), Slot)
+        if slot.axon is not None:
+            ip_address(slot.axon.ip)
+    except msgspec.ValidationError as error:
+        raise SchemaError(printable(str(error))) from None
+    except ValueError:
+        raise SchemaError("not an address - at `axon.ip`") from None
+    if slot.axon is not None and not 0 < slot.axon.port <= U16_MAX:
+        raise SchemaError(f"not from 1 to {U16_MAX} - at `axon.port`")
+
+
+def _check(state: SubnetState, name: str) -> None:
+    for i, slot in enumerate(state.neurons):
+        try:
+            check_slot(slot)
+        except SchemaError as error:
+            raise ChainStateError(f"{name}: {error.detail.replace('at `', f'at `neurons[{i}].')}") from None
+    rules, uids = state.rules, {slot.uid for slot in state.neurons}
+    faults = (
+        (any(uid >= rules.max_uids for uid in uids), "a uid is not below rules.max_uids - at `neurons`"),
+        (_repeats(slot.uid for slot in state.neurons), "two neurons share a uid - at `neurons`"),
+        (_repeats(slot.hotkey for slot in state.neurons), "two neurons share a hotkey - at `neurons`"),
+        (_repeats(row.hotkey for row in state.commitments), "two of one hotkey - at `commitments`"),
+        (_repeats((row.mechid, row.uid) for row in state.weights), "two rows of one neuron - at `weights`"),
+        (any(row.uid not in uids for row in state.weights), "a row of an unregistered uid - at `weights`"),
+        (any(row.uid not in uids for row in state.commits), "a commit of an unregistered uid - at `commits`"),
+        (any(row.mechid >= rules.mechanisms for row in state.weights), "no such mechanism - at `weights`"),
+        (any(row.mechid >= rules.mechanisms for row in state.commits), "no such mechanism - at `commits`"),
+        (any(_repeats(uid for uid, _ in row.targets) for row in state.weights), "a target twice - at `weights`"),
+    )
+    if text := next((text for broken, text in faults if broken), None):
+        raise ChainStateError(f"{name}: {text}")
+
+
+def _repeats(values: Iterable[Hashable]) -> bool:
+    listed = list(values)
+    return len(set(listed)) != len(listed)
+
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+MAX_COMMITS: Final = 10  # of one neuron, not revealed
+_LEAST: Final = 100  # bytes of its space that a commitment takes, however short it is
 
 
 class RegistrationError(ChainError):
     """The subnet refused the registration."""
+
+
+class Blocks:
+    """The blocks of a simulated subnet.
+
+    Args:
+        clock: time.
+        rules: of the subnet; hashes follow from its seed.
+
+    Attributes:
+        identity: hex; another one for blocks that began at another time, whatever their seed.
+    """
+
+    def __init__(self, clock: Clock, rules: SubnetRules) -> None:
+        self._clock = clock
+        self._seed = rules.seed
+        self._genesis = rules.genesis
+        self._block_us = round(rules.block_time_s * 1_000_000)
+        self._epoch_length = rules.tempo + 1
+        self._newest = 0
+        self.identity = hashlib.sha256(f"{rules.seed}|{rules.genesis}|genesis".encode()).hexdigest()
+
+    def number(self) -> int:
+        """Return the newest block's number; it never falls, even when the clock is set back."""
+        self._newest = max(self._newest, self._elapsed_us() // self._block_us)
+        return self._newest
+
+    def head(self) -> Head:
+        """Return the newest block; epochs are counted from block 0 (D-22)."""
+        number = self.number()
+        epoch = number // self._epoch_length
+        time = self._genesis + number * self._block_us // 1_000_000
+        start = epoch * self._epoch_length
+        return Head(number, self.hash(number), time, epoch, start + self._epoch_length - 1, start)
+
+    def hash(self, number: int) -> str:
+        """Return the hash of any block, hex: sha256 of `seed|number`."""
+        return hashlib.sha256(f"{self._seed}|{number}".encode()).hexdigest()
+
+    async def wait_for(self, number: int) -> None:
+        """Return once block `number` is there."""
+        while self.number() < number:
+            # Whole microseconds, at least one: a rest that rounds to nothing would never let the clock move.
+            await self._clock.sleep(max(1, number * self._block_us - self._elapsed_us()) / 1_000_000)
+
+    def _elapsed_us(self) -> int:
+        return (self._clock.now() - datetime.fromtimestamp(self._genesis, UTC)) // _MICROSECOND
+
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """A signed submission that no block holds yet.
+
+    Attributes:
+        hotkey: who signed it.
+        mechid, values: the mechanism, and target uid to u16; of a commitment nothing.
+        due: the block that will hold it; None if the pool has lost it.
+        expires: the last block that may hold it.
+        content: of a commitment; None for weights.
+        result: what came of it, once a block holds it.
+    """
+
+    hotkey: str
+    mechid: int
+    values: Mapping[int, int]
+    due: int | None
+    expires: int
+    content: bytes | None = None
+    result: WeightsResult | None = None
 
 
 class SimulatedSubnet:
@@ -38,15 +293,14 @@ class SimulatedSubnet:
     """
 
     def __init__(self, state: SubnetState, clock: Clock, file: Path | None = None) -> None:
-        rules = state.rules
-        self.rules = rules
-        self.blocks = Blocks(
-            clock, seed=rules.seed, genesis=rules.genesis, block_time_s=rules.block_time_s, tempo=rules.tempo
-        )
+        self.rules = state.rules
+        self.blocks = Blocks(clock, state.rules)
         self._file = file
         self._slots = {slot.uid: slot for slot in state.neurons}
-        self._ledger = Ledger(state.weights, state.commits, rules)
-        self._commitments = Commitments(state.commitments, rules)
+        self._weights = {(row.mechid, row.uid): row for row in state.weights}
+        self._commits = list(state.commits)
+        self._commitments = {row.hotkey: row for row in state.commitments}
+        self._pool: list[Pending] = []
 
     @classmethod
     def create(cls, rules: SubnetRules, clock: Clock, file: Path | None = None) -> "SimulatedSubnet":
@@ -101,11 +355,7 @@ class SimulatedSubnet:
         return uid
 
     def deregister(self, hotkey: str) -> int:
-        """Free the slot of `hotkey` and return its uid.
-
-        Raises:
-            ChainError: it is not registered.
-        """
+        """Free the slot of `hotkey` and return its uid (ChainError: not registered)."""
         self._settle()
         uid = self._registered(hotkey).uid
         self._clear(uid)
@@ -130,7 +380,7 @@ class SimulatedSubnet:
         Weights set before the uid's present owner registered were meant for somebody else and do not count.
         """
         self._settle()
-        rows = [row for row in self._ledger.rows if row.mechid == 0 and self._slots[row.uid].validator_permit]
+        rows = [row for row in self._rows() if row.mechid == 0 and self._slots[row.uid].validator_permit]
         return incentives(
             {row.uid: {uid: float(u16) for uid, u16 in row.targets if self._meant(row, uid)} for row in rows},
             {row.uid: self._slots[row.uid].stake_tao for row in rows},
@@ -139,29 +389,21 @@ class SimulatedSubnet:
     def snapshot(self) -> MetagraphSnapshot:
         """Return the subnet as of the newest block."""
         self._settle()
-        head = self.blocks.head()
+        head, rules = self.blocks.head(), self.rules
         neurons = tuple(
             Neuron(slot.hotkey, uid, slot.stake_tao, slot.validator_permit, slot.axon, slot.last_update)
             for uid, slot in sorted(self._slots.items())
         )
-        rules = self.rules
-        return MetagraphSnapshot(
-            rules.netuid, head.number, head.hash, head.time, head.epoch, rules.tempo, rules.owner_hotkey, neurons
-        )
+        at = (head.number, head.hash, head.time, head.epoch)
+        return MetagraphSnapshot(rules.netuid, *at, rules.tempo, rules.owner_hotkey, neurons)
 
     def parameters(self) -> SubnetParameters:
         """Return what the subnet asks of validators."""
         rules = self.rules
-        return SubnetParameters(
-            rules.tempo,
-            rules.weights_rate_limit,
-            rules.min_stake_tao,
-            rules.version_key,
-            rules.reveal_epochs > 0,
-            rules.mechanisms,
-        )
+        asked = (rules.tempo, rules.weights_rate_limit, rules.min_stake_tao, rules.version_key)
+        return SubnetParameters(*asked, rules.reveal_epochs > 0, rules.mechanisms)
 
-    # Weights
+    # Weights and commitments
 
     def set_weights(self, hotkey: str, mechid: int, weights: Mapping[int, float]) -> WeightsResult:
         """Take or refuse weights in the newest block, with the pallet's names for the reasons.
@@ -183,36 +425,28 @@ class SimulatedSubnet:
         Raises:
             ChainError: as for `set_weights`.
         """
-        number = self.blocks.number()
-        due = None if delay is None else number + delay
-        return self._pooled(Pending(hotkey, mechid, to_u16(weights), due, number + valid_blocks))
+        return self._pooled(hotkey, mechid, to_u16(weights), delay, valid_blocks)
 
     def submit_commitment(self, hotkey: str, content: bytes, *, delay: int | None, valid_blocks: int) -> Pending:
         """Give the pool a commitment, as `submit` does weights."""
-        number = self.blocks.number()
-        due = None if delay is None else number + delay
-        return self._pooled(Pending(hotkey, 0, {}, due, number + valid_blocks, content))
+        return self._pooled(hotkey, 0, {}, delay, valid_blocks, content)
 
     def commitment(self, hotkey: str) -> Commitment | None:
         """Return what `hotkey` has committed to, None if nothing."""
         self._settle()
-        return self._commitments.of(hotkey)
-
-    def _pooled(self, pending: Pending) -> Pending:
-        self._ledger.wait(pending)
-        self._settle()
-        return pending
+        row = self._commitments.get(hotkey)
+        return None if row is None else Commitment(row.block, bytes.fromhex(row.content))
 
     def weights(self, mechid: int, uid: int) -> dict[int, int]:
         """Return the row of `uid` that is in force: target uid to u16."""
         self._settle()
-        row = self._ledger.row(mechid, uid)
+        row = self._weights.get((mechid, uid))
         return dict(row.targets) if row else {}
 
     def last_update(self, mechid: int, uid: int) -> int:
         """Return the block at which `uid` last set or committed weights, or registered (ChainError: nobody there)."""
         self._settle()
-        return self._ledger.last_update(mechid, self._at(uid))
+        return self._last_update(mechid, self._at(uid))
 
     def registered_at(self, uid: int) -> int:
         """Return the block at which the holder of `uid` registered (ChainError: nobody there)."""
@@ -222,37 +456,99 @@ class SimulatedSubnet:
         """Return the blocks at which `hotkey` committed what is not revealed yet."""
         self._settle()
         slot = self._slot(hotkey)
-        return [] if slot is None else self._ledger.committed(mechid, slot.uid)
+        return [] if slot is None else self._committed(mechid, slot.uid)
+
+    def _pooled(  # noqa: PLR0913, PLR0917 - a submission in full
+        self,
+        hotkey: str,
+        mechid: int,
+        values: Mapping[int, int],
+        delay: int | None,
+        valid_blocks: int,
+        content: bytes | None = None,
+    ) -> Pending:
+        number = self.blocks.number()
+        due = None if delay is None else number + delay
+        pending = Pending(hotkey, mechid, values, due, number + valid_blocks, content)
+        self._pool.append(pending)
+        self._settle()
+        return pending
 
     def _settle(self) -> None:
-        """Do what the blocks since the last look hold."""
-        number = self.blocks.number()
-        for pending in self._ledger.due(number):
+        """Do what the blocks since the last look hold: submissions in their order, and commits whose time has come."""
+        number, length = self.blocks.number(), self.rules.tempo + 1
+        ready = [one for one in self._pool if one.due is not None and one.due <= min(number, one.expires)]
+        self._pool = [one for one in self._pool if one not in ready and one.expires > number]
+        for pending in sorted(ready, key=lambda one: one.due or 0):
             block = pending.due or number
             if pending.content is None:
                 pending.result = self._include(pending.hotkey, pending.mechid, pending.values, block)
             else:
                 pending.result = self._commit(pending.hotkey, pending.content, block)
-        if self._ledger.reveal(number):
+        ripe = [row for row in self._commits if row.block // length + self.rules.reveal_epochs <= number // length]
+        for row in ripe:
+            self._commits.remove(row)
+            self._weights[row.mechid, row.uid] = row
+        if ripe:
             self._store()
 
     def _include(self, hotkey: str, mechid: int, values: Mapping[int, int], block: int) -> WeightsResult:
+        """Set or commit the neuron's weights in `block`, or refuse them with the pallet's name for the reason."""
         slot = self._slot(hotkey)
-        if slot is None:
-            return WeightsResult(False, "HotKeyNotRegisteredInSubNet", None, None)
-        result = self._ledger.include(slot, mechid, values, block, self._slots.keys())
-        if result.accepted:
-            self._put(msgspec.structs.replace(slot, last_update=block if mechid == 0 else slot.last_update))
-        return result
+        refusal = "HotKeyNotRegisteredInSubNet" if slot is None else self._refusal(slot, mechid, values, block)
+        if slot is None or refusal:
+            return WeightsResult(False, refusal, None, None)
+        row = WeightRow(mechid, slot.uid, block, tuple(values.items()))
+        index = sum(other.block == block for other in (*self._weights.values(), *self._commits))
+        if self.rules.reveal_epochs:
+            self._commits.append(row)
+        else:
+            self._weights[mechid, slot.uid] = row
+        self._put(msgspec.structs.replace(slot, last_update=block if mechid == 0 else slot.last_update))
+        return WeightsResult(True, "", block, f"{block}-{index:04d}")
+
+    def _refusal(self, slot: Slot, mechid: int, values: Mapping[int, int], block: int) -> str:
+        rules = self.rules
+        wait = self._last_update(mechid, slot) + rules.weights_rate_limit - block
+        checks = (
+            (not 0 <= mechid < rules.mechanisms, "MechanismDoesNotExist"),
+            (rules.version_key > VERSION_KEY, "IncorrectWeightVersionKey"),
+            (len(self._committed(mechid, slot.uid)) >= MAX_COMMITS, "TooManyUnrevealedCommits"),
+            (slot.stake_tao < rules.min_stake_tao, "NotEnoughStakeToSetWeights"),
+            (not slot.validator_permit, "NeuronNoValidatorPermit"),
+            (wait > 0, f"SettingWeightsTooFast: {wait} blocks to wait"),
+            (not values, "WeightVecLengthIsLow"),
+            (not values.keys() <= self._slots.keys(), "UidVecContainInvalidOne"),
+        )
+        return next((name for refused, name in checks if refused), "")
+
+    def _commit(self, hotkey: str, content: bytes, block: int) -> WeightsResult:
+        """Take a commitment in `block`, or refuse it with the pallet's name for the reason."""
+        if self._slot(hotkey) is None:
+            return WeightsResult(False, "AccountNotAllowedCommit", None, None)
+        last, length = self._commitments.get(hotkey), self.rules.tempo + 1
+        before = last.space if last is not None and last.block // length == block // length else 0
+        space = before + max(_LEAST, len(content))
+        if space > self.rules.commitment_space:
+            return WeightsResult(False, "SpaceLimitExceeded", None, None)
+        self._commitments[hotkey] = CommitmentRow(hotkey, block, content.hex(), space)
+        self._store()
+        return WeightsResult(True, "", block, f"{block}-9000")
+
+    def _committed(self, mechid: int, uid: int) -> list[int]:
+        return [row.block for row in self._commits if (row.mechid, row.uid) == (mechid, uid)]
+
+    def _last_update(self, mechid: int, slot: Slot) -> int:
+        if mechid == 0:
+            return slot.last_update
+        row = self._weights.get((mechid, slot.uid))
+        return max(slot.registered_at, row.block if row else 0, *self._committed(mechid, slot.uid))
 
     def _meant(self, row: WeightRow, uid: int) -> bool:
         return uid in self._slots and row.block > self._slots[uid].registered_at
 
-    def _commit(self, hotkey: str, content: bytes, block: int) -> WeightsResult:
-        result = self._commitments.include(hotkey, content, block, registered=self._slot(hotkey) is not None)
-        if result.accepted:
-            self._store()
-        return result
+    def _rows(self) -> tuple[WeightRow, ...]:
+        return tuple(self._weights[key] for key in sorted(self._weights))
 
     # Slots
 
@@ -293,8 +589,10 @@ class SimulatedSubnet:
         self._store()
 
     def _clear(self, uid: int) -> None:
+        """Free a slot, and forget what its neuron has set and committed."""
         self._slots.pop(uid, None)
-        self._ledger.clear(uid)
+        self._weights = {key: row for key, row in self._weights.items() if key[1] != uid}
+        self._commits = [row for row in self._commits if row.uid != uid]
 
     def _store(self) -> None:
         if self._file is not None:
@@ -302,9 +600,8 @@ class SimulatedSubnet:
 
     def _document(self) -> SubnetState:
         neurons = tuple(self._slots[uid] for uid in sorted(self._slots))
-        return SubnetState(
-            STATE_VERSION, self.rules, neurons, self._ledger.rows, self._ledger.commits, self._commitments.rows
-        )
+        commitments = tuple(self._commitments[hotkey] for hotkey in sorted(self._commitments))
+        return SubnetState(STATE_VERSION, self.rules, neurons, self._rows(), tuple(self._commits), commitments)
 
 
 def _checked(slot: Slot) -> Slot:

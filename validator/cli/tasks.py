@@ -26,13 +26,12 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
 from validator.sources import SystemClock
-from validator.tasks.bases import Base, read_bases
 from validator.tasks.check import CheckedTask, check_tasks, located
+from validator.tasks.downloads import parse_reference
 from validator.tasks.folder import DRAFT_NAME, find_tasks
 from validator.tasks.package_manifest import Rebuilt, pack_path, rebuild
 from validator.tasks.packing import Packed, PackOptions
-from validator.tasks.references import parse_reference
-from validator.tasks.seeding import Seeded, seeded_all, write_seeded
+from validator.tasks.seeding import Base, Seeded, read_bases, seeded_all, write_seeded
 from validator.telemetry import configure_logging
 
 if TYPE_CHECKING:

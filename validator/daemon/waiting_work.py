@@ -142,7 +142,7 @@ async def waiting_work(
     """
     if world.queue is not None:
         jobs = await stack.enter_async_context(world.queue())
-        from validator.waiting.sweep import Sweep  # noqa: PLC0415 - it brings what the extra `scale` installs
+        from validator.waiting.jobs import Sweep  # noqa: PLC0415 - it brings what the extra `scale` installs
 
         sweep = Sweep(store, world.clock, jobs, (EXECUTION_KIND, CODE_KIND), health.board)
         return (QueueWatch(store, world.clock, health, metrics, at_once=0, elsewhere=sweep.at_once), sweep)

@@ -36,9 +36,9 @@ from validator.telemetry import Event, configure_logging
 from validator.unless import ended, run_whole
 from validator.waiting.code_checks import CodeWork
 from validator.waiting.engine_watch import SandboxWatch, note_code
-from validator.waiting.errors import QueueSettingsError
 from validator.waiting.executions import ExecutionWork
 from validator.waiting.job_queue import open_queue
+from validator.waiting.life_cycle import QueueSettingsError
 from validator.workers.interface import Workers
 
 if TYPE_CHECKING:

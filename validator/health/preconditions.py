@@ -17,7 +17,6 @@ from validator.chain.base import (
     SubnetParameters,
 )
 from validator.chain.clockwatch import ClockWatch
-from validator.chain.within import within
 from validator.incoming.server import Bounds
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
@@ -25,7 +24,7 @@ from validator.protocol.text import printable
 from validator.rounds.readiness import Check, RulesAt, clock_check, descriptor_check, disk_check, spool_folder
 from validator.scoring import Rules, Schedule, version
 from validator.settings import Settings
-from validator.sources import Clock
+from validator.sources import Clock, within
 from validator.store import Store
 from validator.store.belonging import adopt_chain, require_chain
 from validator.store.urls import parse_url

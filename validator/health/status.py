@@ -16,10 +16,8 @@ from validator.audit.views.rounds import round_list
 from validator.chain.base import Chain, ChainError, Head
 from validator.chain.opening import real_chain
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import load_state
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import SimulatedSubnet, load_state
 from validator.chain.wallet import WalletError, load_signer
-from validator.chain.within import within
 from validator.health.client import HealthAnswer, ask_health
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
@@ -27,7 +25,7 @@ from validator.protocol.round import Neuron
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.settings import Settings
-from validator.sources import Clock, SystemClock
+from validator.sources import Clock, SystemClock, within
 from validator.store import Store, Transaction, open_store
 from validator.store.errors import DamagedError
 from validator.store.known import require_known_version
@@ -35,8 +33,7 @@ from validator.store.records import RoundRecord, WeightsRecord
 from validator.store.signed import LogHead
 from validator.store.urls import parse_url
 from validator.weights.plan import mechanisms
-from validator.weights.sight import Eyes, Sight
-from validator.weights.timing import due_block
+from validator.weights.sight import Eyes, Sight, due_block
 
 
 @dataclass(frozen=True, slots=True)

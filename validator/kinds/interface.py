@@ -13,7 +13,7 @@ from validator.protocol.round import Passed, RoundInput, RoundTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Fault, FindingKeys, Rules, ScoredTask, Version
-from validator.tasks.order import Order
+from validator.tasks.source import Order
 
 T = TypeVar("T", bound=RoundTask)
 A = TypeVar("A", bound=Passed)

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from validator.planting.lexicon import Scope
-from validator.planting.shape import Files, Placed
+from validator.planting.planting import Files, Placed
 from validator.planting.templates import SINK, Form, holds, render
 from validator.protocol.skill_types import SkillType
 

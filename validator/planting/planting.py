@@ -1,18 +1,267 @@
 """Planting faults in a benign bundle, one after another, and the truth of what comes out (SPEC 16, D-33). Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+import json
+import threading
+import tomllib
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from difflib import SequenceMatcher
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
 
-from validator.planting.draws import Draws
-from validator.planting.places import moved
-from validator.planting.shape import Difficulty, Files, Plant, Shape
-from validator.planting.sound import breaks
-from validator.planting.truth import truth_of
+import msgspec
+
+from validator.planting.lexicon import Draws
 from validator.protocol import limits
 from validator.protocol.bundles import count_lines, evidence_resolves
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.evidence import EvidenceRef, EvidenceRefError, parse_evidence_ref
+from validator.protocol.risk import risk_of, verdict_of
 from validator.protocol.skill_types import SkillType
-from validator.protocol.task import Truth
+from validator.protocol.sssa import Category, Severity
+from validator.protocol.strict_json import JsonError, decode_plain
+from validator.protocol.task import KnownFinding, Truth
+
+Family = Literal[
+    "exfiltration",
+    "secret",
+    "injection",
+    "capability",
+    "poisoned_description",
+    "vulnerable_pin",
+    "transitive_risk",
+]
+Difficulty = Literal["easy", "medium", "hard"]
+Files = Mapping[str, bytes]
+
+
+class Plant(NamedTuple):
+    """One fault that was planted, as the truth says it (SPEC 16, D-33).
+
+    Attributes:
+        changed: the new content of every file that was changed or made; lines of a changed file may move, none is lost.
+        path: the file that shows the fault.
+        line: its line there, from 1 on, in the new content; None where the file as a whole is the evidence.
+        category: as a correct analysis says it (docs/reference-miner.md, Words).
+        severity: likewise.
+        cve_ids: the advisories of a vulnerable pin.
+        target_pattern: what the fault is about, as a finding's `target_pattern` spells it.
+        poisoned_tool: the MCP tool whose description was poisoned.
+    """
+
+    changed: Files
+    path: str
+    line: int | None
+    category: Category
+    severity: Severity
+    cve_ids: tuple[str, ...] = ()
+    target_pattern: str = ""
+    poisoned_tool: str | None = None
+
+
+class Placed(NamedTuple):
+    """A text that has its place: `about` is what it is about, a path where it is empty; `tool` the MCP tool."""
+
+    changed: Mapping[str, bytes]
+    path: str
+    line: int
+    about: str = ""
+    tool: str | None = None
+
+
+Planter = Callable[[Draws, Files, SkillType], Plant | None]
+
+
+class Shape(NamedTuple):
+    """One way to be at fault.
+
+    Attributes:
+        name: says what it is, `whole-environment`; unique among all shapes.
+        family: what kind of fault it is.
+        difficulty: to find it.
+        types: skill types whose bundles it may be planted in.
+        plant: plants it at a drawn place; None where the bundle has no place for it. It changes nothing but what it
+            returns, draws only from what it is given, and leaves a bundle that parses and runs as before.
+    """
+
+    name: str
+    family: Family
+    difficulty: Difficulty
+    types: frozenset[SkillType]
+    plant: Planter
+
+
+_compiling: Final = threading.Lock()  # catch_warnings changes the whole process
+
+
+def breaks(path: str, before: bytes | None, after: bytes) -> bool:
+    """Return whether a file can no longer be read as what its name says, though it could before, or is new.
+
+    Python is compiled, JSON, JSON lines and TOML are parsed; every text stays UTF-8. Nothing is run.
+    """
+    reader = _READERS.get(path.rpartition(".")[2].lower(), _text)
+    return not _reads(reader, after) and (before is None or _reads(reader, before))
+
+
+def _text(content: bytes) -> None:
+    content.decode()
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Let Python's compiler read what strangers wrote without a warning."""
+    with _compiling, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _python(content: bytes) -> None:
+    with quietly():
+        compile(content, "planted", "exec", dont_inherit=True)
+
+
+def _json(content: bytes) -> None:
+    json.loads(content.decode())
+
+
+def _json_lines(content: bytes) -> None:
+    for line in content.decode().splitlines():
+        if line.strip():
+            json.loads(line)
+
+
+def _toml(content: bytes) -> None:
+    tomllib.loads(content.decode())
+
+
+_READERS: Final[Mapping[str, Callable[[bytes], None]]] = MappingProxyType(
+    {"py": _python, "pyw": _python, "json": _json, "jsonl": _json_lines, "toml": _toml}
+)
+
+
+def _reads(reader: Callable[[bytes], None], content: bytes) -> bool:
+    try:
+        reader(content)
+    except (ValueError, SyntaxError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True
+
+
+_MOST_PAIRS: Final = 4_000_000  # of changed lines to compare: a change is local, or nothing is said
+
+
+def moved(before: bytes, after: bytes, line: int) -> int | None:
+    """Return which line of `after` is the line `line` of `before`, from 1 on; None where that is not beyond doubt.
+
+    It is the same up to space and a comma at its end, in which lists and objects differ when something follows. Where
+    lines that are alike leave more than one answer, there is none.
+    """
+    old, new = _lines(before), _lines(after)
+    if not 1 <= line <= len(old):
+        return None
+    first = _match(old, new, line - 1)
+    last = _match(old[::-1], new[::-1], len(old) - line)
+    return first + 1 if first is not None and last is not None and first == len(new) - 1 - last else None
+
+
+def _lines(content: bytes) -> list[bytes]:
+    return [line.rstrip().removesuffix(b",") for line in content.split(b"\n")]
+
+
+def _match(old: Sequence[bytes], new: Sequence[bytes], index: int) -> int | None:
+    """Return where the line at `index` comes to lie if what the two begin with counts as kept as far as it can."""
+    start = _alike(old, new)
+    if index < start:
+        return index
+    end = _alike(old[start:][::-1], new[start:][::-1])
+    if index >= len(old) - end:
+        return index + len(new) - len(old)
+    middle, changed = old[start : len(old) - end], new[start : len(new) - end]
+    if len(middle) * len(changed) > _MOST_PAIRS:
+        return None
+    for block in SequenceMatcher(None, middle, changed, autojunk=False).get_matching_blocks():
+        if block.a <= index - start < block.a + block.size:
+            return start + block.b + index - start - block.a
+    return None
+
+
+def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+_MANIFEST: Final = "mcp.json"
+_COMPOSITION: Final = "composition.json"
+_MOST_JSON: Final = 256 * 1024
+_DEEPEST: Final = 8  # compositions in compositions
+
+
+def truth_of(files: Files, skill_type: SkillType, faults: Sequence[tuple[str, str, Plant]]) -> Truth:
+    """Return the truth of a bundle.
+
+    Risk and verdict follow from the findings by the rule of docs/reference-miner.md, with two differences that follow
+    from what was planted: a fault of category transitive_risk counts like any other (it repeats none), and of a
+    composition each child's files are judged apart; the greatest risk counts. Policy rules and shell commands are not
+    known.
+
+    Args:
+        files: of the bundle.
+        skill_type: of the bundle.
+        faults: kind, evidence and plant of each.
+    """
+    findings = tuple(
+        KnownFinding(one.category, one.severity, place, one.cve_ids, one.target_pattern, kind)
+        for kind, place, one in faults
+    )
+    composed = skill_type is SkillType.AGENT_COMPOSITION
+    served = skill_type is SkillType.MCP_SERVER
+    risk = _risk(findings, _children(files) if composed else ())
+    return Truth(
+        verdict=verdict_of(risk),
+        policy_rules=None,
+        injections=tuple(one.evidence_ref for one in findings if one.category == "prompt_injection"),
+        reference_risk=risk,
+        shell_commands=None,
+        manifest_sha256=sha256_hex(files[_MANIFEST]) if served and _MANIFEST in files else None,
+        poisoned_tools=tuple(dict.fromkeys(p.poisoned_tool for _, _, p in faults if p.poisoned_tool))
+        if served
+        else None,
+        transitive_risk=risk if composed else None,
+        findings=findings,
+    )
+
+
+def _risk(findings: Sequence[KnownFinding], children: Iterable[str]) -> float:
+    """Return the greatest risk of a skill and its children, each with the findings that are in no child of its own."""
+    folders = sorted(children, key=len, reverse=True)
+    apart: dict[str, list[KnownFinding]] = {}
+    for finding in findings:
+        folder = next((folder for folder in folders if finding.evidence_ref.startswith(f"{folder}/")), "")
+        counted = finding
+        if finding.category == "transitive_risk":
+            counted = msgspec.structs.replace(finding, category="other")
+        apart.setdefault(folder, []).append(counted)
+    return max(map(risk_of, apart.values()), default=0.0)
+
+
+def _children(files: Files, within: str = "", depth: int = 0) -> list[str]:
+    """Return the folders of a composition's children and of theirs."""
+    try:
+        document: Any = decode_plain(files.get(within + _COMPOSITION, b"{}"), limit=_MOST_JSON)
+    except JsonError:
+        return []
+    entries = document.get("children") if isinstance(document, dict) else None
+    found: list[str] = []
+    for entry in entries if isinstance(entries, list) else ():
+        path = entry.get("path") if isinstance(entry, dict) else None
+        if not isinstance(path, str) or not path.strip("/"):
+            continue
+        folder = within + path.strip("/")
+        found.append(folder)
+        if depth < _DEEPEST and entry.get("skill_type") == SkillType.AGENT_COMPOSITION:
+            found += _children(files, f"{folder}/", depth + 1)
+    return found
+
 
 USUAL: Final = 8
 OTHER_COUNTS: Final = (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12)

@@ -12,9 +12,8 @@ from typing import Any, Final, cast
 
 from validator.planting import documents, json_edits
 from validator.planting.code.insertion import CODE_TYPES, place_in_code
-from validator.planting.draws import Draws
-from validator.planting.lexicon import Lists, NoWordsError, Scope, WordsError, check_lists
-from validator.planting.shape import Files, Placed, Plant, Planter, Shape
+from validator.planting.lexicon import Draws, Lists, NoWordsError, Scope, WordsError, check_lists
+from validator.planting.planting import Files, Placed, Plant, Planter, Shape
 from validator.planting.templates import (
     LANGUAGES,
     MOST_FILES,

@@ -6,9 +6,8 @@ from functools import cache
 from typing import Any, Final
 
 from validator.planting.documents import texts_read, written_files
-from validator.planting.draws import Draws
-from validator.planting.lexicon import Lists
-from validator.planting.shape import Files
+from validator.planting.lexicon import Draws, Lists
+from validator.planting.planting import Files
 from validator.planting.shapes import HERE, builtin_lists, read_words, words_of
 from validator.planting.templates import Template, read_template
 from validator.protocol.skill_types import SkillType, is_runtime, require_assessed

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, get_args
 
 from validator.planting.lexicon import Lists, Rows, Scope, WordsError
-from validator.planting.shape import Difficulty, Family
+from validator.planting.planting import Difficulty, Family
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Severity
 from validator.protocol.text import printable

@@ -8,7 +8,7 @@ import structlog
 
 from validator.protocol.skill_types import SkillType
 from validator.store import Store
-from validator.tasks.order import least_given
+from validator.tasks.source import least_given
 
 _log = structlog.get_logger()
 

@@ -14,9 +14,8 @@ from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.sssa import Document
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.text import printable
-from validator.sandbox.containers import Containers
+from validator.sandbox.containers import Containers, Run
 from validator.sandbox.interface import BUNDLE, EVIDENCE, JUDGE, SCRATCH, CodeJob, Evidence, SandboxFailure
-from validator.sandbox.recipe import Run
 from validator.sources import SystemRandom
 
 NOTHING: Final = CodeReport(0, 0, MAX_LINT_FINDINGS)

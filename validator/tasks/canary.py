@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from validator.planting.draws import Draws
+from validator.planting.lexicon import Draws
 from validator.planting.shapes import shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.draws import NONCE_BYTES
@@ -21,10 +21,8 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
 from validator.sources import RandomBytes, SeededRandom
-from validator.tasks.bases import Base, base_of
-from validator.tasks.order import Shuffled
-from validator.tasks.seeding import planted_task
-from validator.tasks.source import SourcedTask, TaskError, TaskSource, TaskSourceError
+from validator.tasks.seeding import Base, base_of, planted_task
+from validator.tasks.source import Shuffled, SourcedTask, TaskError, TaskSource, TaskSourceError
 from validator.workers.interface import Budget, Here, TooCostlyError, Whose, Workers, WorkersError
 from validator.workers.pool import WorkerPool
 

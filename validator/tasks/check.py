@@ -1,30 +1,230 @@
-"""The check of task folders for an operator: `validator tasks check`."""
+"""The check of task folders for an operator, `validator tasks check`: truth that no answer can meet, and notes."""
 
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from validator.protocol import limits
 from validator.protocol.bundles import read_bundle
-from validator.protocol.skill_types import SkillType
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
+from validator.protocol.patterns import ANY, pattern_fault
+from validator.protocol.skill_types import SkillType, is_runtime
+from validator.protocol.sssa import Rule
 from validator.protocol.strict_json import JsonError
-from validator.protocol.task import Task, parse_task
+from validator.protocol.task import Task, Truth, parse_task
 from validator.protocol.text import printable
+from validator.protocol.vocabulary import ACTIONS, RESOURCES
 from validator.protocol.workflow_task import task_sha256
-from validator.tasks.checks import faults
-from validator.tasks.drafts import find_drafts, undecided
+from validator.scoring import CURRENT, version
 from validator.tasks.folder import (
     BUNDLE_NAME,
     TASK_NAME,
     WORKFLOW_NAME,
+    faults,
+    find_drafts,
     find_tasks,
     label,
     read_bounded,
     read_parts,
+    undecided,
 )
 from validator.tasks.goal_notes import goal_notes
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.source import TaskError
-from validator.tasks.truth_check import remarks, unmeetable
+
+Files = Mapping[str, bytes]
+
+MCP_MANIFEST: Final = "mcp.json"
+TRUTH_OF_AXIS: Final = {
+    "pi": "policy_rules",
+    "rho": "injections",
+    "mu": "reference_risk",
+    "sigma": "shell_commands",
+    "psi": "manifest_sha256",
+    "tau": "poisoned_tools",
+    "chi": "transitive_risk",
+}
+_NEEDS_ENGINE: Final = (
+    "answers of this type are run again only where the validator has a container engine (`sandbox`) - at `skill_type`"
+)
+_TAKES_MARKER: Final = (".md", ".markdown", ".txt", ".rst", ".html", ".prompt")
+_LOOKED_FOR: Final = 64  # names of tools: each goes through the whole bundle
+
+
+class _Blanks:
+    """Which lines of a bundle hold nothing. Each file is gone through once, however many places are asked for."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._written: dict[str, array[int]] = {}
+
+    def at(self, ref: EvidenceRef) -> bool:
+        """Whether the reference names lines, all of them blank."""
+        if ref.first is None or ref.last is None:
+            return False
+        if ref.path not in self._written:
+            lines = enumerate(BytesIO(self._files[ref.path]), start=1)
+            self._written[ref.path] = array("L", (number for number, line in lines if line.strip()))
+        written = self._written[ref.path]
+        return bisect_left(written, ref.first) == bisect_right(written, ref.last)
+
+
+def unmeetable(task: Task, files: Files) -> Iterator[str]:
+    """Yield what no answer can agree with, each with its field; for a task that has no other fault."""
+    truth = task.truth
+    if truth is None:
+        return
+    yield from unmeetable_rules(truth.policy_rules or (), "truth.policy_rules")
+    blanks = _Blanks(files)
+    yield from _unmeetable_injections(truth, blanks)
+    yield from _unmeetable_findings(truth, blanks)
+    yield from _unmeetable_commands(truth)
+    yield from _repeated(truth.poisoned_tools or (), "truth.poisoned_tools")
+    wanted = truth.manifest_sha256
+    if wanted is not None and wanted.lower() not in map(sha256_hex, files.values()):
+        yield "no file of the bundle has this hash - at `truth.manifest_sha256`"
+
+
+def remarks(task: Task, files: Files) -> Iterator[str]:
+    """Yield what the task leaves out or asks for, each with its field: it is used all the same."""
+    if task.truth is None:
+        yield "none: answers are scored against their group (D-7) - at `truth`"
+    else:
+        yield from _missing_axes(task, task.truth)
+        yield from _remarks_on_truth(task.truth, files)
+    yield from _remarks_on_marker(task, files)
+    if is_runtime(task.skill_type):
+        yield _NEEDS_ENGINE
+
+
+def _unmeetable_injections(truth: Truth, blanks: _Blanks) -> Iterator[str]:
+    known: dict[EvidenceRef, int] = {}
+    for i, text in enumerate(truth.injections or ()):
+        ref, where = parse_evidence_ref(text), f"truth.injections[{i}]"
+        first = known.setdefault(ref, i)
+        if first != i:
+            yield f"the same place as `truth.injections[{first}]` - at `{where}`"
+        elif blanks.at(ref):
+            yield f"`{printable(text)}` holds nothing but blanks - at `{where}`"
+
+
+def _unmeetable_findings(truth: Truth, blanks: _Blanks) -> Iterator[str]:
+    known: dict[tuple[object, ...], int] = {}
+    for i, finding in enumerate(truth.findings or ()):
+        ref, where = parse_evidence_ref(finding.evidence_ref), f"truth.findings[{i}]"
+        first = known.setdefault((finding.category, ref, finding.cve_ids, finding.target_pattern), i)
+        if first != i:
+            yield f"the same finding as `truth.findings[{first}]` - at `{where}`"
+        elif blanks.at(ref):
+            yield f"`{printable(finding.evidence_ref)}` holds nothing but blanks - at `{where}.evidence_ref`"
+        elif finding.category == "dependency_cve" and not finding.cve_ids:
+            yield f"a known advisory has an id - at `{where}.cve_ids`"
+
+
+def _unmeetable_commands(truth: Truth) -> Iterator[str]:
+    commands = truth.shell_commands or ()
+    for i, command in enumerate(commands):
+        if not command.strip() or command != command.strip():
+            text = "blank" if not command.strip() else "begins or ends with a blank, as no traced command does"
+            yield f"{text} - at `truth.shell_commands[{i}]`"
+    yield from _repeated(commands, "truth.shell_commands")
+
+
+def _repeated(texts: tuple[str, ...], where: str) -> Iterator[str]:
+    first: dict[str, int] = {}
+    for i, text in enumerate(texts):
+        if first.setdefault(text, i) != i:
+            yield f"the same as `{where}[{first[text]}]` - at `{where}[{i}]`"
+
+
+def _missing_axes(task: Task, truth: Truth) -> Iterator[str]:
+    for axis, weight in version(CURRENT).rules.types[task.skill_type].axes:
+        field = TRUTH_OF_AXIS.get(axis)
+        if field is not None and getattr(truth, field) is None:
+            yield f"missing: {axis}, {weight:g} of the quality of {task.skill_type}, is left out - at `truth.{field}`"
+
+
+def _remarks_on_truth(truth: Truth, files: Files) -> Iterator[str]:
+    open_ended = without_rest(truth.policy_rules) if truth.policy_rules else []
+    if open_ended:
+        text = f"no rule for `*` of {', '.join(open_ended)}: an analysis has one for every resource"
+        yield f"{text} - at `truth.policy_rules`"
+    for i, text in enumerate(truth.injections or ()):
+        if parse_evidence_ref(text).first is None:
+            yield f"the whole file: analyses that name lines of it are not agreed with - at `truth.injections[{i}]`"
+    for i, name in enumerate((truth.poisoned_tools or ())[:_LOOKED_FOR]):
+        if not any(name.encode() in content for content in files.values()):
+            yield f"no file of the bundle spells `{printable(name, 60)}` - at `truth.poisoned_tools[{i}]`"
+    wanted = truth.manifest_sha256
+    if wanted is not None and MCP_MANIFEST in files and sha256_hex(files[MCP_MANIFEST]) != wanted.lower():
+        yield f"the hash of another file than {MCP_MANIFEST} - at `truth.manifest_sha256`"
+    if truth.verdict == "ALLOW" and (truth.injections or truth.poisoned_tools):
+        yield "ALLOW, and yet injections or poisoned tools are known - at `truth.verdict`"
+
+
+def _remarks_on_marker(task: Task, files: Files) -> Iterator[str]:
+    if task.canary is None:
+        if not is_runtime(task.skill_type):
+            yield "none: a bundle of this type can carry a marker of its dispatch - at `canary`"
+        return
+    file = task.canary.file
+    if not file.lower().endswith(_TAKES_MARKER):
+        text = "gets the marker as a last line, and may then be no longer what its name says"
+        yield f"`{printable(file)}` {text} - at `canary.file`"
+    elif not _is_text(files[file]):
+        yield f"`{printable(file)}` is no text in UTF-8: a reader may not see the marker in it - at `canary.file`"
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in content
+
+
+def unmeetable_rules(rules: Sequence[Rule], where: str) -> Iterator[str]:
+    """Yield one text per rule that no analysis would write, with its field below `where`."""
+    first: dict[tuple[str, str], int] = {}
+    for i, rule in enumerate(rules):
+        fault = _rule_fault(rule)
+        if fault is not None:
+            field, text = fault
+            yield f"{text} - at `{where}[{i}].{field}`"
+            continue
+        j = first.setdefault((rule.resource, rule.pattern), i)
+        if j == i:
+            continue
+        if rules[j].action == rule.action:
+            yield f"the same rule as `{where}[{j}]` - at `{where}[{i}]`"
+        else:
+            text = f"`{where}[{j}]` says `{rules[j].action}` of the same pattern, and an analysis says one of the two"
+            yield f"{text} - at `{where}[{i}].action`"
+
+
+def without_rest(rules: Sequence[Rule]) -> list[str]:
+    """Return the resources that have no rule for `*`; an analysis has one for each."""
+    closed = {rule.resource for rule in rules if rule.pattern == ANY}
+    return [name for name in RESOURCES if name not in closed]
+
+
+def _rule_fault(rule: Rule) -> tuple[str, str] | None:
+    """Return the first field that an analysis would not write, and why."""
+    if rule.resource not in RESOURCES:
+        return "resource", f"`{printable(rule.resource, 60)}` is no resource: {', '.join(RESOURCES)}"
+    if rule.action not in ACTIONS:
+        return "action", f"`{printable(rule.action, 60)}` is no action: {', '.join(ACTIONS)}"
+    if rule.pattern == ANY and rule.action == "allow":
+        return "action", "`*` is denied or put to review, never allowed"
+    if rule.pattern != ANY and rule.action == "review":
+        return "pattern", "only `*` is put to review"
+    fault = pattern_fault(rule.resource, rule.pattern)
+    return ("pattern", f"`{printable(rule.pattern, 60)}` {fault}") if fault else None
+
 
 _AT: Final = " - at `"
 _DECIDED: Final = f"nothing is left to decide: renamed to {TASK_NAME} it is the task"

@@ -13,10 +13,16 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, parse_task
 from validator.protocol.text import printable
-from validator.tasks.checks import lower_hashes
-from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, find_tasks, read_document, read_parts, read_task
-from validator.tasks.order import Order
-from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
+from validator.tasks.folder import (
+    BUNDLE_NAME,
+    TASK_NAME,
+    find_tasks,
+    lower_hashes,
+    read_document,
+    read_parts,
+    read_task,
+)
+from validator.tasks.source import Order, SourcedTask, TaskError, TaskSourceError
 
 T = TypeVar("T")
 Stamp = tuple[tuple[int, ...] | None, ...]

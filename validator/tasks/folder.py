@@ -1,20 +1,89 @@
-"""One task on disk: a folder with `task.json` and `bundle.tar.gz`, or an archive of the two (SPEC 13)."""
+"""Tasks on disk: a folder with task.json and bundle.tar.gz, or an archive of the two; drafts; faults (SPEC 5, 13)."""
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from validator.files import why
 from validator.protocol import limits
 from validator.protocol.archives import ArchiveError, unpack
-from validator.protocol.strict_json import JsonError
-from validator.protocol.task import parse_task
+from validator.protocol.bundles import count_lines, evidence_resolves, read_bundle, with_canary
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
+from validator.protocol.strict_json import JsonError, SchemaError, decode_plain
+from validator.protocol.task import Task, check_task, parse_task
 from validator.protocol.text import printable
-from validator.tasks.checks import sourced_task
 from validator.tasks.source import SourcedTask, TaskError
+
+_ANY_NONCE = "0" * 64
+
+
+def sourced_task(task: Task, bundle: bytes) -> SourcedTask:
+    """Return the task with its bundle if nothing speaks against them, hashes in lower case.
+
+    Raises:
+        TaskError: the first fault, with the field it is at.
+    """
+    for fault in faults(task, bundle):
+        raise TaskError(fault)
+    return SourcedTask(lower_hashes(task), bundle)
+
+
+def faults(task: Task, bundle: bytes) -> Iterator[str]:
+    """Yield what is wrong with the task or its bundle, each with its field; nothing when they can be used."""
+    try:
+        check_task(task)
+    except SchemaError as error:
+        yield error.detail
+        return
+    if (found := sha256_hex(bundle)) != task.bundle_sha256.lower():
+        yield f"the bundle hashes to {found} - at `bundle_sha256`"
+    try:
+        files = read_bundle(bundle)
+    except ArchiveError as error:
+        yield f"{error.detail} - at `bundle`"
+        return
+    if not files:
+        yield "the bundle holds no file - at `bundle`"
+    yield from _unresolved(task, files)
+    if task.canary is not None:
+        yield from _canary_faults(task.canary.file, files)
+
+
+def _unresolved(task: Task, files: Mapping[str, bytes]) -> Iterator[str]:
+    if task.truth is None:
+        return
+    places = [(f"injections[{i}]", ref) for i, ref in enumerate(task.truth.injections or ())]
+    places += [(f"findings[{i}].evidence_ref", one.evidence_ref) for i, one in enumerate(task.truth.findings or ())]
+    lines = {path: count_lines(content) for path, content in files.items()} if places else {}
+    for where, text in places:
+        if not evidence_resolves(parse_evidence_ref(text), lines):
+            yield f"`{printable(text)}` does not resolve in the bundle - at `truth.{where}`"
+
+
+def _canary_faults(path: str, files: Mapping[str, bytes]) -> Iterator[str]:
+    if path not in files or parse_evidence_ref(path) != EvidenceRef(path):
+        yield f"`{printable(path)}` is no file of the bundle that evidence can name - at `canary.file`"
+        return
+    try:
+        read_bundle(with_canary(files, path, _ANY_NONCE))
+    except ArchiveError as error:
+        # What is dispatched is the bundle packed again: it must keep the limits as well.
+        yield f"with its marker the bundle is refused: {error.detail} - at `bundle`"
+
+
+def lower_hashes(task: Task) -> Task:
+    """Return the task with its hashes in lower case."""
+    truth = task.truth
+    if truth is not None and truth.manifest_sha256 is not None:
+        truth = msgspec.structs.replace(truth, manifest_sha256=truth.manifest_sha256.lower())
+    return msgspec.structs.replace(task, bundle_sha256=task.bundle_sha256.lower(), truth=truth)
+
 
 TASK_NAME: Final = "task.json"
 BUNDLE_NAME: Final = "bundle.tar.gz"
@@ -180,3 +249,48 @@ def _is_folder(entry: os.DirEntry[str], *, links: bool) -> bool:
         return entry.is_dir(follow_symlinks=links)
     except OSError:  # a link in a circle
         return False
+
+
+PAGE_NAME: Final = "task.draft.txt"
+TODO: Final = "TODO"
+_DECISIONS: Final = {
+    "verdict": "ALLOW, REVIEW or BLOCK",
+    "reference_risk": "how great the risk is, from 0 to 1",
+    "transitive_risk": "how great the risk is that the children bring, from 0 to 1",
+}
+_CANDIDATES: Final = "remove what is not true, add what is missing, then remove this entry"
+
+
+def open_list(candidates: list[Any]) -> list[Any]:
+    """Return a list of candidates that is still to be decided."""
+    return [{TODO: _CANDIDATES}, *candidates]
+
+
+def undecided(data: bytes) -> list[str]:
+    """Return what is still to be decided in a task, each with its field.
+
+    Raises:
+        JsonError: no JSON document.
+    """
+    document = decode_plain(data, limit=limits.MAX_TASK_BODY)
+    truth = document.get("truth") if isinstance(document, dict) else None
+    if not isinstance(truth, dict):
+        return []
+    fields = [name for name, value in truth.items() if _is_open(value)]
+    return [f"{TODO}: {_DECISIONS.get(name, _CANDIDATES)} - at `truth.{name}`" for name in fields]
+
+
+def find_drafts(root: Path) -> Iterator[Path]:
+    """Yield every `task.draft.json` at or below `root`. Blocks: call it in a thread."""
+    if root.is_file():
+        yield from [root] if root.name == DRAFT_NAME else []
+        return
+    for folder, _, files in folders(root):
+        if DRAFT_NAME in files:
+            yield Path(folder, DRAFT_NAME)
+
+
+def _is_open(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(isinstance(entry, dict) and TODO in entry for entry in value)
+    return isinstance(value, str) and value == TODO

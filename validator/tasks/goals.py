@@ -13,8 +13,7 @@ from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_task import WorkflowTask, parse_workflow_task, task_sha256
 from validator.tasks.folder import WORKFLOW_NAME, folders, read_bounded
-from validator.tasks.order import Order
-from validator.tasks.source import TaskError
+from validator.tasks.source import Order, TaskError
 
 _log = structlog.get_logger()
 

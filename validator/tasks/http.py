@@ -18,8 +18,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
 from validator.protocol.text import printable
 from validator.sources import Clock
-from validator.tasks.order import Order
-from validator.tasks.source import SourcedTask, TaskSourceError
+from validator.tasks.source import Order, SourcedTask, TaskSourceError
 from validator.tasks.wire import BUNDLES_PATH, MAX_COUNT, TASKS_PATH, Asked, accept_bundle, accept_tasks, tasks_target
 from validator.workers.interface import Here, TooCostlyError, Whose, Workers, WorkersError
 

@@ -13,17 +13,16 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 
 from validator.files import new_file, settle
-from validator.planting.draws import json_file
+from validator.planting.lexicon import json_file
 from validator.protocol import limits
 from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Hex32, Text
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
-from validator.tasks.downloads import Artifact
+from validator.tasks.downloads import Artifact, parse_reference
 from validator.tasks.folder import TASK_NAME, label, read_bounded, read_task, writing
 from validator.tasks.packing import Packed, PackOptions, pack_task, write_task
-from validator.tasks.references import parse_reference
 from validator.tasks.source import TaskError
 
 _BYTES: Final = 4 * limits.MIB

@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from validator.files import made_folders, new_file, settle
-from validator.planting.draws import json_file
+from validator.planting.lexicon import json_file
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import ArchiveError, pack
@@ -21,10 +21,9 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Provenance, Task, Truth, Windows, version_for
 from validator.protocol.text import printable
-from validator.tasks.checks import sourced_task
 from validator.tasks.collection import Candidate, Collection
 from validator.tasks.downloads import Pin, gathered
-from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded, writing
+from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded, sourced_task, writing
 from validator.tasks.layout import (
     MANIFEST,
     REQUIREMENTS,

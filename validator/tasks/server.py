@@ -15,8 +15,7 @@ from validator.protocol.sssa import Signature
 from validator.protocol.task import Task
 from validator.protocol.times import format_time
 from validator.sources import Clock
-from validator.tasks.order import Rotation
-from validator.tasks.source import TaskShelf, TaskSourceError
+from validator.tasks.source import Rotation, TaskShelf, TaskSourceError
 from validator.tasks.wire import (
     BUNDLES_PATH,
     MAX_TARGET,

@@ -18,7 +18,7 @@ from validator.protocol.sssa import Document, Signature, Text
 from validator.protocol.strict_json import JsonError, SchemaError, decode
 from validator.protocol.task import Task
 from validator.protocol.times import parse_time
-from validator.tasks.checks import sourced_task
+from validator.tasks.folder import sourced_task
 from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
 
 TASKS_PATH: Final = "/v1/tasks"

@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from validator.store.urls import parse_url
-from validator.waiting.errors import NoQueueError, QueueSettingsError
+from validator.waiting.life_cycle import NoQueueError, QueueSettingsError
 
 OpenQueue = Callable[[], "AbstractAsyncContextManager[JobQueue]"]
 """Opens a queue."""

@@ -1,11 +1,17 @@
-"""The jobs of waiting work in a schema of their own in the store's Postgres database, by Procrastinate."""
+"""The jobs of waiting work in a schema of their own in the store's Postgres database, by Procrastinate.
+
+The tables of waiting work are the truth and jobs only tell workers of it: one that is lost, doubled or late changes
+nothing, because a try is begun and ended in the table alone.
+"""
 
 import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString, NamedTuple
 
 import psycopg
+import structlog
 from procrastinate import App, PsycopgConnector
 from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.jobs import Job, Status
@@ -14,11 +20,18 @@ from psycopg import OperationalError, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import PoolTimeout
 
+from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
+from validator.sources import Clock
+from validator.store import Store
 from validator.store.connect import CONNECT_S
+from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.urls import StoreUrl, parse_url
 from validator.store.waiting import Upcoming
-from validator.waiting.errors import QueueAwayError, QueueError
+from validator.telemetry import Event
+from validator.telemetry.repetition import Once, place_of
+from validator.telemetry.reports import Reports
+from validator.waiting.life_cycle import Kind, Postponed, QueueAwayError, QueueError, Tries
 
 _OURS: Final = "sssa-validator: jobs of waiting work, "
 _OWN_TABLES: Final = """
@@ -54,7 +67,7 @@ class Place(NamedTuple):
     shown: str
 
 
-async def place_of(url: StoreUrl) -> Place:
+async def jobs_place(url: StoreUrl) -> Place:
     """Return where the jobs of a store on Postgres lie.
 
     Raises:
@@ -332,7 +345,7 @@ async def open_jobs(url: str, *, make: bool, connections: int = 1) -> AsyncItera
         QueueAwayError: the database does not answer.
         QueueError: the tables cannot be made, or are not those of this version.
     """
-    place = await place_of(parse_url(url))
+    place = await jobs_place(parse_url(url))
     await (make_tables if make else require_tables)(place)
     async with _app(place, connections).open_async() as app:
         yield JobQueue(app, place.shown)
@@ -341,3 +354,110 @@ async def open_jobs(url: str, *, make: bool, connections: int = 1) -> AsyncItera
 def _app(place: Place, connections: int) -> App:
     options: dict[str, Any] = {"conninfo": place.conninfo, "min_size": 1, "max_size": connections, "timeout": 10.0}
     return App(connector=PsycopgConnector(**options))
+
+
+_EVERY_S: Final = 5.0
+_AHEAD: Final = 1_000
+_AWAY_S: Final = 120.0
+_log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Sweep:
+    """Keeps the queue in step with the tables; a service of the daemon.
+
+    Args:
+        store, clock, jobs: what it works with.
+        kinds: of waiting work.
+        board: told when nobody does it.
+        stalled_s: a worker that has not been heard of for so long is lost.
+        every_s: between two looks.
+    """
+
+    store: Store
+    clock: Clock
+    jobs: JobQueue
+    kinds: Sequence[Kind[Any]]
+    board: Reports
+    stalled_s: float = STALLED_S
+    every_s: float = _EVERY_S
+    _tries: Tries = field(init=False)
+    _said: Once = field(init=False)
+    _looking_since: float | None = field(init=False, default=None)
+    _served: float = field(init=False)
+    _live: Sequence[LiveWorker] = field(init=False, default=())
+
+    def __post_init__(self) -> None:
+        self._tries = Tries(self.store, self.clock)
+        self._said = Once(self.clock)
+        self._served = self.clock.monotonic()
+
+    async def run(self) -> None:
+        """Look all the time.
+
+        Raises:
+            StoreLostError: the store must not be used any more.
+        """
+        while True:
+            await self._unless_away()
+            await self.clock.sleep(self.every_s)
+
+    def at_once(self, kind: str) -> int:
+        """Return how many tries of the kind the live workers make at a time."""
+        return sum(one.concurrency for one in self._live if kind in one.queues)
+
+    async def look(self) -> None:
+        """Bring the queue in step with the tables once.
+
+        Raises:
+            QueueAwayError, StoreAwayError: the database does not answer.
+        """
+        # Workers that could not reach the database were not heard of either: they get as long again to show themselves.
+        if self._looking_since is None:
+            self._looking_since = self.clock.monotonic()
+        settled = self.clock.monotonic() - self._looking_since >= self.stalled_s
+        waits = []
+        for kind in self.kinds:
+            if settled:
+                await self.jobs.drop_lost(kind.name, self.stalled_s)
+            if await self._in_step(kind, settled=settled):
+                waits.append(kind.name)
+        await self._see_workers(waits)
+
+    async def _in_step(self, kind: Kind[Any], *, settled: bool) -> bool:
+        """Return whether something of the kind is due."""
+        async with self.store.read() as tx:
+            running = await kind.queue(tx).running()
+            upcoming = await kind.queue(tx).upcoming(self.clock.now(), _AHEAD)
+        # Read after the rows: a try that was running then and still is had its job taken all the while.
+        held: Held = await self.jobs.held(kind.name)
+        await self.jobs.defer(kind.name, [one for one in upcoming if one.work_id not in held.waiting])
+        if settled:
+            for taken in running:
+                if (taken.work_id, taken.attempts) not in held.taken:
+                    await self._tries.postpone(kind, taken, Postponed(Reason.BUG_CRASH))
+        return bool(upcoming)
+
+    async def _see_workers(self, waits: Sequence[str]) -> None:
+        self._live = live = await self.jobs.live(self.stalled_s)
+        missing = [name for name in waits if not any(name in one.queues for one in live)]
+        now = self.clock.monotonic()
+        if live and not missing:
+            self._served = now
+            self.board.clear("workers_away")
+        elif now - self._served >= _AWAY_S:
+            detail = f"no live worker for: {', '.join(missing)}" if live else "no live worker"
+            self.board.raise_("workers_away", detail)
+
+    async def _unless_away(self) -> None:
+        try:
+            await self.look()
+        except StoreLostError:
+            raise
+        except (QueueAwayError, StoreAwayError):
+            self._looking_since = None  # the board has it: it is the store's database
+        except Exception as error:  # noqa: BLE001 - the next look may do better
+            self._looking_since = None
+            repeats = self._said.fresh(place_of(error))
+            if repeats is not None:
+                _log.exception(Event.QUEUE_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats)

@@ -7,6 +7,7 @@ from typing import Any, Final, Generic, Literal, NamedTuple, Protocol
 
 import structlog
 
+from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
 from validator.sources import Clock
@@ -22,6 +23,22 @@ _LONGEST_PAUSE_S: Final = 3600.0
 _PATIENCE_S: Final = 5.0
 _DETAIL: Final = 500
 _log = structlog.get_logger()
+
+
+class QueueError(ValidatorError):
+    """The queue cannot be used."""
+
+
+class QueueSettingsError(QueueError):
+    """The settings give the queue nothing to work with."""
+
+
+class QueueAwayError(QueueError):
+    """The queue's database does not answer."""
+
+
+class NoQueueError(QueueError):
+    """The extra `scale` is not installed."""
 
 
 class Finished(NamedTuple):

@@ -18,9 +18,8 @@ from validator.store.unbroken import unbroken
 from validator.telemetry import Event
 from validator.telemetry.repetition import Once, place_of
 from validator.unless import ended, unless_set
-from validator.waiting.errors import QueueAwayError
 from validator.waiting.jobs import STALLED_S, JobQueue, LiveWorker
-from validator.waiting.life_cycle import Tries, Work
+from validator.waiting.life_cycle import QueueAwayError, Tries, Work
 
 GRACE_S: Final = 180.0
 """How long tries may go on after a request to stop: longer than an image may run."""

@@ -18,18 +18,17 @@ from validator.chain.base import (
     MissingError,
     WeightsResult,
 )
-from validator.chain.within import within
 from validator.protocol.anchor import Anchor, anchor_of
 from validator.protocol.text import printable
 from validator.settings import WeightsSettings
-from validator.sources import Clock
+from validator.sources import Clock, within
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError, StoreLostError
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.telemetry.repetition import Once
 from validator.weights.lock import WeightsLock, WeightsLockedError
-from validator.weights.timing import due_block
+from validator.weights.sight import due_block
 
 EVERY_BLOCKS: Final = 7_200  # a day of 12 s
 ROOM_BLOCKS: Final = 25  # that must be left before weights are due: more than a submission takes

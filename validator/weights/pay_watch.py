@@ -9,11 +9,10 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from validator.chain.weight_rows import to_u16
-from validator.chain.within import within
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, Share, version
-from validator.sources import Clock
+from validator.sources import Clock, within
 from validator.state import State
 from validator.store import Store
 from validator.store.errors import StoreAwayError

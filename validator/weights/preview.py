@@ -18,8 +18,7 @@ from validator.store.standing import basis_of
 from validator.weights.guard import Known, rule
 from validator.weights.lock import read_stop_file, stop_file_of
 from validator.weights.plan import Vector, mechanisms, plan_vector
-from validator.weights.sight import Eyes, Sight
-from validator.weights.timing import due_block, hindrance
+from validator.weights.sight import Eyes, Sight, due_block, hindrance
 from validator.weights.watch import known_of
 
 

@@ -7,10 +7,9 @@ import structlog
 
 from validator.chain.base import Chain, ChainError, ChainUnreachableError
 from validator.chain.weight_rows import to_u16
-from validator.chain.within import within
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
-from validator.sources import Clock
+from validator.sources import Clock, within
 from validator.store import Store
 from validator.store.errors import AlreadyPreparedError, WrongStateError
 from validator.store.records import WeightMark, WeightsRecord, WeightsState

@@ -12,8 +12,7 @@ from validator.store.records import WeightMark, WeightsRecord
 from validator.telemetry import Event
 from validator.weights.guard import Finding, Known, expiry, rule
 from validator.weights.lock import WeightsLock
-from validator.weights.sight import Eyes, Sight, Slot
-from validator.weights.timing import Hindrance
+from validator.weights.sight import Eyes, Hindrance, Sight, Slot
 from validator.weights.told import WeightsLog
 
 _STOPPED: Final = "the validator stopped before the chain answered"

@@ -10,7 +10,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.store import Store
 from validator.store.waiting import Executed
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 PYTHON = SkillType.EXECUTABLE_PYTHON
 

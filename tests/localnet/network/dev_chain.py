@@ -15,9 +15,8 @@ from subtensor_node import MemorySubstrate, Node
 from subtensor_state import RAO, announced
 from subtensor_steps import Steps
 
-from validator.chain.node import Substrate
-from validator.chain.state import SubnetRules
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.connection import Substrate
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.signatures import Signer, verify
 from validator.sources import SystemClock
 

@@ -8,7 +8,7 @@ from world import World
 from localnet.validators import UsedStoreError, set_aside
 from validator.store import open_store
 from validator.store.errors import StoreLockedError
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 
 
 async def use(url: str) -> None:

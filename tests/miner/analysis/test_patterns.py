@@ -10,7 +10,7 @@ from miner.bundles.written import written_bundles
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Rule
 from validator.protocol.vocabulary import CAPABILITIES
-from validator.tasks.truth_check import unmeetable_rules, without_rest
+from validator.tasks.check import unmeetable_rules, without_rest
 
 ODD = st.text(alphabet="ab.A/:*$ (\n=", max_size=8)
 USES = st.lists(st.tuples(st.sampled_from(sorted(CAPABILITIES)), ODD), max_size=12)

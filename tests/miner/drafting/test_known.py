@@ -16,7 +16,7 @@ from miner.drafting.page import draft_page
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
-from validator.tasks.drafts import TODO
+from validator.tasks.folder import TODO
 from validator.tasks.source import TaskError
 
 ODD = "\u202edrop\x1b[2J"

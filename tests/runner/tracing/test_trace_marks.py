@@ -4,9 +4,8 @@ import pytest
 from marked_bundles import LANGUAGES, files_in
 from tracing_kit import fields, manifest, read, traced
 
-from validator.planting.computations import COMPUTATIONS
-from validator.planting.draws import Draws
-from validator.planting.marks import plant_mark
+from validator.planting.lexicon import Draws
+from validator.planting.marks import COMPUTATIONS, plant_mark
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.traces import signature_digest

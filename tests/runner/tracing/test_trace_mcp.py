@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tracer.mcp import minimal_value
 from tracing_kit import MCP, PROBE, fields, manifest, read, server_bundle, traced
 
-from validator.planting.draws import Draws
+from validator.planting.lexicon import Draws
 from validator.planting.skeletons import draw_skeleton
 from validator.sources import SeededRandom
 

@@ -20,8 +20,8 @@ import msgspec
 from validator.audit.replay.batches import batches_of, replay_batch
 from validator.audit.replay.report import RoundReplay
 from validator.protocol import typed
-from validator.waiting.errors import QueueError
 from validator.waiting.job_queue import open_queue
+from validator.waiting.life_cycle import QueueError
 
 if TYPE_CHECKING:
     from validator.waiting.jobs import JobQueue

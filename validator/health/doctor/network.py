@@ -11,9 +11,7 @@ from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
 from validator.chain.opening import real_chain
 from validator.chain.probe import Node, NoNodeError, Rpc, Seen, Silent, block_time, look_at
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import load_state
-from validator.chain.subnet import SimulatedSubnet
-from validator.chain.within import within
+from validator.chain.subnet import SimulatedSubnet, load_state
 from validator.health.catalogue import CONDITIONS
 from validator.health.doctor.examination import (
     LIMITS,
@@ -36,6 +34,7 @@ from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.rounds.readiness import clock_fault
+from validator.sources import within
 from validator.weights.plan import mechanisms
 
 SPEC: Final = "node-subtensor"

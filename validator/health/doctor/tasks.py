@@ -17,12 +17,11 @@ from validator.protocol.strict_json import JsonError
 from validator.protocol.task import parse_task
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
-from validator.tasks.bases import base_of
 from validator.tasks.folder import TASK_NAME, find_tasks, label, read_document, read_task
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.http import HttpSource
-from validator.tasks.order import InTurn
-from validator.tasks.source import TaskError, TaskSourceError
+from validator.tasks.seeding import base_of
+from validator.tasks.source import InTurn, TaskError, TaskSourceError
 from validator.unless import together
 
 _MOST_TASKS: Final = 2_000  # that are looked into

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import structlog
 
 from validator.kinds.interface import PackedTask
-from validator.planting.draws import Draws
+from validator.planting.lexicon import Draws
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
@@ -16,8 +16,7 @@ from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import Rules
 from validator.sources import RandomBytes
-from validator.tasks.order import Order
-from validator.tasks.source import SourcedTask, TaskSource, TaskSourceError
+from validator.tasks.source import Order, SourcedTask, TaskSource, TaskSourceError
 
 _log = structlog.get_logger()
 

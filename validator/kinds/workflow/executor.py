@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import structlog
 
-from validator.chain.within import within
 from validator.kinds.judging import Expected
 from validator.kinds.workflow.gates import AcceptedPlan
 from validator.kinds.workflow.services import StepClient
@@ -22,7 +21,7 @@ from validator.protocol.workflow_plan import PlanNode, WorkflowPlan
 from validator.protocol.workflow_run import RunRecord, StepOutput, run_id_of
 from validator.protocol.workflow_task import Tool, WorkflowTask
 from validator.scoring import Version, version
-from validator.sources import Clock
+from validator.sources import Clock, within
 from validator.telemetry import Event
 from validator.workers.interface import Here, Workers
 

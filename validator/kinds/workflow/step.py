@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from validator.chain.within import within
 from validator.kinds.workflow.services import StepClient, StepReply
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.errors import ValidatorError
@@ -23,7 +22,7 @@ from validator.protocol.workflow_plan import PlanNode
 from validator.protocol.workflow_run import Attempt, StepAnswer, StepOutput, StepRecord, StepRequest, parse_step_answer
 from validator.protocol.workflow_task import Tool
 from validator.scoring import Version, version
-from validator.sources import Clock
+from validator.sources import Clock, within
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
 

@@ -17,7 +17,7 @@ from validator.protocol.workflow_task import WorkflowTask, task_sha256
 from validator.scoring import Rules
 from validator.sources import RandomBytes
 from validator.tasks.goals import GoalSource
-from validator.tasks.order import Order
+from validator.tasks.source import Order
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,8 @@ from validator.planting.code.javascript import Script
 from validator.planting.code.python import Module
 from validator.planting.code.shell import Commands
 from validator.planting.code.source import GUARD, STEP, Code, Put, Source, blocks
-from validator.planting.draws import Draws
-from validator.planting.lexicon import Lists, Scope
-from validator.planting.shape import Files, Placed
+from validator.planting.lexicon import Draws, Lists, Scope
+from validator.planting.planting import Files, Placed
 from validator.planting.templates import Form, Template, render
 from validator.protocol.skill_types import SkillType
 

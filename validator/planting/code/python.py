@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final, Self
 
 from validator.planting.code.source import STEP, Block, Code, Put, Source, Style, space_of
-from validator.planting.sound import quietly
+from validator.planting.planting import quietly
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
