@@ -112,7 +112,7 @@ class Machine:
         if found.ended is not Ended.BY_ITSELF or found.exit_code:
             log = found.log.decode("utf-8", "replace")[-1000:]
             sys.exit(f"{task.name} in {kernel}: ended {found.ended}, code {found.exit_code}: {log}")
-        return run_of(read_traces(found.trace_bundle(), task.skill_type, PROBES))
+        return run_of(read_traces(pack(found.files), task.skill_type, PROBES))
 
     async def on_host(self, task: Task) -> ExecutionRun:
         """Run the bundle by the tracer alone."""

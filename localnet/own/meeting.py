@@ -11,7 +11,7 @@ from localnet.roster import OWN, Resident
 from miner.check.advice import advice_of
 from miner.check.target import TargetError, axon_of
 from validator.miners.client import HttpMinerClient
-from validator.miners.directory import DEADLINE_S, PATH, Declaration, Refused, hear_declaration
+from validator.miners.directory import DEADLINE_S, PATH, Declaration, Refused, ask_declaration
 from validator.outgoing.calls import Call
 from validator.protocol import limits, typed
 from validator.protocol.capabilities import Capabilities
@@ -68,7 +68,7 @@ async def _declared(miner: Elsewhere, axon: Axon, caller: Signer, clock: Clock) 
     try:
         hotkey = miner.hotkey or await _asked(client, axon, miner, caller)
         # Its own author named it, and a declaration is small: no process of its own reads it.
-        heard = await hear_declaration(client, Here(), clock, hotkey, axon)
+        heard = await ask_declaration(client, Here(), clock, hotkey, axon)
     finally:
         await client.close()
     if isinstance(heard, Refused):

@@ -22,7 +22,7 @@ from miner.tracing import RunPolicy, Tracer
 from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.http import HttpStepClient
 from validator.miners.client import HttpMinerClient, axon_url
-from validator.miners.directory import Refused, hear_declaration
+from validator.miners.directory import Refused, ask_declaration
 from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
@@ -93,7 +93,7 @@ async def check_miner(target: Target, options: Options, tools: Tools, watcher: W
         client = HttpMinerClient(tools.signer, allow_private=True)
         stack.push_async_callback(client.close)
         watcher.expect(1)
-        heard = await hear_declaration(client, tools.workers, tools.clock, target.hotkey, target.axon)
+        heard = await ask_declaration(client, tools.workers, tools.clock, target.hotkey, target.axon)
         watcher.seen("declaration")
         if isinstance(heard, Refused):
             advice = advice_of(heard.reason, heard.status, tools.signer.hotkey)

@@ -7,6 +7,7 @@ import pytest
 from engine_kit import LIMITS, NOTHING, Registry, evidence_of, failure_of, job_of, left_behind, sandbox_at
 from sandbox_jobs import NONCE
 
+from validator.protocol.archives import pack
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
@@ -58,7 +59,7 @@ echo "{\\"ts\\": 3, \\"cmd\\": \\"echo $SSSA_PROBE_PROCESS_ECHO\\"}" > process.j
 async def test_what_an_image_traces_is_read_as_a_miners_trace_bundle(registry: Registry) -> None:
     found = await evidence_of(registry, TRACING)
     assert set(found.files) == {f"{name}.jsonl" for name in trace_names(SkillType.EXECUTABLE_SCRIPT)}
-    traces = read_traces(found.trace_bundle(), SkillType.EXECUTABLE_SCRIPT, PROBES)
+    traces = read_traces(pack(found.files), SkillType.EXECUTABLE_SCRIPT, PROBES)
     assert traces.probes == ProbesSeen(fs=True, network=True, process=True)
 
 

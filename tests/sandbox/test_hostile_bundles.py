@@ -66,7 +66,7 @@ async def test_attacks_show_and_break_nothing(image: RuntimeImage, names: tuple[
     records = records_of(found)
     assert set(records) == {"network", "fs", "process", "secrets", "agent_calls"}
     assert not [record for record in records["fs"] if record["path"].endswith("/broken")]
-    assert read_traces(found.trace_bundle(), SkillType.AGENT_COMPOSITION, probe_values(NONCE)).probes == (True,) * 3
+    assert read_traces(pack(found.files), SkillType.AGENT_COMPOSITION, probe_values(NONCE)).probes == (True,) * 3
     for at, name in enumerate(names):
         for trace, field, value in ATTACKS[name].shows:
             wanted = value.replace("/skill/", f"/skill/a{at}/")
@@ -97,7 +97,7 @@ async def test_a_run_ends_by_itself_with_what_it_has(image: RuntimeImage, name: 
     await sandbox.close()
     assert isinstance(found, Evidence), found
     assert (found.ended, found.exit_code) == (Ended.BY_ITSELF, 0), found.log[-2_000:]
-    traces = read_traces(found.trace_bundle(), SkillType.EXECUTABLE_SCRIPT, probes)
+    traces = read_traces(pack(found.files), SkillType.EXECUTABLE_SCRIPT, probes)
     assert traces.probes == (True, True, True)
     assert any(record["path"] == "/skill/begun" for record in records_of(found)["fs"])
     assert await left_behind() == NOTHING

@@ -2,6 +2,7 @@ import asyncio
 
 from sandbox_jobs import DIGEST, NONCE, make_job
 
+from validator.protocol.archives import pack
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
@@ -42,7 +43,7 @@ async def test_a_run_gives_traces_that_the_miners_reader_reads() -> None:
     evidence = await run
     assert isinstance(evidence, Evidence)
     assert (evidence.ended, evidence.exit_code, evidence.seconds) == (Ended.BY_ITSELF, 0, 3.0)
-    assert read_traces(evidence.trace_bundle(), SCRIPT, PROBES).probes == ProbesSeen(fs=True)
+    assert read_traces(pack(evidence.files), SCRIPT, PROBES).probes == ProbesSeen(fs=True)
 
 
 async def test_a_scripted_run_ends_at_its_limits() -> None:

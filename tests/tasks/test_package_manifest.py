@@ -9,10 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from validator.planting.lexicon import json_file
 from validator.tasks.folder import read_task
 from validator.tasks.package_manifest import Packages, Rebuilt, pack_path, read_packages, rebuild
-from validator.tasks.packing import PackOptions
+from validator.tasks.packing import PackOptions, json_file
 from validator.tasks.source import TaskError
 
 ENTRY = {

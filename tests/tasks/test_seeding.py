@@ -16,7 +16,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Rule
 from validator.protocol.task import KnownFinding, Windows
 from validator.sources import SeededRandom
-from validator.tasks.check import check_folder
+from validator.tasks.check import check_tasks
 from validator.tasks.folder import find_tasks, read_task
 from validator.tasks.seeding import Base, Seeded, base_of, planted_task, read_bases, seeded, seeded_all, write_seeded
 from validator.tasks.source import TaskError
@@ -141,7 +141,7 @@ def test_bases_are_read_from_tasks_bundles_and_skills(tmp_path: Path) -> None:
 
 def test_tasks_are_written_and_check(tmp_path: Path) -> None:
     made = list(write_seeded(seeded(BASE, "word", 3, SHAPES), tmp_path / "new" / "tasks"))
-    assert check_folder(tmp_path / "new") == []
+    assert not any(task.problems for task in check_tasks(tmp_path / "new"))
     assert [read_task(tmp_path / "new" / "tasks" / one.name) for one in made] == [one.task for one in made]
     before = everything(tmp_path)
     with pytest.raises(TaskError, match="is there already"):

@@ -4,18 +4,26 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from task_builders import make_task, make_truth, numbered, write_task
 from workflow_builders import task_document
 
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import KnownFinding
-from validator.tasks.check import check_folder, check_tasks
+from validator.tasks.check import check_tasks
+from validator.tasks.source import TaskError
+
+
+def problems_in(folder: Path) -> list[tuple[str, str]]:
+    """Task and fault of everything that is wrong below a folder."""
+    checked = check_tasks(folder)
+    return [(one.path.relative_to(folder).as_posix(), fault) for one in checked for fault in one.problems]
 
 
 def test_sound_tasks_have_no_problems(tmp_path: Path) -> None:
     write_task(tmp_path / "a", numbered(1))
     write_task(tmp_path / "b", numbered(1, SkillType.RAG_KNOWLEDGE))
-    assert check_folder(tmp_path) == []
+    assert problems_in(tmp_path) == []
     assert [task.path.name for task in check_tasks(tmp_path)] == ["a", "b"]
 
 
@@ -23,9 +31,9 @@ def test_all_problems_of_a_task_are_told_at_once(tmp_path: Path) -> None:
     finding = KnownFinding("other", "low", "SKILL.md#L9", (), "", "secret/key")
     truth = make_truth(injections=("x.md", "SKILL.md#L9"), findings=(finding,))
     write_task(tmp_path / "bad", make_task(truth=truth, canary="y.md", bundle_sha256="0" * 64))
-    problems = check_folder(tmp_path)
-    assert {problem.task for problem in problems} == {"bad"}
-    fields = [problem.fault.rpartition(" - at ")[2] for problem in problems]
+    problems = problems_in(tmp_path)
+    assert {task for task, _ in problems} == {"bad"}
+    fields = [fault.rpartition(" - at ")[2] for _, fault in problems]
     assert fields == [
         "`bundle_sha256`",
         "`truth.injections[0]`",
@@ -39,23 +47,23 @@ def test_unreadable_parts_and_documents_are_problems(tmp_path: Path) -> None:
     (write_task(tmp_path / "a", numbered(1)) / "task.json").write_text("{")
     (write_task(tmp_path / "b", numbered(2)) / "bundle.tar.gz").unlink()
     (tmp_path / "c.tgz").write_bytes(b"")
-    assert [problem.task for problem in check_folder(tmp_path)] == ["a", "b", "c.tgz"]
+    assert [task for task, _ in problems_in(tmp_path)] == ["a", "b", "c.tgz"]
 
 
 def test_a_second_task_with_the_same_bundle_is_never_served(tmp_path: Path) -> None:
     write_task(tmp_path / "a", numbered(1))
     write_task(tmp_path / "b", numbered(1))
-    (problem,) = check_folder(tmp_path)
-    assert problem.task == "b"
-    assert "`a`" in problem.fault
+    ((task, fault),) = problems_in(tmp_path)
+    assert task == "b"
+    assert "`a`" in fault
 
 
 def test_a_manifest_hash_that_nothing_has_is_a_problem(tmp_path: Path) -> None:
     truth = make_truth(manifest_sha256="ab" * 32)
     write_task(tmp_path / "a", make_task({"mcp.json": b"{}"}, skill_type=SkillType.MCP_SERVER, truth=truth))
-    (problem,) = check_folder(tmp_path / "a")
-    assert problem.task == "a"
-    assert "`truth.manifest_sha256`" in problem.fault
+    ((task, fault),) = problems_in(tmp_path / "a")
+    assert task == "."
+    assert "`truth.manifest_sha256`" in fault
 
 
 def test_folders_deeper_than_the_interpreter_recurses_are_looked_through(tmp_path: Path) -> None:
@@ -77,13 +85,13 @@ def test_links_that_lead_in_circles_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "again").symlink_to(tmp_path)
     (tmp_path / "self.tar.gz").symlink_to("self.tar.gz")
     (tmp_path / "folder.tar.gz").symlink_to(tmp_path / "a")
-    problems = check_folder(tmp_path)
-    assert [(problem.task, "cannot be read" in problem.fault) for problem in problems] == [("self.tar.gz", True)]
+    assert [(task, "cannot be read" in fault) for task, fault in problems_in(tmp_path)] == [("self.tar.gz", True)]
 
 
 def test_nothing_to_check_is_a_problem(tmp_path: Path) -> None:
-    assert [problem.task for problem in check_folder(tmp_path)] == [tmp_path.name]
-    assert [problem.task for problem in check_folder(tmp_path / "gone")] == ["gone"]
+    assert [task for task, _ in problems_in(tmp_path)] == ["."]
+    with pytest.raises(TaskError, match="`gone` cannot be listed"):
+        check_tasks(tmp_path / "gone")
 
 
 def goal(folder: Path, **changes: Any) -> Path:
@@ -103,12 +111,12 @@ def test_workflows_are_checked_beside_the_others(tmp_path: Path) -> None:
         "a",
         *(f"{name}/workflow.json" for name in "bcde"),
     ]
-    steps, twice, reference = check_folder(tmp_path)
-    assert steps.task == "c/workflow.json"
-    assert steps.fault.startswith("workflow.json: ")
-    assert "`$.required_steps`" in steps.fault
+    steps, twice, reference = problems_in(tmp_path)
+    assert steps[0] == "c/workflow.json"
+    assert steps[1].startswith("workflow.json: ")
+    assert "`$.required_steps`" in steps[1]
     assert twice == ("d/workflow.json", "the same task as `b/workflow.json`: it is never served")
-    assert (reference.task, "`reference.text`" in reference.fault) == ("e/workflow.json", True)
+    assert (reference[0], "`reference.text`" in reference[1]) == ("e/workflow.json", True)
     (alone,) = check_tasks(path)
     assert (alone.path, alone.problems, alone.notes[0][:7]) == (path, (), "worth 1")
     assert check_tasks(tmp_path / "b") == [alone]

@@ -63,16 +63,8 @@ class Refused(NamedTuple):
 
 async def ask_declaration(
     client: MinerClient, workers: Workers, clock: Clock, hotkey: str, axon: Axon
-) -> Declaration | Reason:
-    """Return what the miner declares now, or why that does not count; it is read by a worker."""
-    said = await hear_declaration(client, workers, clock, hotkey, axon)
-    return said.reason if isinstance(said, Refused) else said
-
-
-async def hear_declaration(
-    client: MinerClient, workers: Workers, clock: Clock, hotkey: str, axon: Axon
 ) -> Declaration | Refused:
-    """Return what `ask_declaration` does, and of what does not count also what is wrong with it."""
+    """Return what the miner declares now, or why that does not count; it is read by a worker."""
     reply = await client.get(Call(hotkey, axon, PATH, b"", DEADLINE_S, MAX_CAPABILITIES_BODY))
     if reply.reason is not None:
         return Refused(reply.reason, reply.detail, reply.status)
@@ -103,14 +95,6 @@ _MOST_OPEN: Final = 32
 _BY_CLOCK: Final = (Reason.DECLARATION_FUTURE, Reason.DECLARATION_EXPIRED)
 
 log = structlog.get_logger()
-
-
-class Refreshed(NamedTuple):
-    """What a refresh came to: miners asked, documents kept, and the rest (no answer, invalid, or an older one)."""
-
-    asked: int
-    valid: int
-    refused: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +134,7 @@ class CapabilityDirectory:
     workers: Workers = field(default_factory=Here)
     tell: Callable[[Declared], None] = lambda _: None
 
-    async def refresh(self, snapshot: MetagraphSnapshot) -> Refreshed:
+    async def refresh(self, snapshot: MetagraphSnapshot) -> Declared:
         """Ask every registered miner that has an axon, and store what is valid.
 
         A miner that does not answer, or answers with an invalid document or one issued before the stored one, keeps
@@ -160,12 +144,13 @@ class CapabilityDirectory:
         turns = asyncio.Semaphore(_MOST_OPEN)
         asked = [(n.hotkey, n.axon) for n in snapshot.neurons if n.axon is not None and n.hotkey != self.hotkey]
         answers = await together(self._fetch(hotkey, axon, turns) for hotkey, axon in asked)
-        refused = Counter(answer for answer in answers if isinstance(answer, Reason))
-        fetched = [answer for answer in answers if not isinstance(answer, Reason)]
+        refused = Counter(answer.reason for answer in answers if isinstance(answer, Refused))
+        fetched = [answer for answer in answers if isinstance(answer, Declaration)]
         kept = await self._keep(fetched)
         refused[Reason.DECLARATION_OLDER] += len(fetched) - kept
         reasons = {str(reason): number for reason, number in sorted(refused.items()) if number}
-        self.tell(Declared(len(asked), kept, reasons, sum(refused[reason] for reason in _BY_CLOCK)))
+        declared = Declared(len(asked), kept, reasons, sum(refused[reason] for reason in _BY_CLOCK))
+        self.tell(declared)
         log.info(
             Event.CAPABILITIES_REFRESHED,
             asked=len(asked),
@@ -174,9 +159,9 @@ class CapabilityDirectory:
             reasons=reasons,
             seconds=round(self.clock.monotonic() - began, 3),
         )
-        return Refreshed(len(asked), kept, len(asked) - kept)
+        return declared
 
-    async def _fetch(self, hotkey: str, axon: Axon, turns: asyncio.Semaphore) -> Declaration | Reason:
+    async def _fetch(self, hotkey: str, axon: Axon, turns: asyncio.Semaphore) -> Declaration | Refused:
         async with turns:
             return await ask_declaration(self.client, self.workers, self.clock, hotkey, axon)
 

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from validator.planting.lexicon import Scope
-from validator.planting.planting import Files, Placed
+from validator.planting.planting import Files, Placed, json_object
 from validator.planting.templates import SINK, Form, holds, render
 from validator.protocol.skill_types import SkillType
 
@@ -89,15 +89,11 @@ def texts_read(files: Files, skill_type: SkillType, suffixes: frozenset[str]) ->
 def _is_read(files: Files, skill_type: SkillType, name: PurePosixPath) -> bool:
     if skill_type is not SkillType.AGENT_COMPOSITION:
         return skill_type in READ_TYPES
-    return any(_kind(files, str(parent)) in READ_TYPES for parent in name.parents if str(parent) != ".")
-
-
-def _kind(files: Files, folder: str) -> Any:
-    try:
-        manifest = json.loads(files.get(f"{folder}/manifest.json", b""))
-    except (ValueError, RecursionError):
-        return None
-    return manifest.get("skill_type") if isinstance(manifest, dict) else None
+    return any(
+        json_object(files, f"{parent}/manifest.json").get("skill_type") in READ_TYPES
+        for parent in name.parents
+        if str(parent) != "."
+    )
 
 
 def documents(files: Files, skill_type: SkillType, about: str = "") -> list[Document]:

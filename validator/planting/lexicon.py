@@ -18,7 +18,6 @@ import re
 import string
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from validator.protocol.errors import ValidatorError
@@ -60,18 +59,13 @@ class Draws:
         return f"{self.number(2021, 2026)}-{self.number(1, 12):02}-{self.number(1, 28):02}"
 
 
-def json_file(document: Any) -> bytes:
-    """Return `document` as a JSON file that people can read."""
-    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
-
-
 Lists = Mapping[str, Sequence[Any]]
 """Texts, or tables of texts, by the name of their list."""
 Spell = Callable[[str, str], str]
 """Make an identifier of the name of a list and a phrase in it."""
 
 LONGEST: Final = 64 * 1024  # characters of one text
-_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+_NONE: Final[Mapping[str, Any]] = {}
 _SLOT: Final = re.compile(
     r"@(?P<anew>\+?)(?P<name>[a-z][a-z0-9_]*)(?:\.(?P<field>[a-z_]+))?(?::(?P<size>[0-9]+(?:-[0-9]+)?))?"
     r"(?P<filters>(?:\|[a-z0-9]+(?::[0-9]/[0-9])?)*)@"

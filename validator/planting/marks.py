@@ -13,17 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import PurePosixPath
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from validator.planting.code.insertion import READERS, imports_of, scope_of
 from validator.planting.code.source import STEP, Code, Put, Source, blocks
 from validator.planting.lexicon import Draws
-from validator.planting.planting import Files, breaks
+from validator.planting.planting import Files, breaks, children_of, json_object
 from validator.planting.shapes import HERE
 from validator.planting.templates import Template, read_template, render
 from validator.protocol.skill_types import SkillType
-from validator.protocol.strict_json import JsonError, decode_plain
 
 Row = tuple[str | int, ...]
 
@@ -106,16 +104,14 @@ def _ring(draws: Draws) -> Facts:
     return Facts(tuple(rows), {"turn": turn, "left": left}, lambda _: "-".join(map(str, ring)))
 
 
-COMPUTATIONS: Final[Mapping[str, Callable[[Draws], Facts]]] = MappingProxyType(
-    {
-        "digest": _digest,
-        "ledger": _ledger,
-        "letters": _letters,
-        "ring": _ring,
-        "routes": _routes,
-        "schedule": _schedule,
-    }
-)
+COMPUTATIONS: Final[Mapping[str, Callable[[Draws], Facts]]] = {
+    "digest": _digest,
+    "ledger": _ledger,
+    "letters": _letters,
+    "ring": _ring,
+    "routes": _routes,
+    "schedule": _schedule,
+}
 
 
 _TRIES: Final = 3  # a file may have other uses for the names of what one way imports
@@ -129,7 +125,6 @@ _FUNCTIONS: Final = {
     "shell": ("@keep@() {\n", "\n}", "@keep@"),
 }
 _STARTED_IN: Final = "/skill"
-_MOST_JSON: Final = 256 * 1024
 
 
 class Marked(NamedTuple):
@@ -228,8 +223,10 @@ def _entries(files: Files, skill_type: SkillType, folder: str = "") -> list[_Ent
     """Return the files that a run of the bundle begins with, or of its child in a folder."""
     prefix = f"{folder}/" if folder else ""
     if skill_type is SkillType.AGENT_COMPOSITION:
-        return [] if folder else _children(files)
-    given = _document(files, f"{prefix}manifest.json").get("entry_point")
+        found = () if folder else children_of(files)
+        kinds = tuple(SkillType)
+        return [one for path, kind in found if kind in kinds for one in _entries(files, SkillType(kind), path)]
+    given = json_object(files, f"{prefix}manifest.json").get("entry_point")
     entry = given if isinstance(given, str) else ""
     paths: tuple[str, ...] = ()
     if skill_type is SkillType.EXECUTABLE_PYTHON and (match := _FUNCTION.fullmatch(entry)):
@@ -243,24 +240,6 @@ def _entries(files: Files, skill_type: SkillType, folder: str = "") -> list[_Ent
         for path in paths
         if prefix + path in files
     ][:1]
-
-
-def _children(files: Files) -> list[_Entry]:
-    children = _document(files, "composition.json").get("children")
-    found: list[_Entry] = []
-    for child in children if isinstance(children, list) else ():
-        path, kind = (child.get("path"), child.get("skill_type")) if isinstance(child, dict) else (None, None)
-        if isinstance(path, str) and path.strip("/") and kind in tuple(SkillType):
-            found += _entries(files, SkillType(kind), path.strip("/"))
-    return found
-
-
-def _document(files: Files, name: str) -> Mapping[str, Any]:
-    try:
-        document = decode_plain(files.get(name, b"{}"), limit=_MOST_JSON)
-    except JsonError:
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 @cache

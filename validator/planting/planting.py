@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher
-from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -100,12 +99,8 @@ def breaks(path: str, before: bytes | None, after: bytes) -> bool:
 
     Python is compiled, JSON, JSON lines and TOML are parsed; every text stays UTF-8. Nothing is run.
     """
-    reader = _READERS.get(path.rpartition(".")[2].lower(), _text)
+    reader = _READERS.get(path.rpartition(".")[2].lower(), bytes.decode)
     return not _reads(reader, after) and (before is None or _reads(reader, before))
-
-
-def _text(content: bytes) -> None:
-    content.decode()
 
 
 @contextmanager
@@ -116,31 +111,21 @@ def quietly() -> Iterator[None]:
         yield
 
 
-def _python(content: bytes) -> None:
+def _compiled(content: bytes) -> None:
     with quietly():
         compile(content, "planted", "exec", dont_inherit=True)
 
 
-def _json(content: bytes) -> None:
-    json.loads(content.decode())
+_READERS: Final[Mapping[str, Callable[[bytes], object]]] = {
+    "py": _compiled,
+    "pyw": _compiled,
+    "json": lambda content: json.loads(content.decode()),
+    "jsonl": lambda content: [json.loads(line) for line in content.decode().splitlines() if line.strip()],
+    "toml": lambda content: tomllib.loads(content.decode()),
+}
 
 
-def _json_lines(content: bytes) -> None:
-    for line in content.decode().splitlines():
-        if line.strip():
-            json.loads(line)
-
-
-def _toml(content: bytes) -> None:
-    tomllib.loads(content.decode())
-
-
-_READERS: Final[Mapping[str, Callable[[bytes], None]]] = MappingProxyType(
-    {"py": _python, "pyw": _python, "json": _json, "jsonl": _json_lines, "toml": _toml}
-)
-
-
-def _reads(reader: Callable[[bytes], None], content: bytes) -> bool:
+def _reads(reader: Callable[[bytes], object], content: bytes) -> bool:
     try:
         reader(content)
     except (ValueError, SyntaxError, RecursionError, MemoryError, OverflowError):
@@ -191,8 +176,6 @@ def _alike(one: Sequence[bytes], other: Sequence[bytes]) -> int:
 
 
 _MANIFEST: Final = "mcp.json"
-_COMPOSITION: Final = "composition.json"
-_MOST_JSON: Final = 256 * 1024
 _DEEPEST: Final = 8  # compositions in compositions
 
 
@@ -246,21 +229,29 @@ def _risk(findings: Sequence[KnownFinding], children: Iterable[str]) -> float:
 
 def _children(files: Files, within: str = "", depth: int = 0) -> list[str]:
     """Return the folders of a composition's children and of theirs."""
-    try:
-        document: Any = decode_plain(files.get(within + _COMPOSITION, b"{}"), limit=_MOST_JSON)
-    except JsonError:
-        return []
-    entries = document.get("children") if isinstance(document, dict) else None
     found: list[str] = []
-    for entry in entries if isinstance(entries, list) else ():
-        path = entry.get("path") if isinstance(entry, dict) else None
-        if not isinstance(path, str) or not path.strip("/"):
-            continue
-        folder = within + path.strip("/")
-        found.append(folder)
-        if depth < _DEEPEST and entry.get("skill_type") == SkillType.AGENT_COMPOSITION:
+    for path, kind in children_of(files, within):
+        found.append(folder := within + path)
+        if depth < _DEEPEST and kind == SkillType.AGENT_COMPOSITION:
             found += _children(files, f"{folder}/", depth + 1)
     return found
+
+
+def children_of(files: Files, within: str = "") -> list[tuple[str, Any]]:
+    """Return folder and skill type, as it is written, of each child that a composition in a folder names."""
+    entries = json_object(files, f"{within}composition.json").get("children")
+    said = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    named = [(entry.get("path"), entry.get("skill_type")) for entry in said]
+    return [(path.strip("/"), kind) for path, kind in named if isinstance(path, str) and path.strip("/")]
+
+
+def json_object(files: Files, name: str) -> dict[str, Any]:
+    """Return the JSON object in a file of a bundle; an empty one where there is none, or more than 1 MiB."""
+    try:
+        document = decode_plain(files.get(name, b"{}"), limit=limits.MIB)
+    except JsonError:
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 USUAL: Final = 8

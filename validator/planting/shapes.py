@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, cast
 
 from validator.planting import documents, json_edits
@@ -34,33 +33,29 @@ from validator.protocol.text import printable
 Place = Callable[[Form, Scope, Files, SkillType], Placed | None]
 
 HERE: Final = Path(__file__).parent
-PLACES: Final[Mapping[str, Place]] = MappingProxyType(
-    {
-        "copy": json_edits.copy,
-        "description": json_edits.description,
-        "fence": documents.fence,
-        "file": documents.new_file,
-        "front-matter": documents.front_matter,
-        "line": documents.line,
-        "member": json_edits.member,
-        "paragraph": documents.paragraph,
-        "record": documents.record,
-        "table": documents.table,
-        "text": json_edits.text_value,
-        "value": json_edits.empty_value,
-    }
-)
-_CATEGORIES: Final[Mapping[str, Category]] = MappingProxyType(
-    {
-        "exfiltration": "secrets_exposure",
-        "secret": "secrets_exposure",
-        "injection": "prompt_injection",
-        "capability": "excessive_capability",
-        "poisoned_description": "tool_poisoning",
-        "vulnerable_pin": "dependency_cve",
-        "transitive_risk": "transitive_risk",
-    }
-)
+PLACES: Final[Mapping[str, Place]] = {
+    "copy": json_edits.copy,
+    "description": json_edits.description,
+    "fence": documents.fence,
+    "file": documents.new_file,
+    "front-matter": documents.front_matter,
+    "line": documents.line,
+    "member": json_edits.member,
+    "paragraph": documents.paragraph,
+    "record": documents.record,
+    "table": documents.table,
+    "text": json_edits.text_value,
+    "value": json_edits.empty_value,
+}
+_CATEGORIES: Final[Mapping[str, Category]] = {
+    "exfiltration": "secrets_exposure",
+    "secret": "secrets_exposure",
+    "injection": "prompt_injection",
+    "capability": "excessive_capability",
+    "poisoned_description": "tool_poisoning",
+    "vulnerable_pin": "dependency_cve",
+    "transitive_risk": "transitive_risk",
+}
 # Words that a place gives.
 _GIVEN: Final = ("stem", "flags", "suffix", "comment", "element", "tool", "key", "old", "home", "beside")
 _LISTS: Final = (

@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple, get_args
 
 from validator.planting.lexicon import Lists, Rows, Scope, WordsError
@@ -25,21 +24,19 @@ _FORM: Final = re.compile(r"=== ([a-z-]+)(?: (.+))?")
 _PART: Final = re.compile(r"--- (call|file .+)")
 _BLOCK: Final = re.compile(r"<(each|repeat|if|sorted)(?: ([^<>]+))?>|<end>")
 _IDENTIFIERS: Final = ("names", "locals", "constants")
-_ABOUT: Final[Mapping[str, type]] = MappingProxyType(
-    {
-        "family": str,
-        "difficulty": str,
-        "severity": str,
-        "types": list,
-        "grave": bool,
-        "target": str,
-        "cves": list,
-        "use": list,
-        "lists": dict,
-        "words": dict,
-        **dict.fromkeys(_IDENTIFIERS, dict),
-    }
-)
+_ABOUT: Final[Mapping[str, type]] = {
+    "family": str,
+    "difficulty": str,
+    "severity": str,
+    "types": list,
+    "grave": bool,
+    "target": str,
+    "cves": list,
+    "use": list,
+    "lists": dict,
+    "words": dict,
+    **dict.fromkeys(_IDENTIFIERS, dict),
+}
 
 
 class TemplateError(WordsError):

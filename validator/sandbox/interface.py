@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from validator.protocol.answer import ProbeEvidence
-from validator.protocol.archives import pack
 from validator.protocol.code_report import CodeReport
 from validator.protocol.limits import MAX_TRACES_EXPANDED, MIB
 from validator.protocol.reasons import Reason
@@ -88,10 +87,6 @@ class Evidence:
     exit_code: int
     seconds: float
     log: bytes
-
-    def trace_bundle(self) -> bytes:
-        """Return the files as a miner's trace bundle has them, for the same reader: `protocol/traces.py`."""
-        return pack(self.files)
 
 
 @dataclass(frozen=True, slots=True)

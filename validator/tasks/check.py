@@ -251,26 +251,10 @@ class Located(NamedTuple):
     text: str
 
 
-class Problem(NamedTuple):
-    """What is wrong with one task: its path below the folder that was looked through, and the fault with its field."""
-
-    task: str
-    fault: str
-
-
 def located(text: str) -> Located:
     """Return a problem or a note with its field apart."""
     said, _, field = text.rpartition(_AT)
     return Located(field.removesuffix("`").removeprefix("$.") or None, said) if said else Located(None, text)
-
-
-def check_folder(path: Path) -> list[Problem]:
-    """Return the problems of everything at or below `path`, in the order of the paths; see `check_tasks`."""
-    try:
-        checked = check_tasks(path)
-    except TaskError as error:
-        return [Problem(label(path), error.detail)]
-    return [Problem(_shown(task.path, path), problem) for task in checked for problem in task.problems]
 
 
 def check_tasks(root: Path) -> list[CheckedTask]:

@@ -7,9 +7,9 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from validator.planting.planting import json_object
 from validator.protocol import limits
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.text import printable
 
 PACKAGE: Final = "package.json"
@@ -20,15 +20,6 @@ _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)", re.ASCII)
 _METADATA = re.compile(r"PKG-INFO|[^/]+\.dist-info/METADATA")
 _EXTRA = re.compile(r";.*\bextra\b", re.DOTALL)
 _TEXT = 500  # code points
-
-
-def json_object(files: Mapping[str, bytes], name: str) -> dict[str, Any]:
-    """Return the JSON object in the file `name`, an empty one where there is none."""
-    try:
-        document = decode_plain(files.get(name, b"{}"), limit=_MOST)
-    except JsonError:
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 def project_table(files: Mapping[str, bytes]) -> dict[str, Any]:

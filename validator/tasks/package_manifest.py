@@ -13,7 +13,6 @@ from typing import Annotated, Final, Literal, NamedTuple
 import msgspec
 
 from validator.files import new_file, settle
-from validator.planting.lexicon import json_file
 from validator.protocol import limits
 from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Hex32, Text
@@ -22,7 +21,7 @@ from validator.protocol.task import Windows
 from validator.protocol.text import printable
 from validator.tasks.downloads import Artifact, parse_reference
 from validator.tasks.folder import TASK_NAME, label, read_bounded, read_task, writing
-from validator.tasks.packing import Packed, PackOptions, pack_task, write_task
+from validator.tasks.packing import Packed, PackOptions, json_file, pack_task, write_task
 from validator.tasks.source import TaskError
 
 _BYTES: Final = 4 * limits.MIB

@@ -1,16 +1,16 @@
 """Packing: a task from a folder, an archive, an installed distribution or a package elsewhere."""
 
+import json
 import unicodedata
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import msgspec
 
 from validator.files import made_folders, new_file, settle
-from validator.planting.lexicon import json_file
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import ArchiveError, pack
@@ -126,6 +126,11 @@ def write_task(task: SourcedTask, out: Path) -> None:
             stream.write(content)
             settle(stream)
         (out / TASK_NAME).unlink(missing_ok=True)
+
+
+def json_file(document: Any) -> bytes:
+    """Return `document` as a JSON file that people can read."""
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _new(file: Path) -> AbstractContextManager[BinaryIO]:

@@ -3,14 +3,14 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from shutil import rmtree
 from typing import Final, NamedTuple
 
 import msgspec
 
-from validator.files import sync
+from validator.files import made_folders, sync
 from validator.planting.lexicon import Draws
 from validator.planting.marks import plant_mark
 from validator.planting.planting import Files, Planted, Shape, plant, readable
@@ -273,52 +273,28 @@ def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
     Raises:
         TaskError: a folder is there already, or cannot be written.
     """
-    with ExitStack() as undo:
-        _made(out, undo)
-        beside = _beside(out, undo)
+    with writing(out), made_folders(out), ExitStack() as undo:
+        folder = out / _PART
+        if os.path.lexists(folder):
+            told = f"`{label(out)}/{_PART}` is there: another seeding runs, or one was killed; if none runs, remove it"
+            raise TaskError(told)
+        folder.mkdir()
+        undo.callback(rmtree, folder, ignore_errors=True)
         names: list[str] = []
         for task in tasks:
             _require_free(out, task.name)
-            write_task(task.task, beside / task.name)
+            write_task(task.task, folder / task.name)
             names.append(task.name)
             yield task
         for name in names:
             _require_free(out, name)
-            with writing(out):
-                (beside / name).rename(out / name)
+            (folder / name).rename(out / name)
             undo.callback(rmtree, out / name, ignore_errors=True)
-        with writing(out):
-            beside.rmdir()
-            sync(out)
+        folder.rmdir()
+        sync(out)
         undo.pop_all()
-
-
-def _beside(out: Path, undo: ExitStack) -> Path:
-    folder = out / _PART
-    if os.path.lexists(folder):
-        told = f"`{label(out)}/{_PART}` is there: another seeding runs, or one was killed; if none runs, remove it"
-        raise TaskError(told)
-    with writing(out):
-        folder.mkdir()
-    undo.callback(rmtree, folder, ignore_errors=True)
-    return folder
 
 
 def _require_free(out: Path, name: str) -> None:
     if os.path.lexists(out / name):
         raise TaskError(f"`{label(out)}/{name}` is there already: name another folder (--output)")
-
-
-def _made(folder: Path, undo: ExitStack) -> None:
-    """Make a folder and note that it goes, once it is empty, where the whole fails."""
-    for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
-        try:
-            missing.mkdir()
-        except OSError as error:
-            raise TaskError(f"`{label(missing)}` cannot be made: {error.strerror}") from None
-        undo.callback(_rmdir, missing)
-
-
-def _rmdir(folder: Path) -> None:
-    with suppress(OSError):
-        folder.rmdir()

@@ -28,7 +28,7 @@ from validator.health.doctor.examination import (
 from validator.health.preconditions import PASSING, preconditions
 from validator.health.rounds import counted
 from validator.miners.client import HttpMinerClient
-from validator.miners.directory import Declaration, ask_declaration
+from validator.miners.directory import Declaration, Refused, ask_declaration
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.signatures import Signer
@@ -320,7 +320,7 @@ async def _miners(site: Site) -> list[Finding]:
     return [_declared(len(listening), answers)]
 
 
-async def _asked(site: Site, signer: Signer, listening: Sequence[tuple[str, Axon]]) -> list[Declaration | Reason]:
+async def _asked(site: Site, signer: Signer, listening: Sequence[tuple[str, Axon]]) -> list[Declaration | Refused]:
     """Return what came back in time; nothing of it is stored."""
     client = HttpMinerClient(
         signer, max_open=_OPEN, connect_timeout_s=_CONNECT_S, allow_private=site.settings.miners.allow_private_axons
@@ -340,8 +340,8 @@ async def _asked(site: Site, signer: Signer, listening: Sequence[tuple[str, Axon
         await workers.close()
 
 
-def _declared(asked: int, answers: Sequence[Declaration | Reason]) -> Finding:
-    refused = Counter(answer for answer in answers if isinstance(answer, Reason))
+def _declared(asked: int, answers: Sequence[Declaration | Refused]) -> Finding:
+    refused = Counter(answer.reason for answer in answers if isinstance(answer, Refused))
     valid = len(answers) - refused.total()
     why = f"; the others: {counted(refused)}" if refused else ""
     late = f"; {asked - len(answers)} had not answered when time was up" if asked > len(answers) else ""

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import PurePosixPath
-from types import MappingProxyType
 from typing import Final
 
 from validator.planting.code.javascript import Script
@@ -15,41 +14,27 @@ from validator.planting.code.source import GUARD, STEP, Code, Put, Source, block
 from validator.planting.lexicon import Draws, Lists, Scope
 from validator.planting.planting import Files, Placed
 from validator.planting.templates import Form, Template, render
-from validator.protocol.skill_types import SkillType
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
-CODE_TYPES: Final = frozenset(
-    {
-        SkillType.EXECUTABLE_PYTHON,
-        SkillType.EXECUTABLE_SCRIPT,
-        SkillType.MCP_SERVER,
-        SkillType.AGENT_COMPOSITION,
-    }
-)
-READERS: Final[Mapping[str, Callable[[Source], Code | None]]] = MappingProxyType(
-    {"python": Module.read, "javascript": Script.read, "shell": Commands.read}
-)
+CODE_TYPES: Final = frozenset(set(ASSESSED_TYPES) - {SkillType.DECLARATIVE, SkillType.RAG_KNOWLEDGE})
+READERS: Final[Mapping[str, Callable[[Source], Code | None]]] = {
+    "python": Module.read,
+    "javascript": Script.read,
+    "shell": Commands.read,
+}
 _LOOKS: Final = 64  # files that are opened before a bundle counts as one without a place
 _TRIES: Final = 4  # and those of them that are parsed, which takes up to a fifth of a second each
-_SUFFIXES: Final = MappingProxyType(
-    {
-        ".py": "python",
-        ".js": "javascript",
-        ".mjs": "javascript",
-        ".cjs": "javascript",
-        ".ts": "javascript",
-        ".mts": "javascript",
-        ".sh": "shell",
-        ".bash": "shell",
-    }
-)
+_SUFFIXES: Final = {
+    ".py": "python",
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".ts", ".mts"), "javascript"),
+    **dict.fromkeys((".sh", ".bash"), "shell"),
+}
 # A condition: its first line, what leaves a function, its last line.
-_CONDITIONS: Final = MappingProxyType(
-    {
-        "python": ("if {}:", "return", ()),
-        "javascript": ("if ({}) {{", "return;", ("}",)),
-        "shell": ("if {}; then", "return 0", ("fi",)),
-    }
-)
+_CONDITIONS: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
+    "python": ("if {}:", "return", ()),
+    "javascript": ("if ({}) {{", "return;", ("}",)),
+    "shell": ("if {}; then", "return 0", ("fi",)),
+}
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _UNPLAIN: Final = re.compile(r"[^a-z0-9]+")
 _DEFINES: Final = ("def ", "class ", "function ", "async function ")
