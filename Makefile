@@ -73,7 +73,7 @@ test-chain: setup  ## The contract of every chain, over a proxy that breaks its 
 	$(BIN)/pytest $(if $(SUBTENSOR_URL),,--numprocesses auto) tests/localnet/network tests/chain tests/weights/test_weights_through_a_proxy.py --timeout 7200
 
 faults: setup  ## A store that fails under a running daemon (for FAULTS_S s), a daemon that is stopped (for STOPPED_S s) or out of descriptors
-	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(PARALLEL) -m faults tests/acceptance tests/alerts --timeout 600
+	FAULTS_S=$(or $(FAULTS_S),20) STOPPED_S=$(or $(STOPPED_S),6) $(PARALLEL) -m faults tests/acceptance tests/alerts tests/health --timeout 600
 
 bench: setup  ## Every benchmark beside its floor, or ONLY=score,signatures: one table, and bench.json; figures are ratios, a busy machine fails nothing
 	PYTHONPATH=benchmarks:tests/core:tests/kinds $(BIN)/python -m harness $(ONLY)

@@ -50,14 +50,14 @@ gc.set_threshold(20_000, 20, 20)
 # A tenth of what tests of stores cost: each opens one, and would write the same SQL again.
 compiled.share()
 
-_BOTH_DATABASES = ("store", "queue")
+_BOTH_DATABASES = ("store",)
 _TEMPLATE = "made_once"
 _numbers = itertools.count(1)
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than cores: a third of the time, tests wait for a disk, a process, a time limit."""
-    return (os.cpu_count() or 1) + 1
+    """Twice the cores: half of the time, tests wait for a disk, a process, a time limit."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -81,7 +81,7 @@ def chain_at(*endpoints: str) -> BittensorChain:
     return BittensorChain(endpoints=endpoints, netuid=1, signer=ME, clock=SystemClock(), limits=limits)
 
 
-@pytest.mark.parametrize("handler", [page, silence, another_chain])
+@pytest.mark.parametrize("handler", [page, pytest.param(silence, marks=pytest.mark.faults), another_chain])
 async def test_what_is_no_subtensor_is_told_from_one(handler: Handler) -> None:
     async with served(handler) as url:
         chain = chain_at(url)

@@ -362,3 +362,6 @@ SETUPS: Final[tuple[Break | Opened, ...]] = (
     few_descriptors,
 )
 """All of them; `nothing` has no fault but that there are no tasks."""
+
+SLOW: Final = (task_server_away, nothing_at_the_endpoint, few_descriptors)
+"""Set-ups with which two rounds take longer than any test should: they wait for time limits."""

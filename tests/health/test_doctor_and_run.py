@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 import structlog
 from doctor_kit import Place
-from setups import SETUPS, Break, Opened, opened
+from setups import SETUPS, SLOW, Break, Opened, opened
 from structlog.typing import EventDict
 
 from validator.cli.errors import exit_code
@@ -89,7 +89,10 @@ async def troubled(place: Place) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.__name__)
+@pytest.mark.parametrize(
+    "setup",
+    [pytest.param(setup, marks=[pytest.mark.faults] if setup in SLOW else [], id=setup.__name__) for setup in SETUPS],
+)
 async def test_the_doctor_finds_what_makes_run_exit_or_warn(setup: Break | Opened, tmp_path: Path) -> None:
     place = Place.made(tmp_path)
     place.settings["rounds"] = {"interval_s": 1}
