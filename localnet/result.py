@@ -18,7 +18,7 @@ from validator.protocol.round import AssessedMember, MemberOutcome, RanMember
 from validator.protocol.skill_types import SkillType
 from validator.rounds.listening import EndedRound
 from validator.store import Store, Transaction
-from validator.store.records import FlagDetail, FlagRecord, WeightsRecord
+from validator.store.rows import FlagDetail, FlagRecord, WeightsRecord
 
 _ALL = 1_000_000
 

@@ -16,7 +16,7 @@ from localnet.result import MinerResult, NetworkResult
 from validator.protocol.text import printable
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
-from validator.store.records import FlagDetail
+from validator.store.rows import FlagDetail
 
 
 def print_payout(result: NetworkResult, console: Console) -> None:

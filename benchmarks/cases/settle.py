@@ -25,7 +25,7 @@ from validator.scoring import Share
 from validator.settings import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import open_store
-from validator.store.standing import basis_of
+from validator.store.vector_inputs import basis_of
 from validator.weights.plan import mechanisms, plan_vector
 from validator.weights.told import WeightsLog
 

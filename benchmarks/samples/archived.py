@@ -15,10 +15,9 @@ from world import VALIDATOR
 
 from samples.played import ROUNDS, played
 from validator.store import Store, Transaction, open_store
-from validator.store.archive.file import ArchiveFile, archives_in, open_archive
-from validator.store.archived import ArchivedSpan
-from validator.store.archiving.removing import remove
-from validator.store.archiving.writing import Rounds, require_same, write_archive
+from validator.store.archive import ArchiveFile, archives_in, open_archive
+from validator.store.archiving import Rounds, remove, require_same, write_archive
+from validator.store.rows import ArchivedSpan
 
 _NETUID: Final = 1
 

@@ -24,11 +24,10 @@ from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Finding
 from validator.settings import WeightsSettings
 from validator.store import Store, open_store
-from validator.store.computed import VectorRecord
-from validator.store.connect import make_engine
+from validator.store.connections import make_engine
+from validator.store.forecast import table_sizes
 from validator.store.repositories.weights import PlannedWeights
-from validator.store.sizes import table_sizes
-from validator.store.standing import basis_of
+from validator.store.rows import VectorRecord
 from validator.store.urls import parse_url
 from validator.tasks.source import MemorySource
 from validator.weights.plan import mechanisms, plan_vector

@@ -22,6 +22,7 @@ from localnet.onchain.subnet import (
     stake,
     subnet_knobs,
 )
+from validator.cancellation import unless_set
 from validator.chain.opening import real_chain
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
@@ -33,7 +34,6 @@ from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.settings import Settings
 from validator.sources import Clock, SystemClock
-from validator.unless import unless_set
 
 
 class NothingLandedError(ValidatorError):

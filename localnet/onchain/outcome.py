@@ -17,7 +17,7 @@ from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
-from validator.store.records import WeightsRecord
+from validator.store.rows import WeightsRecord
 from validator.weights.guard import same_weights
 
 

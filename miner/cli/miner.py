@@ -23,6 +23,7 @@ from miner.check.sections import Section
 from miner.check.target import Target, target_of
 from miner.check.trials import Pace
 from miner.standalone import MinerOptions, address_to_announce, chain_for, run_miner
+from validator.cancellation import run_whole
 from validator.chain.wallet import load_signer
 from validator.cli.options import Config, Json
 from validator.cli.output import print_json, print_line
@@ -36,7 +37,6 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.sources import SystemClock, SystemRandom
 from validator.telemetry import configure_logging
-from validator.unless import run_whole
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="Reference miners for local networks; a template, a check."

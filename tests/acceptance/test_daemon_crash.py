@@ -19,7 +19,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.store import Store, open_store
 from validator.store.errors import StoreError
-from validator.store.records import StoredRound
+from validator.store.rows import StoredRound
 
 
 @pytest.fixture

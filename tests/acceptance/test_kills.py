@@ -24,7 +24,7 @@ from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.store import Store, open_store
-from validator.store.records import RoundRecord
+from validator.store.rows import RoundRecord
 
 pytestmark = pytest.mark.attack
 

@@ -19,7 +19,7 @@ from validator.daemon.exits import Exit
 from validator.daemon.signals import StoppedAtStartError
 from validator.protocol.task import Windows
 from validator.store import open_store
-from validator.store.records import StoredRound
+from validator.store.rows import StoredRound
 
 WINDOWS = Windows((0, 30), (0, 30))
 

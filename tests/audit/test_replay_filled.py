@@ -12,7 +12,7 @@ from validator.protocol.code_report import CodeReport
 from validator.protocol.strict_json import decode_plain
 from validator.store import Store, Transaction
 from validator.store.tables import dispatches, rounds, waiting_work
-from validator.store.waiting import Judged
+from validator.store.waiting_work import Judged
 
 C = waiting_work.c
 OF_0 = C.round_id == 0

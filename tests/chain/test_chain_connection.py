@@ -15,12 +15,12 @@ from chain_worlds import ME, SdkWorld
 from pump import pumped
 from structlog.testing import capture_logs
 
+from validator.cancellation import ended
 from validator.chain.base import ChainError, ChainUnreachableError
 from validator.chain.bittensor import BittensorChain
 from validator.chain.connection import Connection
 from validator.chain.submission import Limits
 from validator.sources import SystemClock, VirtualClock
-from validator.unless import ended
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 START = datetime(2026, 1, 1, tzinfo=UTC)

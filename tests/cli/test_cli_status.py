@@ -32,9 +32,8 @@ from validator.health.status import (
 from validator.protocol.round import Neuron
 from validator.settings import Settings
 from validator.store import Store
-from validator.store.records import WeightsRecord
 from validator.store.repositories.weights import PlannedWeights
-from validator.store.signed import LogHead
+from validator.store.rows import LogHead, WeightsRecord
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ME = Neuron("5Me", 3, 1000.0, True, None)

@@ -31,7 +31,6 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.prepare import Prepared
 from validator.store import Store, open_store
-from validator.store.computed import UnpaidWindow, VectorRecord
 from validator.store.repositories.weights import PlannedWeights
 from validator.tasks.source import MemorySource
 

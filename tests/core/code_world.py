@@ -22,7 +22,7 @@ from validator.protocol.workflow_task import WorkflowTask
 from validator.sandbox.interface import CodeSandbox
 from validator.scoring import Schedule, version
 from validator.store import Store
-from validator.store.waiting import CodeCheck, Judged
+from validator.store.waiting_work import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource
 from validator.waiting.code_checks import CodeWork

@@ -29,7 +29,7 @@ from validator.sandbox.interface import SandboxJob
 from validator.sandbox.scripted import ScriptedRun
 from validator.scoring import Schedule
 from validator.store import Store
-from validator.store.waiting import Executed, Execution
+from validator.store.waiting_work import Executed, Execution
 from validator.tasks.source import MemorySource, SourcedTask
 
 PYTHON = SkillType.EXECUTABLE_PYTHON

@@ -27,7 +27,8 @@ from typing import IO, Any, Final
 _LOADED: Final = (
     "validator.cli.service",
     "validator.daemon.assembly",
-    "validator.store.migrating",
+    "validator.store.schema",
+    "alembic.command",
     "bittensor.http_auth",
     "aiosqlite",
     "sqlalchemy.dialects.postgresql.psycopg",

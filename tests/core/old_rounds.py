@@ -24,9 +24,9 @@ from validator.protocol.workflow_run import StepOutput
 from validator.rounds.receipts import close_epoch
 from validator.scoring import Schedule
 from validator.store import Store, open_store
-from validator.store.archived import ArchivedSpan
-from validator.store.archiving.archiver import Archiver
+from validator.store.archiving import Archiver
 from validator.store.copying import copy_store
+from validator.store.rows import ArchivedSpan
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource
 

@@ -17,8 +17,8 @@ from validator.scoring import Schedule
 from validator.settings import WeightsSettings
 from validator.sources import SeededRandom
 from validator.store import Store
-from validator.store.computed import UnpaidWindow
-from validator.store.standing import basis_now
+from validator.store.rows import UnpaidWindow
+from validator.store.vector_inputs import basis_now
 from validator.tasks.source import MemorySource
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics

@@ -33,7 +33,7 @@ from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import version
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store, Transaction
-from validator.store.waiting import CodeCheck, Judged
+from validator.store.waiting_work import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource, Order
 

@@ -9,6 +9,7 @@ from sqlalchemy import delete, insert, update
 
 from validator.store import Transaction, open_store
 from validator.store.record import DispatchFacts, Group, Head, frames
+from validator.store.repositories.base import Recent
 from validator.store.tables import records
 
 Tamper = Callable[[Transaction], Awaitable[object]]
@@ -29,7 +30,7 @@ async def rewrite(
         {"round_id": round_id, "part": part, "frame": frame} for part, frame in enumerate(frames(head(before), groups))
     ]
     await tx.connection.execute(insert(records), rows)
-    tx.packing.recent.round_id = tx.packing.recent.head = None
+    tx.recent = Recent()
 
 
 def headed(round_id: int = 0, **changes: Any) -> Tamper:
@@ -74,7 +75,7 @@ async def flipped(tx: Transaction, round_id: int = 0) -> None:
     frame[len(frame) // 2] ^= 1
     its = update(records).where(records.c.round_id == round_id, records.c.part == 0)
     await tx.connection.execute(its.values(frame=bytes(frame)))
-    tx.packing.recent.round_id = tx.packing.recent.head = None
+    tx.recent = Recent()
 
 
 def _values(before: Any, changes: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from validator.protocol.signatures import Signer
 from validator.settings import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
-from validator.store.records import WeightsRecord
+from validator.store.rows import WeightsRecord
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.weights.lock import WeightsLock

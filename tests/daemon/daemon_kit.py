@@ -28,7 +28,7 @@ from validator.daemon.world import World, http_clients
 from validator.protocol.reasons import Reason
 from validator.settings import Settings
 from validator.sources import Clock, SeededRandom, VirtualClock
-from validator.store.records import WeightsRecord
+from validator.store.rows import WeightsRecord
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource
 from validator.telemetry.metrics import Metrics

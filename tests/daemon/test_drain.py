@@ -6,7 +6,7 @@ import pytest
 from daemon_kit import Running, running
 
 from validator.store import Store, open_store
-from validator.store.records import Drain
+from validator.store.rows import Drain
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 

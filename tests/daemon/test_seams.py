@@ -26,8 +26,7 @@ from validator.protocol.signatures import Signer
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.sources import SeededRandom, VirtualClock
-from validator.store.handles import Handles
-from validator.store.threaded import connect
+from validator.store.connections import Handles, connect
 from validator.tasks.goals import MemoryGoals
 from validator.workers.interface import Here
 

@@ -108,7 +108,7 @@ async def test_a_column_is_there_after_the_upgrade_of_an_old_store_and_keeps_its
     await upgrade(url)
     assert await schema_state(url) == "current"
     tree.put(
-        "validator/store/tables/rounds.py",
+        "validator/store/tables.py",
         '    Column("last_seen_block", BigInteger, nullable=False),\n',
         '    Column("last_seen_block", BigInteger, nullable=False),\n    Column("last_seen_epoch", BigInteger),\n',
     )
@@ -142,7 +142,7 @@ async def test_a_column_is_there_after_the_upgrade_of_an_old_store_and_keeps_its
         "                last_seen_epoch=row.last_seen_epoch,\n",
     )
     tree.put(
-        "validator/store/records.py",
+        "validator/store/rows.py",
         "    flags: int\n    dispatches: int\n",
         "    flags: int\n    dispatches: int\n    last_seen_epoch: int | None\n",
     )

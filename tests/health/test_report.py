@@ -18,7 +18,7 @@ from validator.health.report import (
 )
 from validator.protocol.reasons import Reason
 from validator.sources import VirtualClock
-from validator.store.signed import LogHead
+from validator.store.rows import LogHead
 
 INTERVAL = 600.0
 

@@ -23,7 +23,7 @@ from validator.proofs.document import verify_document
 from validator.protocol.reasons import Reason
 from validator.rounds.receipts import close_epoch
 from validator.store import Store
-from validator.store.records import TaskRecord
+from validator.store.rows import TaskRecord
 from validator.tasks.source import MemorySource
 
 

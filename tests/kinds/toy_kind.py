@@ -22,7 +22,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document, Sssa
 from validator.protocol.strict_json import JsonError, decode
 from validator.scoring import Fault, Version
-from validator.store.records import TaskState
+from validator.store.rows import TaskState
 
 PATH: Final = "/v1/toys"
 LIMIT: Final = 100_000

@@ -24,9 +24,9 @@ from validator.protocol.strict_json import decode_plain
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction
-from validator.store.standing import basis_now
 from validator.store.tables import waiting_work
-from validator.store.waiting import Executed
+from validator.store.vector_inputs import basis_now
+from validator.store.waiting_work import Executed
 
 
 async def all_equal(store: Store, rounds: int) -> None:

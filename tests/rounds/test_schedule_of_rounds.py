@@ -9,7 +9,7 @@ from world import World, prepared
 from validator.rounds.prepare import Prepared
 from validator.scoring import Schedule, UnknownScoringVersionError, version
 from validator.store import Store
-from validator.store.known import require_known_version
+from validator.store.identity import require_known_version
 
 
 async def test_a_round_is_frozen_under_the_version_of_its_epoch(store: Store) -> None:

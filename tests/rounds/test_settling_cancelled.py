@@ -19,7 +19,7 @@ from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned
 from validator.store import Store
 from validator.store.errors import AlreadySettledError
-from validator.store.records import StoredRound
+from validator.store.rows import StoredRound
 
 
 @dataclass

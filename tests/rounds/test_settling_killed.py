@@ -88,7 +88,7 @@ async def test_a_settling_that_was_killed_is_done_whole_or_not_at_all(place: str
             assert await resume_rounds(store, again.clock, VALIDATOR, again.gates, online) == ["0"]
         async with store.read() as tx:
             many = [int(await tx.connection.scalar(count) or 0) for count in counts]
-            faults = [fault async for check in checks(tx.connection) for fault in check.faults]
+            faults = [fault async for check in checks(tx) for fault in check.faults]
         assert many == [1, 0, 6, 1]
         assert faults == []
         replay = await replayed(store, 0)

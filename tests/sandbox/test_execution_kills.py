@@ -32,7 +32,7 @@ from validator.protocol.task import Windows
 from validator.sandbox.containers import OWNER
 from validator.sandbox.engine import Engine
 from validator.store import Store, open_store
-from validator.store.waiting import Execution
+from validator.store.waiting_work import Execution
 
 pytestmark = pytest.mark.engine
 

@@ -53,7 +53,7 @@ from validator.state import Ended
 from validator.store import DispatchKey, Store, Transaction
 from validator.store.codec import compressed
 from validator.store.dispatch import Arrival, Failure, JudgedAnswer
-from validator.store.records import RoundSummary
+from validator.store.rows import RoundSummary
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HOTKEYS = ("miner-a", "miner-b", "miner-c", "miner-d", "miner-e")

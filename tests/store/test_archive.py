@@ -14,12 +14,12 @@ from sqlalchemy import func, select, update
 
 from validator.audit.replay import replay_rounds
 from validator.store import Store
-from validator.store.archive.file import archives_in, open_archive
-from validator.store.archiving.choosing import KEPT_ROUNDS, choose
+from validator.store.archive import archives_in, open_archive
+from validator.store.archiving import KEPT_ROUNDS, choose
 from validator.store.checking import Check, checks
 from validator.store.copying import copy_store
 from validator.store.errors import ArchivedError, ArchiveError
-from validator.store.records import ScoreRecord
+from validator.store.rows import ScoreRecord
 from validator.store.tables import (
     records,
     rounds,
@@ -47,12 +47,12 @@ def url(played: Path, tmp_path: Path) -> str:
 
 async def looked_through(url: str, folder: Path | None = None) -> dict[str, Check]:
     async with opened(url, folder) as store, store.read() as tx:
-        return {check.name: check async for check in checks(tx.connection, folder)}
+        return {check.name: check async for check in checks(tx, folder)}
 
 
 async def test_a_file_has_the_bytes_of_the_records(url: str, folder: Path) -> None:
     async with opened(url) as store, store.read() as tx:
-        before = [[frame async for frame in tx.records.frames(number)] for number in range(ARCHIVED)]
+        before = [tuple([frame async for frame in tx.records.frames(number)]) for number in range(ARCHIVED)]
     await archived(url, folder)
     first, second = map(open_archive, archives_in(folder))
     assert [*map(first.frames, range(3)), second.frames(3)] == before
@@ -92,7 +92,7 @@ def killer(after: int) -> Callable[[], None]:
 @pytest.fixture
 def round_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """A transaction removes a round: a block is in both places in part."""
-    monkeypatch.setattr("validator.store.archiving.removing._ROUNDS", 1)
+    monkeypatch.setattr("validator.store.archiving._ROUNDS", 1)
 
 
 @pytest.mark.usefixtures("round_by_round")

@@ -12,12 +12,12 @@ from recorded import dispatched
 from world import VALIDATOR
 
 from validator.protocol.signatures import Signer
-from validator.store.archive.file import open_archive
-from validator.store.archive.form import (
+from validator.store.archive import (
     MAGIC,
     TAIL,
     Manifest,
     manifest_bytes,
+    open_archive,
     read_manifest,
 )
 from validator.store.checking import checks
@@ -114,7 +114,7 @@ async def test_a_file_that_is_not_what_the_store_knows_is_refused_by_name(own: P
     assert refused.value.detail.startswith(f"{path} {said}")
     async with opened(url, own / "archive") as store, store.read() as tx:
         assert await tx.rounds.get(ARCHIVED) is not None
-        found = {check.name: check.faults async for check in checks(tx.connection, own / "archive")}
+        found = {check.name: check.faults async for check in checks(tx, own / "archive")}
     assert found["archives"] == [refused.value.detail]
     assert [faults for name, faults in found.items() if name != "archives"] == [[]] * 6
 
@@ -123,7 +123,7 @@ async def test_files_that_the_store_does_not_know_are_named(own: Path) -> None:
     copy = first(own).with_name("rounds-0000000000-0000000001.archive")
     shutil.copy(first(own), copy)
     async with opened(f"sqlite:///{own}/store.sqlite", own / "archive") as store, store.read() as tx:
-        found = {check.name: check.faults async for check in checks(tx.connection, own / "archive")}
+        found = {check.name: check.faults async for check in checks(tx, own / "archive")}
     assert found["archives"] == [f"{copy} is no file that the store knows: left by a run that was killed, or a copy"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from cli_store import PROGRAM, environment, write_config
 from old_rounds import log_of, put
 
-from validator.store.archive.file import archives_in
+from validator.store.archive import archives_in
 
 pytestmark = pytest.mark.attack
 
@@ -24,7 +24,7 @@ def test_no_kill_loses_a_round(played: Path, tmp_path: Path) -> None:
     )
     # A file for each round, and of the newest two alone none.
     keep_little = (
-        "import sys, validator.store.archiving.archiver as it; it.Archiver.__init__.__defaults__ = (2, 1, it._unsaid);"
+        "import sys, validator.store.archiving as it; it.Archiver.__init__.__defaults__ = (2, 1, it._unsaid);"
         " from validator.cli import main; main()"
     )
     command = [PROGRAM[0], "-c", keep_little, "db", "archive", "--to", str(folder), "--config", str(config), "--json"]

@@ -9,7 +9,7 @@ from validator.proofs.document import verify_document
 from validator.protocol.limits import MIB
 from validator.store import Store
 from validator.store.codec import compressed
-from validator.store.sizes import table_sizes
+from validator.store.forecast import table_sizes
 
 _OF_A_ROUND = 16 * MIB  # of 60 answers
 _PASSING = ("answers", "bundles", "sssas")  # the last: of the open round; Postgres fills the room again

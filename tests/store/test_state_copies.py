@@ -21,7 +21,7 @@ from validator.store.tables import rounds
 
 async def checked(store: Store, archive: Path | None = None) -> Check:
     async with store.read() as tx:
-        return next(check for check in [one async for one in checks(tx.connection, archive)] if check.name == "state")
+        return next(check for check in [one async for one in checks(tx, archive)] if check.name == "state")
 
 
 async def test_the_newest_copies_stay_and_the_state_follows_from_them(

@@ -8,7 +8,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.store import Store
 from validator.store.checking import checks
 from validator.store.errors import MismatchError
-from validator.store.records import Pruned
+from validator.store.rows import Pruned
 from validator.store.tables import bundles
 
 
@@ -47,5 +47,5 @@ async def test_a_damaged_bundle_is_named(store: Store) -> None:
     name = await put(store, b"a", 0)
     async with store.begin() as tx:
         await tx.connection.execute(update(bundles).values(data=b"torn"))
-        faults = [fault async for check in checks(tx.connection) for fault in check.faults]
+        faults = [fault async for check in checks(tx) for fault in check.faults]
     assert faults == [f"bundles.data of {name} is not what sha256 names"]

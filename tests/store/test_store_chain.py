@@ -4,9 +4,9 @@ import pytest
 from store_examples import at, open_round
 
 from validator.store import Store
-from validator.store.belonging import adopt_chain, require_chain
 from validator.store.errors import OtherChainError
-from validator.store.records import StoreChain
+from validator.store.identity import adopt_chain, require_chain
+from validator.store.rows import StoreChain
 
 GENESIS, OTHER = "aa" * 32, "bb" * 32
 

@@ -57,7 +57,7 @@ async def checked(store: Store, *harm: Any) -> dict[str, Check]:
                     await one(tx)
                 else:
                     assert (await tx.connection.execute(one)).rowcount != 0
-            found.extend([check async for check in checks(tx.connection)])
+            found.extend([check async for check in checks(tx)])
             raise UndoError
     return {check.name: check for check in found}
 

@@ -8,9 +8,8 @@ import pytest
 import zstandard
 
 from validator.store import codec
-from validator.store.codec import compressed, expanded
+from validator.store.codec import INLINE_LIMIT, compressed, expanded, unpack
 from validator.store.errors import DamagedError
-from validator.store.packing import INLINE_LIMIT, Packing
 
 Codec = Callable[[bytes], bytes]
 DOCUMENT = b'{"sssa_version":"1.0","skill":{"skill_type":"mcp_server"}}' * 20
@@ -66,7 +65,7 @@ def test_a_frame_without_a_length_is_refused() -> None:
 @pytest.mark.parametrize("made", [compressed])
 async def test_the_loop_does_not_wait_for_a_large_document_however_small_it_is_stored(made: Codec) -> None:
     data = b"a" * (INLINE_LIMIT + 1)
-    reading = asyncio.create_task(Packing().unpack(made(data)))
+    reading = asyncio.create_task(unpack(made(data)))
     await asyncio.sleep(0)
     assert not reading.done()
     assert await reading == data

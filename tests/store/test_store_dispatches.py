@@ -10,9 +10,9 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Rejection, RoundResults, VoidTask, packed
 from validator.store import DispatchKey, Store
+from validator.store.codec import INLINE_LIMIT
 from validator.store.dispatch import Failure, JudgedAnswer
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
-from validator.store.packing import INLINE_LIMIT
 from validator.store.tables import answers, dispatches, sssas
 
 

@@ -8,9 +8,7 @@ import pytest
 from old_rounds import ARCHIVED as ROUNDS_ARCHIVED
 from old_rounds import archived, opened, put
 
-from validator.store.archiving.estimating import files_of
-from validator.store.forecast import Pace, TableForecast, forecast
-from validator.store.growth import Files, Growth, growth
+from validator.store.forecast import Files, Growth, Pace, TableForecast, files_of, forecast, growth
 
 PACE = Pace(200, 20.0, 10.0)  # ten a day
 KEPT = {"answers": 30, "bundles": 5}

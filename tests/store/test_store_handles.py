@@ -7,9 +7,8 @@ import pytest
 from sqlalchemy import text
 
 from validator.store import Store, open_store
+from validator.store.connections import Handles, connect
 from validator.store.errors import StoreError, StoreLockedError
-from validator.store.handles import Handles
-from validator.store.threaded import connect
 
 
 async def next_writer(url: str) -> Store:

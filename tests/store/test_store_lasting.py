@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from validator.protocol.canonical import sha256_hex
-from validator.store import Store, Transaction, lasting, open_store
+from validator.store import Store, Transaction, open_store, outages
 from validator.store.errors import StoreAwayError, StoreNoWriteError
 
 SALT = b"s" * 32
@@ -21,7 +21,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lasting, "PAUSE_S", 0.01)
+    monkeypatch.setattr(outages, "PAUSE_S", 0.01)
 
 
 async def salts(store: Store) -> int:

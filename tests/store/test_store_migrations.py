@@ -7,7 +7,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
 from validator.store import Store, open_store, schema_state, upgrade
-from validator.store.connect import create_file, make_engine, writing
+from validator.store.connections import create_file, make_engine, writing
 from validator.store.errors import StoreLockedError, StoreUnreachableError
 from validator.store.schema import MIGRATIONS, VERSION_TABLE, revisions
 from validator.store.tables import metadata

@@ -135,6 +135,6 @@ async def test_a_folder_without_room_or_rights_takes_no_write(writer: Store, mon
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("validator.store.place.os.fsync", full)
+    monkeypatch.setattr("validator.store.engine.os.fsync", full)
     with pytest.raises(StoreNoWriteError, match="No space left on device"):
         await writer.probe()

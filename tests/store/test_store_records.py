@@ -62,7 +62,7 @@ async def test_a_round_that_ends_leaves_its_record_and_narrow_rows(store: Store)
         ids = await tx.rounds.ids()
         narrow = (await tx.connection.execute(select(dispatches).limit(1))).one()
         blobs = set(await tx.connection.scalars(select(rounds.c.input)))
-        found = [check async for check in checks(tx.connection)]
+        found = [check async for check in checks(tx)]
     assert await rows(store, records) == len(ids) > 1
     assert [await rows(store, table) for table in (groups, sssas, workflow_runs)] == [0, 0, 0]
     assert (narrow.sent_at, narrow.submission, narrow.raw, narrow.signed_sha256) == (None,) * 4
@@ -186,7 +186,7 @@ async def test_a_damaged_record_is_named(store: Store) -> None:
     async with store.read() as tx:
         with pytest.raises(DamagedError):
             await tx.submissions.results(1)
-        found = {check.name: check.faults async for check in checks(tx.connection)}
+        found = {check.name: check.faults async for check in checks(tx)}
     assert [(await replayed(store, one)).verdict for one in (0, 1)] == ["equal", "different"]
     assert [fault.split(":")[0] for fault in found["digests"]] == ["the record of round 1"]
     assert found["receipts"] == ["receipt 2 names other lines than round 1 has"]
@@ -237,5 +237,5 @@ def test_nothing_but_settling_and_archiving_writes_records() -> None:
     }
     assert found == {
         "store/repositories/records.py": ["_insert(records"],
-        "store/archiving/removing.py": ["delete(records"],
+        "store/archiving.py": ["delete(records"],
     }

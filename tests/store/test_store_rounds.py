@@ -23,7 +23,7 @@ from validator.store.errors import (
     AlreadyOpenedError,
     MismatchError,
 )
-from validator.store.records import RoundSummary
+from validator.store.rows import RoundSummary
 
 
 async def test_a_whole_round_comes_back_as_it_went_in(store: Store) -> None:

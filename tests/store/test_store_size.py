@@ -3,7 +3,7 @@
 from world import World, on_virtual_time, tasks_of_all_types
 
 from validator.store import open_store
-from validator.store.sizes import TableSize, table_sizes
+from validator.store.forecast import TableSize, table_sizes
 from validator.tasks.source import MemorySource
 
 DEMAND = 110_000  # bytes for good, of a round of 60 answers; `make bench ONLY=store` plays such, of 64 miners

@@ -8,9 +8,8 @@ from validator.protocol.round import RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.state import Declarations, Pair, State
 from validator.store import Store
-from validator.store.computed import UnpaidWindow, VectorRecord
-from validator.store.records import EndState
-from validator.store.standing import present_state
+from validator.store.rows import EndState, UnpaidWindow, VectorRecord
+from validator.store.vector_inputs import present_state
 
 A, B, C, D, E = HOTKEYS
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from validator.store.connect import _SqliteConnection, make_engine
-from validator.store.threaded import ThreadedConnection, connect
+from validator.store.connections import ThreadedConnection, _SqliteConnection, connect, make_engine
 from validator.store.urls import parse_url
 
 

@@ -14,8 +14,8 @@ from validator.protocol.round import FlagRaised
 from validator.store import DispatchKey, Store
 from validator.store.dispatch import Failure
 from validator.store.errors import MismatchError, UnstorableError
-from validator.store.records import WindowEntry
 from validator.store.repositories.weights import PlannedWeights
+from validator.store.rows import WindowEntry
 from validator.store.tables import answers, dispatches, metadata, rounds, salts, tasks
 
 

@@ -15,7 +15,7 @@ from validator.protocol.reasons import Reason
 from validator.store import Store
 from validator.store.errors import MismatchError
 from validator.store.tables import waiting_work
-from validator.store.waiting import Executed, Judged
+from validator.store.waiting_work import Executed, Judged
 
 NOW = datetime(2100, 1, 1, tzinfo=UTC)
 

@@ -150,7 +150,7 @@ async def test_write_transactions_of_two_programs_do_not_overlap(store_url: str)
 
 
 async def test_waiting_for_another_program_ends(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("validator.store.connect.BUSY_MS", 50)
+    monkeypatch.setattr("validator.store.connections.BUSY_MS", 50)
     monkeypatch.setattr("validator.store.locks.BUSY_MS", 50)
     async with open_store(store_url) as one, open_store(store_url) as two, one.begin():
         with pytest.raises(StoreBusyError):

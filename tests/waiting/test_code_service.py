@@ -18,7 +18,7 @@ from validator.protocol.reasons import Reason
 from validator.sandbox.interface import CodeJob, SandboxFailure
 from validator.sandbox.scripted import CodeScript, ScriptedCheck, ScriptedCodeSandbox
 from validator.store import Store
-from validator.store.waiting import CodeCheck, Judged
+from validator.store.waiting_work import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
 from validator.waiting.life_cycle import MOST_TRIES, pause_after
 

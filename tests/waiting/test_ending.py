@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from validator.unless import ended, run_whole, unless_set
+from validator.cancellation import ended, run_whole, unless_set
 
 
 async def test_a_task_that_loses_a_cancellation_is_cancelled_again() -> None:

@@ -43,7 +43,7 @@ from validator.sandbox.interface import Evidence, Sandbox, SandboxFailure, Sandb
 from validator.sandbox.scripted import Script, ScriptedRun, ScriptedSandbox
 from validator.store import Store, Transaction, open_store
 from validator.store.errors import StoreAwayError
-from validator.store.waiting import Execution
+from validator.store.waiting_work import Execution
 from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
 from validator.waiting.engine_watch import SandboxWatch
 from validator.waiting.executions import ExecutionWork

@@ -21,7 +21,7 @@ from validator.sandbox.scripted import ScriptedSandbox
 from validator.store import Store, open_store
 from validator.store.errors import StoreAwayError
 from validator.store.tables import waiting_work
-from validator.store.waiting import Executed, Execution, Upcoming
+from validator.store.waiting_work import Executed, Execution, Upcoming
 from validator.waiting.executions import ExecutionWork
 from validator.waiting.jobs import JobQueue, Sweep, open_jobs
 from validator.waiting.life_cycle import EXECUTION_KIND, Finished, QueueAwayError, Tries

@@ -18,7 +18,7 @@ from validator.protocol.signatures import Signer
 from validator.settings import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock, within
 from validator.store import Store, open_store
-from validator.store.receipting import Says, append, commitments, open_log
+from validator.store.log import Says, append, commitments, open_log
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.weights.anchoring import EVERY_BLOCKS, ROOM_BLOCKS, AnchorService

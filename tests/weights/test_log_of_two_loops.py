@@ -16,7 +16,7 @@ from validator.settings import WeightsSettings
 from validator.sources import SeededRandom
 from validator.store import Store
 from validator.store.repositories.receipts import Receipts
-from validator.store.signed import ReceiptRecord
+from validator.store.rows import ReceiptRecord
 from validator.tasks.source import MemorySource
 from validator.weights.lock import WeightsLock
 from validator.weights.plan import mechanisms

@@ -20,7 +20,7 @@ from validator.protocol.signatures import Signer
 from validator.settings import Settings
 from validator.sources import SystemClock
 from validator.store import Store, open_store
-from validator.store.records import WeightMark, WeightsRecord
+from validator.store.rows import WeightMark, WeightsRecord
 from validator.telemetry import Event
 from validator.weights.guard import Finding, Known, judge
 from validator.weights.lock import CLEAR, WeightsLock, WeightsLockedError, clear, stop_file_of

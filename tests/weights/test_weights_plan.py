@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from validator.chain.weight_rows import to_u16
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.scoring import Share
-from validator.store.standing import Basis, Windows
+from validator.store.vector_inputs import Basis, Windows
 from validator.weights.plan import ASSESSMENTS, WORKFLOWS, plan_vector, resolve
 
 ME, OWNER = "Validator", "Owner"

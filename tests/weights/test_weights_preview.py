@@ -14,8 +14,8 @@ from weights_world import ME, MINERS, OWNER, World, build, give_scores, restarte
 from validator.protocol.task import Windows
 from validator.settings import Settings
 from validator.store import Store, open_store
-from validator.store.records import WeightMark
 from validator.store.repositories.weights import PlannedWeights
+from validator.store.rows import WeightMark
 from validator.telemetry import Event
 from validator.weights.preview import PlanView, planned_weights
 

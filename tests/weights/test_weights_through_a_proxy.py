@@ -16,7 +16,7 @@ from weights_world import NOWHERE, give_scores
 from validator.settings import WeightsSettings
 from validator.sources import SystemRandom
 from validator.store import Store, open_store
-from validator.store.records import WeightsRecord
+from validator.store.rows import WeightsRecord
 from validator.telemetry import Event
 from validator.weights.lock import WeightsLock
 from validator.weights.plan import mechanisms

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from validator.protocol.skill_types import WINDOW_TYPES
 from validator.scoring import Share, WeightPlan
 from validator.store import Transaction
-from validator.store.computed import UnpaidWindow
-from validator.store.standing import Basis, basis_now
+from validator.store.rows import UnpaidWindow
+from validator.store.vector_inputs import Basis, basis_now
 
 Mechanisms = Mapping[int, Sequence[Share]]
 UNMIXED: Mechanisms = {0: (Share(WINDOW_TYPES, 1.0),)}  # every type counts alike

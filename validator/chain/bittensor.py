@@ -62,7 +62,7 @@ from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.sources import Clock, within
-from validator.unless import ended
+from validator.cancellation import ended
 
 T = TypeVar("T")
 MAX_TEMPO: Final = 50_400

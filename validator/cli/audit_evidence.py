@@ -9,10 +9,10 @@ import typer
 
 from validator.audit.log import ChainRow, Confirmed, Reach, Verified, look_for, read_row, row_fault
 from validator.audit.log.rows import MAX_ROW
+from validator.cancellation import run_whole
 from validator.cli.files import require_regular
 from validator.protocol.anchor import anchor_of
 from validator.protocol.round import MetagraphSnapshot
-from validator.unless import run_whole
 
 if TYPE_CHECKING:
     from validator.chain.base import Chain

@@ -20,9 +20,9 @@ from validator.kinds.explained.words import count
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.store import SchemaState, open_store, schema_state, upgrade
-from validator.store.archived import ArchivedSpan
 from validator.store.backup import amount, back_up, restoring
 from validator.store.copying import copy_store, row_counts
+from validator.store.rows import ArchivedSpan
 from validator.store.urls import url_of
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ async def _checks(url: str, archive: Path | None) -> "list[Check]":
     from validator.store.checking import checks  # noqa: PLC0415 - it compares with the migrations, which takes Alembic
 
     async with open_store(url, archive=archive) as store, store.read() as tx:
-        return [one async for one in checks(tx.connection, archive)]
+        return [one async for one in checks(tx, archive)]
 
 
 @DB.command()

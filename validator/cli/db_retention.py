@@ -16,15 +16,22 @@ from validator.cli.session import settings_of
 from validator.files import made_folders
 from validator.settings import Settings, StoreSettings
 from validator.store import open_store
-from validator.store.archived import ArchivedSpan
-from validator.store.archiving.archiver import STEPS, Archiver
-from validator.store.archiving.choosing import Choice
-from validator.store.archiving.estimating import files_of
-from validator.store.forecast import KEPT_ROUNDS, Forecast, forecast
-from validator.store.growth import Files, Growth, KindForecast, growth
-from validator.store.pruning import prune
-from validator.store.records import Pruned
-from validator.store.sizes import StoreSize, TableSize, store_size, table_sizes
+from validator.store.archiving import STEPS, Archiver, Choice, prune
+from validator.store.forecast import (
+    KEPT_ROUNDS,
+    Files,
+    Forecast,
+    Growth,
+    KindForecast,
+    StoreSize,
+    TableSize,
+    files_of,
+    forecast,
+    growth,
+    store_size,
+    table_sizes,
+)
+from validator.store.rows import ArchivedSpan, Pruned
 from validator.store.urls import parse_url
 
 

@@ -29,7 +29,7 @@ from validator.kinds.explained.gates import Gates
 from validator.kinds.explained.page import TaskExplanation
 from validator.protocol.reasons import meaning_of
 from validator.scoring import Rules, version
-from validator.store.computed import UnpaidTold
+from validator.store.rows import UnpaidTold
 from validator.weights.plan import mechanisms
 
 _DIGITS: Final = 19  # no more than a round's id can have

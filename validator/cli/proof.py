@@ -23,7 +23,7 @@ from validator.proofs.document import (
 from validator.protocol.text import printable
 
 if TYPE_CHECKING:
-    from validator.store.signed import ProofRecord
+    from validator.store.rows import ProofRecord
 
 PROOF = group("proof", "Consensus proofs: what a group or a debate agreed on, who did not, on which evidence.")
 Format = Annotated[

@@ -17,7 +17,7 @@ from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import gate_of, meaning_of
 from validator.protocol.round.forms import member_form
 from validator.store.dispatch import Dispatch
-from validator.store.records import RoundRecord
+from validator.store.rows import RoundRecord
 
 ROUNDS = group("rounds", "Rounds: who got which task, and what it came to.")
 _COLUMNS = "round> state reason epoch> block> started tasks> dispatches> accepted> failed> mean_Q> mean_consensus>"

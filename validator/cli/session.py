@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import typer
 
+from validator.cancellation import run_whole
 from validator.protocol.signatures import Signer, is_hotkey
 from validator.protocol.text import printable
 from validator.settings import Settings, load_settings
 from validator.telemetry.log import configure_logging
-from validator.unless import run_whole
 
 if TYPE_CHECKING:
     from validator.store import Store, Transaction
@@ -89,7 +89,7 @@ def use_store(config: Path | None, work: Callable[["Store", Settings], Awaitable
 
 
 async def _require_known(tx: "Transaction") -> None:
-    from validator.store.known import require_known_version  # noqa: PLC0415 - as in `_in_store`
+    from validator.store.identity import require_known_version  # noqa: PLC0415 - as in `_in_store`
 
     await require_known_version(tx)
 

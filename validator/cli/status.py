@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from validator.cancellation import run_whole
 from validator.chain.base import SLOW_S
 from validator.cli.options import Config, Json
 from validator.cli.output import byte_size, cell, print_json, print_line, span
@@ -23,9 +24,7 @@ from validator.health.status import Disk, Observer, OnChain, OnChainWeights, Ove
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.protocol.times import format_time, parse_time
-from validator.store.records import RoundRecord, WeightsRecord
-from validator.store.signed import LogHead
-from validator.unless import run_whole
+from validator.store.rows import LogHead, RoundRecord, WeightsRecord
 
 _BAR: Final = 24
 _LABEL: Final = 10

@@ -12,7 +12,7 @@ from validator.cli.options import Config, Json, group
 from validator.cli.output import NONE, print_json, print_line
 from validator.cli.rendering import print_table
 from validator.cli.session import ask_store, change_store, settings_of
-from validator.store.computed import UnpaidTold
+from validator.store.rows import UnpaidTold
 
 if TYPE_CHECKING:
     from validator.weights.preview import PlanView

@@ -34,7 +34,7 @@ from validator.rounds.standing import Standing
 from validator.scoring import Schedule
 from validator.settings import Settings
 from validator.store import Store
-from validator.store.known import require_known_version
+from validator.store.identity import require_known_version
 from validator.telemetry.metrics import Metrics
 from validator.web.endpoint import HealthService
 from validator.weights.anchoring import AnchorService

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from validator.cancellation import unless_set
 from validator.daemon.signals import Stop
 from validator.health.board import Board
 from validator.health.report import HealthState
@@ -20,7 +21,6 @@ from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreDamagedError, StoreLostError
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
-from validator.unless import unless_set
 
 _DRAIN_EVERY_S: Final = 5.0
 _log = structlog.get_logger()

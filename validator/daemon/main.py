@@ -9,6 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from validator import __version__
+from validator.cancellation import run_whole
 from validator.daemon.allocator import settle_allocator, settle_collector
 from validator.daemon.assembly import assembled
 from validator.daemon.exits import Exit
@@ -21,7 +22,6 @@ from validator.settings import Settings
 from validator.sources import SystemClock
 from validator.telemetry import Event, configure_logging
 from validator.telemetry.metrics import Metrics
-from validator.unless import run_whole
 
 _log = structlog.get_logger()
 

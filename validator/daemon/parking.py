@@ -12,6 +12,7 @@ from typing import Final
 import structlog
 
 from validator import __version__
+from validator.cancellation import ended
 from validator.daemon.exits import Exit
 from validator.health.board import Board
 from validator.health.report import HealthState
@@ -19,7 +20,6 @@ from validator.settings import Settings, SettingsError, load_settings
 from validator.sources import Clock, SystemClock
 from validator.telemetry import Event, configure_logging
 from validator.telemetry.metrics import Metrics
-from validator.unless import ended
 from validator.web.endpoint import HealthEndpointError, HealthService
 
 LINE_EVERY_S: Final = 3600.0

@@ -10,8 +10,8 @@ import structlog
 from validator.kinds.assessment.dearest import dearest_cost
 from validator.sources import Clock
 from validator.store import Store
+from validator.store.archiving import prune
 from validator.store.errors import StoreAwayError
-from validator.store.pruning import prune
 from validator.telemetry import Event
 from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
 

@@ -11,6 +11,7 @@ from typing import Final
 
 import structlog
 
+from validator.cancellation import ended
 from validator.chain.base import BehindError, Chain, ChainError, NoSubnetError, OtherChainError
 from validator.chain.clockwatch import ClockWatch
 from validator.health.board import Board
@@ -25,10 +26,9 @@ from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError, StoreBusyError, StoreDamagedError, StoreNoWriteError
 from validator.store.forecast import KEPT_ROUNDS
-from validator.store.signed import LogHead
+from validator.store.rows import LogHead
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
-from validator.unless import ended
 from validator.weights.pay_watch import PayWatch
 from validator.workers.interface import Workers
 

@@ -18,6 +18,7 @@ import structlog
 from validator import __version__
 from validator.audit.replay.distributed import KIND as REPLAY
 from validator.audit.replay.distributed import ReplayErrand
+from validator.cancellation import ended, run_whole
 from validator.daemon.allocator import settle_allocator
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Signals, Stop, StoppedAtStartError
@@ -30,10 +31,9 @@ from validator.sandbox.interface import CodeSandbox, Sandbox
 from validator.settings import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store
-from validator.store.known import require_known_version
-from validator.store.waiting import CODE, EXECUTIONS
+from validator.store.identity import require_known_version
+from validator.store.waiting_work import CODE, EXECUTIONS
 from validator.telemetry import Event, configure_logging
-from validator.unless import ended, run_whole
 from validator.waiting.code_checks import CodeWork
 from validator.waiting.engine_watch import SandboxWatch, note_code
 from validator.waiting.executions import ExecutionWork

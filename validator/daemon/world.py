@@ -26,8 +26,8 @@ from validator.sandbox.interface import CodeSandbox, Sandbox
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom, ns_of
 from validator.store import open_store
-from validator.store.handles import Handles
-from validator.store.opening import Opening
+from validator.store.connections import Handles
+from validator.store.engine import Opening
 from validator.tasks.canary import Canaries, planting_workers
 from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import DirectoryGoals, GoalSource

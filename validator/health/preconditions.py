@@ -26,7 +26,7 @@ from validator.scoring import Rules, Schedule, version
 from validator.settings import Settings
 from validator.sources import Clock, within
 from validator.store import Store
-from validator.store.belonging import adopt_chain, require_chain
+from validator.store.identity import adopt_chain, require_chain
 from validator.store.urls import parse_url
 from validator.telemetry import Event
 from validator.weights.plan import mechanisms

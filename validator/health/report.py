@@ -12,7 +12,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.times import format_time
 from validator.scoring import VERSIONS
 from validator.sources import Clock
-from validator.store.signed import LogHead
+from validator.store.rows import LogHead
 
 # The last deadline of the standard profile: until then a round in hand has every right to be silent (SPEC 1).
 LONGEST_DEADLINE_S: Final = max(

@@ -28,9 +28,8 @@ from validator.settings import Settings
 from validator.sources import Clock, SystemClock, within
 from validator.store import Store, Transaction, open_store
 from validator.store.errors import DamagedError
-from validator.store.known import require_known_version
-from validator.store.records import RoundRecord, WeightsRecord
-from validator.store.signed import LogHead
+from validator.store.identity import require_known_version
+from validator.store.rows import LogHead, RoundRecord, WeightsRecord
 from validator.store.urls import parse_url
 from validator.weights.plan import mechanisms
 from validator.weights.sight import Eyes, Sight, due_block

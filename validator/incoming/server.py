@@ -17,7 +17,6 @@ from aiohttp.web_protocol import RequestHandler
 from validator.protocol.text import printable
 from validator.sources import Clock, SystemClock
 from validator.telemetry.repetition import Once, place_of
-from validator.unless import ended
 
 _WORDS: Final = 200
 _log = structlog.get_logger()

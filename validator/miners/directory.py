@@ -25,7 +25,7 @@ from validator.protocol.times import parse_time
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.telemetry.events import Event
-from validator.unless import together
+from validator.cancellation import together
 from validator.workers.interface import Here, TooCostlyError, Whose, WorkerKilledError, Workers
 
 PATH: Final = "/v1/capabilities"

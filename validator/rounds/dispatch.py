@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import structlog
 
+from validator.cancellation import together
 from validator.kinds.interface import Request, Runner
 from validator.kinds.judging import Accepted, Expected, Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
@@ -26,8 +27,7 @@ from validator.sources import Clock
 from validator.store import PATIENCE_S, Store
 from validator.store.dispatch import DispatchKey, Failure, JudgedAnswer
 from validator.store.errors import StoreLostError
-from validator.store.repositories.stalls import StallRecord
-from validator.unless import together
+from validator.store.repositories.rounds import StallRecord
 from validator.workers.interface import WorkerKilledError
 
 _log = structlog.get_logger()

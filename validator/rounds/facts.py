@@ -9,7 +9,7 @@ from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
 from validator.rounds.listening import EndedRound
 from validator.rounds.prepare import Prepared
-from validator.store.records import RoundSummary
+from validator.store.rows import RoundSummary
 
 PASSED = (Reason.ACCEPTED, Reason.ACCEPTED_EARLY, Reason.WORKFLOW_DEFERRED)
 

@@ -35,8 +35,8 @@ from validator.settings import Settings
 from validator.sources import Clock, RandomBytes
 from validator.state import Change, apply, frozen_miner
 from validator.store import PATIENCE_S, Store, Transaction
-from validator.store.receipting import open_log
-from validator.store.records import SaltRecord
+from validator.store.log import open_log
+from validator.store.rows import SaltRecord
 
 
 @dataclass(frozen=True, slots=True)

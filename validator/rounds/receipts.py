@@ -6,8 +6,8 @@ from validator.protocol.receipt import ReceiptKind, RevealedSalt, RoundEnd
 from validator.protocol.signatures import Signer
 from validator.sources import Clock
 from validator.store import Store, Transaction
-from validator.store.receipting import Says, append, commitments
-from validator.store.records import SaltRecord
+from validator.store.log import Says, append, commitments
+from validator.store.rows import SaltRecord
 
 
 async def write_receipt(tx: Transaction, signer: Signer, now: datetime, end: RoundEnd) -> None:

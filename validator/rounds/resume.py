@@ -6,6 +6,7 @@ from typing import Final
 
 import structlog
 
+from validator.cancellation import complete, together
 from validator.kinds.judging import Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
 from validator.protocol.reasons import OURS, Reason
@@ -20,10 +21,8 @@ from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError, StoreError
-from validator.store.records import StoredRound
-from validator.store.repositories.submissions import unpacked
-from validator.store.unbroken import unbroken
-from validator.unless import together
+from validator.store.repositories.records import unpacked
+from validator.store.rows import StoredRound
 from validator.workers.interface import WorkerKilledError
 
 _AT_A_TIME: Final = 4  # stored answers in memory
@@ -99,7 +98,7 @@ async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
             tasks=len(plan.groups),
         )
 
-    await unbroken(end())
+    await complete(end())
 
 
 async def _abandon(store: Store, clock: Clock, signer: Signer, stored: StoredRound, reason: Reason) -> None:

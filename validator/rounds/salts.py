@@ -2,8 +2,8 @@
 
 from validator.sources import RandomBytes
 from validator.store import Transaction
-from validator.store.receipting import pending_salt
-from validator.store.records import SaltRecord
+from validator.store.log import pending_salt
+from validator.store.rows import SaltRecord
 
 
 async def salt_to_use(tx: Transaction, epoch: int, random: RandomBytes) -> SaltRecord:

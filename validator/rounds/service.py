@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from validator.cancellation import complete, unless_set
 from validator.chain.base import Chain, ChainError
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.reasons import Reason
@@ -23,12 +24,10 @@ from validator.rounds.standing import RoundsPausedError, Standing
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
-from validator.store.unbroken import unbroken
 from validator.tasks.source import TaskSource
 from validator.telemetry import Event
 from validator.telemetry.repetition import Once, Outage, place_of
 from validator.telemetry.reports import Reports
-from validator.unless import unless_set
 
 _RETRY_S = 5.0
 _log = structlog.get_logger()
@@ -164,7 +163,7 @@ class RoundService:
         returned = await self.dispatcher.dispatch(prepared)
         offline = not returned.any_response and not await self._reachable()
         # the last write of a round must not be lost to a cancellation, nor what is told of it
-        return await unbroken(self._finish(prepared, returned, started, offline=offline))
+        return await complete(self._finish(prepared, returned, started, offline=offline))
 
     async def _until_ready(self, snapshot: MetagraphSnapshot) -> None:
         """Wait for as long as this machine lacks something for a round; then the snapshot is an old one."""

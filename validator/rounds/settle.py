@@ -51,9 +51,8 @@ from validator.store import Store, Transaction
 from validator.store.codec import compressed
 from validator.store.dispatch import DispatchKey, JudgedAnswer
 from validator.store.record import Record, RoundEnding, recorded
-from validator.store.records import EndState, RoundSummary, WindowEntry, entries_of
-from validator.store.signed import PackedProof
-from validator.store.waiting import QueuedWork, queued_checks, queued_executions
+from validator.store.rows import EndState, PackedProof, RoundSummary, WindowEntry, entries_of
+from validator.store.waiting_work import QueuedWork, queued_checks, queued_executions
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import structlog
 
+from validator.cancellation import complete
 from validator.protocol.archives import ArchiveError, pack_tar, tar_bound, unpack_tar
 from validator.protocol.bundles import read_bundle
 from validator.protocol.limits import MAX_BUNDLE_ENTRIES, MAX_BUNDLE_EXPANDED, MIB
@@ -47,7 +48,6 @@ from validator.sandbox.interface import (
 )
 from validator.settings import SandboxSettings
 from validator.sources import Clock, SystemClock, SystemRandom
-from validator.store.unbroken import unbroken
 from validator.telemetry import Event
 
 REPOSITORY: Final = "sssa-sandbox/holder"
@@ -395,7 +395,7 @@ class Containers:
             await self._hold(name, run)
             return await self._watched(name, image, run)
         finally:
-            await unbroken(self._remove(name))
+            await complete(self._remove(name))
 
     async def _hold(self, name: str, run: Run) -> None:
         """Make the two volumes, keep them, and put the bundle into its own."""

@@ -10,10 +10,10 @@ from typing import Any, Final
 import aiohttp
 from aiodocker import Docker, DockerError
 
+from validator.cancellation import complete
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.sandbox.interface import PLATFORM
-from validator.store.unbroken import unbroken
 
 _AWAY = 900  # what aiodocker calls a failed connection
 _NOT_THERE = 404
@@ -118,7 +118,7 @@ class Engine:
             async with self._call("make a volume"):
                 await self._docker.volumes.create(config)  # type: ignore[no-untyped-call]
 
-        await unbroken(make())
+        await complete(make())
 
     async def volumes(self, label: str) -> list[Mapping[str, Any]]:
         """Return the volumes that have the label."""
@@ -139,7 +139,7 @@ class Engine:
             async with self._call("make a container"):
                 await self._docker.containers.create(dict(config), name=name)
 
-        await unbroken(make())
+        await complete(make())
 
     async def start(self, name: str) -> None:
         """Start a container."""

@@ -6,9 +6,8 @@ from validator.doors import door
 
 if TYPE_CHECKING:
     from validator.store.dispatch import DispatchKey
-    from validator.store.engine import Store
-    from validator.store.lasting import PATIENCE_S
-    from validator.store.opening import open_store
+    from validator.store.engine import Store, open_store
+    from validator.store.outages import PATIENCE_S
     from validator.store.schema import SchemaState, schema_state, upgrade
     from validator.store.transaction import Transaction
 else:  # SQLAlchemy takes longer than verifying a short log, which has use for the records alone
@@ -16,11 +15,11 @@ else:  # SQLAlchemy takes longer than verifying a short log, which has use for t
         __name__,
         {
             "DispatchKey": "dispatch",
-            "PATIENCE_S": "lasting",
+            "PATIENCE_S": "outages",
             "SchemaState": "schema",
             "Store": "engine",
             "Transaction": "transaction",
-            "open_store": "opening",
+            "open_store": "engine",
             "schema_state": "schema",
             "upgrade": "schema",
         },

@@ -3,20 +3,27 @@
 A dictionary that was released never changes; a better one is a file with the next number.
 """
 
+import asyncio
 import threading
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, ParamSpec, TypeVar
 
 import zstandard
 
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.protocol.text import printable
-from validator.store.errors import DamagedError
+from validator.store.errors import DamagedError, UnstorableError
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 DICTIONARY: Final = 1  # that new documents are compressed with
 LEVEL: Final = 3  # of what is compressed while somebody waits
 MOST: Final = 256 * 1024 * 1024  # bytes of one document; damage may claim any number
 _FOLDER: Final = Path(__file__).parent / "dictionaries"
+INLINE_LIMIT: Final = 64 * 1024  # bytes; below this a thread costs more than it saves
 _SMALL_WINDOW: Final = 10  # log2 bytes: the least that Zstandard takes
 _mine = threading.local()  # a compressor serves one thread at a time
 
@@ -85,3 +92,55 @@ def _dictionary(number: int) -> zstandard.ZstdCompressionDict:
     except FileNotFoundError:
         raise DamagedError(f"made with dictionary {number}, which this program does not have") from None
     return zstandard.ZstdCompressionDict(data)
+
+
+async def pack(data: bytes) -> bytes:
+    """Return `data` compressed; much of it away from the event loop, as all that follows."""
+    return await _run(len(data) > INLINE_LIMIT, compressed, data)
+
+
+async def unpack(blob: bytes, sha256: str | None = None) -> bytes:
+    """Return what was packed.
+
+    Args:
+        blob: from `pack`.
+        sha256: hex digest that the data must have; None to trust the codec's own checksum.
+
+    Raises:
+        DamagedError: not what was packed.
+    """
+    return await _run(expanded_size(blob) > INLINE_LIMIT, _unpack, blob, sha256)
+
+
+async def canonical(value: Any) -> tuple[bytes, str]:
+    """Return the canonical bytes of a document and their sha256, hex (UnstorableError: it has no RFC 8785 form)."""
+    return await asyncio.to_thread(_canonical, value)
+
+
+async def packed_documents(written: Sequence[bytes]) -> list[tuple[str, bytes]]:
+    """Return the sha256 (hex) of each document's canonical bytes, and those bytes compressed."""
+    return await asyncio.to_thread(lambda: [(sha256_hex(data), compressed(data)) for data in written])
+
+
+async def digest(data: bytes) -> str:
+    """Return the hex sha256 of `data`."""
+    return await _run(len(data) > INLINE_LIMIT, sha256_hex, data)
+
+
+async def _run(heavy: bool, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    return await asyncio.to_thread(function, *args, **kwargs) if heavy else function(*args, **kwargs)
+
+
+def _unpack(blob: bytes, sha256: str | None) -> bytes:
+    data = expanded(blob)
+    if sha256 is not None and sha256_hex(data) != sha256:
+        raise DamagedError(f"the bytes do not hash to {sha256}")
+    return data
+
+
+def _canonical(value: Any) -> tuple[bytes, str]:
+    try:
+        data = canonical_bytes(value)
+    except NotCanonicalError as error:
+        raise UnstorableError(error.detail) from None
+    return data, sha256_hex(data)

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from validator.store.columns import Json, Message
-from validator.store.connect import make_engine, reading, use_wal, writing
+from validator.store.connections import make_engine, reading, use_wal, writing
 from validator.store.errors import CopyError, NotEmptyError, SchemaStateError
 from validator.store.locks import take_lock, take_turn
 from validator.store.schema import require_place, state_of, unreachable, upgrade_unlocked

@@ -1,28 +1,131 @@
-"""An open store, and its transactions."""
+"""An open store: its file, its transactions, and how it is opened."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import os
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
+from urllib.parse import quote
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.protocol.text import printable
-from validator.store.archive.shelf import ReadPlaces, Shelf
-from validator.store.connect import reading, writing
-from validator.store.errors import StoreAwayError, StoreBusyError, StoreError, StoreLostError
-from validator.store.lasting import Patience
-from validator.store.locks import NoLock, WriterLock, take_turn
-from validator.store.place import Place
-from validator.store.repositories.base import PLACES
-from validator.store.schema import unreachable
+from validator.store.archive import Shelf
+from validator.store.connections import Handles, make_engine, only_there, reading, use_wal, writing
+from validator.store.errors import (
+    SchemaStateError,
+    StoreAwayError,
+    StoreBusyError,
+    StoreDamagedError,
+    StoreError,
+    StoreLostError,
+    StoreNoWriteError,
+)
+from validator.store.locks import FileLock, NoLock, WriterLock, take_lock, take_turn
+from validator.store.outages import Patience, reading_only, told
+from validator.store.schema import SchemaState, require_place, state_of, unreachable, upgrade_unlocked
 from validator.store.transaction import Transaction
-from validator.store.trouble import reading_only, told
-from validator.store.urls import StoreUrl
+from validator.store.urls import StoreUrl, parse_url
+
+ROOM: Final = 64 * 1024  # bytes that must find room beside the file
+_FILE_ADVICE: Final = (
+    "stop everything that uses it; put a moved file back with its -wal and -shm, else restore the newest backup"
+)
+
+
+class Place:
+    """The file as it was when it was opened.
+
+    The file itself is never opened here: closing it would drop the locks that SQLite holds on it in this process.
+
+    Args:
+        path: of the file, links resolved.
+
+    Raises:
+        StoreDamagedError: it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        found = self._stat()
+        self._identity = found.st_dev, found.st_ino
+        self._size = found.st_size
+
+    def require(self) -> None:
+        """Look at the path; costs a system call.
+
+        Raises:
+            StoreDamagedError: it leads to nothing, or to another file.
+        """
+        self._same(self._stat())
+
+    async def require_whole(self) -> None:
+        """Look at the path and at the file's size; where it has shrunk, let SQLite read all of it.
+
+        A store in use only grows, unless somebody runs VACUUM.
+
+        Raises:
+            StoreDamagedError: it leads to nothing or to another file, or parts are missing.
+        """
+        found = self._stat()
+        self._same(found)
+        if found.st_size < self._size:
+            fault = "it is empty" if found.st_size == 0 else await asyncio.to_thread(_fault, self._path)
+            if fault is not None:
+                raise StoreDamagedError(f"{self._shown} shrank from {self._size} bytes: {fault}; {_FILE_ADVICE}")
+        self._size = found.st_size
+
+    def require_room(self) -> None:
+        """Write a little beside the file and take it away again. Blocks: not for the event loop.
+
+        Raises:
+            StoreNoWriteError: there is no room, or no right to write.
+        """
+        try:
+            with tempfile.TemporaryFile(dir=self._path.parent, buffering=0) as file:
+                file.write(bytes(ROOM))
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreNoWriteError(f"{self._shown}: {error.strerror or type(error).__name__}") from None
+
+    @property
+    def _shown(self) -> str:
+        return printable(str(self._path))
+
+    def _stat(self) -> os.stat_result:
+        try:
+            return self._path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            raise StoreDamagedError(f"{self._shown}: it was moved or deleted; {_FILE_ADVICE}") from None
+        except OSError as error:
+            raise StoreNoWriteError(f"{self._shown}: {error.strerror or type(error).__name__}") from None
+
+    def _same(self, found: os.stat_result) -> None:
+        if (found.st_dev, found.st_ino) != self._identity:
+            raise StoreDamagedError(f"{self._shown}: another file lies there now; {_FILE_ADVICE}")
+
+
+def _fault(path: Path) -> str | None:
+    """Return what SQLite finds wrong with the file, None if nothing."""
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
+        found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+    except sqlite3.Error as error:
+        # Whoever keeps it busy does not say that it is whole, nor that it is not: the next transaction fails or works.
+        found = "ok" if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} else str(error)
+    finally:
+        if connection is not None:
+            connection.close()
+    return None if found == "ok" else printable(found)
+
 
 T = TypeVar("T")
 _PROBE: Final = {"room": "x" * 8192}
@@ -163,11 +266,10 @@ class Store:
             async with AsyncExitStack() as stack:
                 try:
                     connection = await stack.enter_async_context(self._reading.begin())
-                    connection = await connection.execution_options(**{PLACES: ReadPlaces(self._shelf)})
                 except DBAPIError as error:
                     trouble = told(self._url, error)
                     raise trouble if isinstance(trouble, StoreLostError) else unreachable(self._url, error) from None
-                yield Transaction(connection)
+                yield Transaction(connection, self._shelf)
         except DBAPIError as error:
             if reading_only(error) or (trouble := told(self._url, error)) is None:
                 raise
@@ -209,3 +311,101 @@ def _bytes_of(path: Path) -> int:
     """Return the size of the file, its log and its index of that; what is not there takes nothing."""
     files = (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm")))
     return sum(file.stat().st_size for file in files if file.exists())
+
+
+@dataclass(slots=True)
+class Opening:
+    """What `open_store` returns: `store = await …` (then close it), or `async with … as store`."""
+
+    url: str
+    writer: bool
+    create: bool
+    connections: int | None
+    archive: Path | None
+    handles: Handles | None
+    _store: Store | None = field(init=False, default=None)
+
+    def __await__(self) -> Generator[object, None, Store]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> Store:
+        self._store = await self._open()
+        return self._store
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._store is not None:
+            await self._store.close()
+
+    async def _open(self) -> Store:
+        url = parse_url(self.url)
+        require_place(url)
+        try:
+            lock = await take_lock(url, self.handles) if self.writer else NoLock()
+            async with AsyncExitStack() as stack:
+                stack.push_async_callback(lock.release)
+                await self._settle_schema(url)
+                if self.writer:
+                    await use_wal(url)
+                engine = make_engine(url, connections=self.connections, handles=self.handles)
+                stack.push_async_callback(engine.dispose)
+                place = Place(url.path) if self.writer and url.path is not None else None
+                if place is not None:
+                    only_there(engine, place.require)
+                store = Store(engine, url, lock, place, self.archive)
+                if place is not None:
+                    await store.hold()
+                if isinstance(lock, FileLock):
+                    lock.made()
+                stack.pop_all()
+                return store
+        except (DBAPIError, OSError) as error:
+            raise unreachable(url, error) from None
+
+    async def _settle_schema(self, url: StoreUrl) -> None:
+        state = await state_of(url, self.handles)
+        if state == "empty" and self.create:
+            await upgrade_unlocked(url, handles=self.handles)
+        elif state != "current":
+            there = url.path is None or url.path.exists()
+            raise SchemaStateError(f"{url.shown} {_SCHEMA_ADVICE[state] if there else _NOT_THERE}")
+
+
+# A wrong path looks like this, too: making tables there would hide it.
+_NOT_THERE: Final = "is not there: correct store.url, or make it with `validator run` or `validator db upgrade`"
+_SCHEMA_ADVICE: dict[SchemaState, str] = {
+    "empty": "is empty: make its tables with `validator db upgrade`",
+    "behind": "is behind this program: stop the validator, make a backup, then run `validator db upgrade`",
+    "ahead": "is newer than this program, which `validator db upgrade` cannot undo: install the version that made it,"
+    " or restore the backup that was made before its upgrade",
+}
+
+
+def open_store(  # noqa: PLR0913 - what may be said of one, each with its default
+    url: str,
+    *,
+    writer: bool = False,
+    create: bool = False,
+    connections: int | None = None,
+    archive: Path | None = None,
+    handles: Handles | None = None,
+) -> Opening:
+    """Return an opening: `async with` it, or `await` it and close the store yourself.
+
+    Args:
+        url: `sqlite:///path`, `sqlite+aiosqlite:///path`, `postgresql://…` or `postgresql+psycopg://…`.
+        writer: claim to be the store's only validator until it is closed. Without it, `begin` still works, for single
+            administrative changes.
+        create: make the tables of an empty database.
+        connections: Postgres only; of one of many processes: at most so many.
+        archive: the folder with the files of old rounds (`store.archive`); None: who asks for one is told where it is.
+        handles: hold its connections and its claim to write; None for handles that nobody drops.
+
+    Raises:
+        StoreUrlError: not such a url.
+        StoreUnreachableError: the database cannot be opened.
+        StoreLockedError: `writer` was asked for and another process is it.
+        SchemaStateError: the tables are missing, behind or ahead; the message says what to do.
+    """
+    return Opening(url, writer, create, connections, archive, handles)

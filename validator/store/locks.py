@@ -14,9 +14,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from validator.protocol.text import printable
-from validator.store.connect import LOCK_CLASS, LOCK_WRITE, LOCK_WRITER, make_engine
+from validator.store.connections import BUSY_MS, LOCK_CLASS, LOCK_WRITE, LOCK_WRITER, Handles, make_engine
 from validator.store.errors import StoreDamagedError, StoreLockedError, StoreLockLostError
-from validator.store.handles import BUSY_MS, Handles
 from validator.store.urls import StoreUrl
 
 # Where SQLite locks a file that it reads: https://www.sqlite.org/lockingv3.html and its os_unix.c.

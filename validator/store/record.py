@@ -21,7 +21,7 @@ from validator.protocol.text import printable
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after
 from validator.store.dispatch import DispatchState
 from validator.store.errors import DamagedError
-from validator.store.records import TaskState
+from validator.store.rows import TaskState
 
 T = TypeVar("T")
 RUN: Final = "run_sha256"

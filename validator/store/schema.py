@@ -1,4 +1,4 @@
-"""Which tables are there, and bringing them to this version (Alembic)."""
+"""Schema versions: the tables that a database has, and migrations to this version (Alembic)."""
 
 import os
 import sqlite3
@@ -13,7 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.files import why
 from validator.protocol.text import printable
-from validator.store.connect import create_file, make_engine, reading, use_wal, writing
+from validator.sources import SystemClock
+from validator.store.connections import Handles, create_file, make_engine, reading, use_wal, writing
 from validator.store.errors import (
     SchemaStateError,
     StoreDamagedError,
@@ -22,7 +23,6 @@ from validator.store.errors import (
     StoreNoWriteError,
     StoreUnreachableError,
 )
-from validator.store.handles import Handles
 from validator.store.locks import take_lock, take_turn
 from validator.store.urls import StoreUrl, parse_url
 
@@ -147,8 +147,6 @@ async def _upgrade(engine: AsyncEngine, told: Told) -> SchemaState:
                 "they are newer than this program; install the version that made them, or a newer one"
             )
         if state != "current":
-            from validator.store.migrating import migrate  # noqa: PLC0415 - Alembic takes longer than a listing
-
             await connection.run_sync(migrate, MIGRATIONS, told)
         return state
 
@@ -194,3 +192,37 @@ def _state(connection: Connection) -> SchemaState:
     if found == {revisions()[-1]}:
         return "current"
     return "behind" if found <= set(revisions()) else "ahead"
+
+
+def migrate(connection: Connection, folder: Path, told: Told = _unsaid) -> None:
+    """Take every step that the database lacks, in its transaction.
+
+    Args:
+        connection: in a transaction, which is the caller's.
+        folder: of the migrations.
+        told: as for `upgrade`.
+
+    Raises:
+        SchemaStateError: a step would break a reference.
+    """
+    from alembic import command  # noqa: PLC0415 - Alembic takes longer to import than a listing
+    from alembic.config import Config  # noqa: PLC0415
+
+    since = SystemClock().monotonic()
+
+    def took(name: str) -> None:
+        nonlocal since
+        now = SystemClock().monotonic()
+        told(name, now - since)
+        since = now
+
+    config = Config()
+    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    config.attributes["on_version_apply"] = lambda *, step, **_: took(step.up_revision_id)
+    command.upgrade(config, "head")
+    if connection.dialect.name == "sqlite":
+        broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+        if broken is not None:
+            raise SchemaStateError(f"the upgrade would break a reference of table {broken[0]}; nothing was changed")
+        took("references")

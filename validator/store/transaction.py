@@ -2,78 +2,56 @@
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from validator.store.packing import Packing
-from validator.store.repositories.acts import OperatorActs
-from validator.store.repositories.archives import Archives
-from validator.store.repositories.arrivals import Arrivals
-from validator.store.repositories.bundles import Bundles
-from validator.store.repositories.capabilities import CapabilityDocuments
-from validator.store.repositories.chains import Chains
-from validator.store.repositories.dispatches import Dispatches
-from validator.store.repositories.drains import Drains
-from validator.store.repositories.flags import Flags
-from validator.store.repositories.given_tasks import GivenTasks
-from validator.store.repositories.groups import Groups
-from validator.store.repositories.miners import Miners
-from validator.store.repositories.proofs import Proofs
-from validator.store.repositories.receipts import Receipts
-from validator.store.repositories.records import Records
+from validator.store.archive import Shelf
+from validator.store.repositories.base import Session
+from validator.store.repositories.conduct import Flags, OperatorActs
+from validator.store.repositories.dispatches import Arrivals, Dispatches
+from validator.store.repositories.miners import CapabilityDocuments, Miners
+from validator.store.repositories.operations import Chains, Drains
+from validator.store.repositories.receipts import Receipts, Salts
+from validator.store.repositories.records import Archives, Proofs, Records, Scores, Submissions
 from validator.store.repositories.retention import Retention
-from validator.store.repositories.retired import RetiredTasks
-from validator.store.repositories.rounds import Rounds
-from validator.store.repositories.salts import Salts
-from validator.store.repositories.scores import Scores
-from validator.store.repositories.stalls import Stalls
+from validator.store.repositories.rounds import Rounds, Stalls
 from validator.store.repositories.state import States
-from validator.store.repositories.submissions import Submissions
-from validator.store.repositories.tasks import Tasks
-from validator.store.repositories.vectors import WeightVectors
-from validator.store.repositories.waiting import CodeChecks, Executions
-from validator.store.repositories.weight_guard import WeightGuard
-from validator.store.repositories.weight_links import WeightLinks
-from validator.store.repositories.weights import WeightSubmissions
+from validator.store.repositories.tasks import Bundles, GivenTasks, Groups, RetiredTasks, Tasks
+from validator.store.repositories.waiting_work import CodeChecks, Executions
+from validator.store.repositories.weights import WeightGuard, WeightLinks, WeightSubmissions, WeightVectors
 from validator.store.repositories.windows import Windows
 
 
-class Transaction:
-    """Everything done through it is committed together or not at all; it ends with its `async with`.
+class Transaction(Session):
+    """Everything done through it is committed together or not at all; it ends with its `async with`."""
 
-    Args:
-        connection: inside a transaction.
-    """
-
-    def __init__(self, connection: AsyncConnection) -> None:
-        packing = Packing()  # remembers what was read last
-        self.connection = connection
-        self.packing = packing
-        self.chain = Chains(connection, packing)
-        self.drains = Drains(connection, packing)
-        self.miners = Miners(connection, packing)
-        self.capabilities = CapabilityDocuments(connection, packing)
-        self.salts = Salts(connection, packing)
-        self.records = Records(connection, packing)
-        self.rounds = Rounds(connection, packing)
-        self.tasks = Tasks(connection, packing)
-        self.given_tasks = GivenTasks(connection, packing)
-        self.retired = RetiredTasks(connection, packing)
-        self.groups = Groups(connection, packing)
-        self.bundles = Bundles(connection, packing)
-        self.dispatches = Dispatches(connection, packing)
-        self.arrivals = Arrivals(connection, packing)
-        self.submissions = Submissions(connection, packing)
-        self.stalls = Stalls(connection, packing)
-        self.scores = Scores(connection, packing)
-        self.state = States(connection, packing)
-        self.flags = Flags(connection, packing)
-        self.acts = OperatorActs(connection, packing)
-        self.windows = Windows(connection, packing)
-        self.vectors = WeightVectors(connection, packing)
-        self.weight_links = WeightLinks(connection, packing)
-        self.weights = WeightSubmissions(connection, packing)
-        self.weight_guard = WeightGuard(connection, packing)
-        self.proofs = Proofs(connection, packing)
-        self.receipts = Receipts(connection, packing)
-        self.executions = Executions(connection, packing)
-        self.code_checks = CodeChecks(connection, packing)
-        self.retention = Retention(connection, packing)
-        self.archives = Archives(connection, packing)
+    def __init__(self, connection: AsyncConnection, shelf: Shelf | None = None) -> None:
+        super().__init__(connection, shelf)
+        self.chain = Chains(self)
+        self.drains = Drains(self)
+        self.miners = Miners(self)
+        self.capabilities = CapabilityDocuments(self)
+        self.salts = Salts(self)
+        self.records = Records(self)
+        self.rounds = Rounds(self)
+        self.tasks = Tasks(self)
+        self.given_tasks = GivenTasks(self)
+        self.retired = RetiredTasks(self)
+        self.groups = Groups(self)
+        self.bundles = Bundles(self)
+        self.dispatches = Dispatches(self)
+        self.arrivals = Arrivals(self)
+        self.submissions = Submissions(self)
+        self.stalls = Stalls(self)
+        self.scores = Scores(self)
+        self.state = States(self)
+        self.flags = Flags(self)
+        self.acts = OperatorActs(self)
+        self.windows = Windows(self)
+        self.vectors = WeightVectors(self)
+        self.weight_links = WeightLinks(self)
+        self.weights = WeightSubmissions(self)
+        self.weight_guard = WeightGuard(self)
+        self.proofs = Proofs(self)
+        self.receipts = Receipts(self)
+        self.executions = Executions(self)
+        self.code_checks = CodeChecks(self)
+        self.retention = Retention(self)
+        self.archives = Archives(self)

@@ -12,7 +12,7 @@ from validator.scoring import Version, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.errors import DamagedError
-from validator.store.waiting import CodeCheck, Judged
+from validator.store.waiting_work import CodeCheck, Judged
 from validator.telemetry.reports import Reports
 from validator.waiting.engine_watch import note_code
 from validator.waiting.life_cycle import CODE_KIND, Finished, Kind, Outcome, Postponed

@@ -13,7 +13,7 @@ from validator.protocol.traces import TracesError
 from validator.sandbox.interface import Ended, Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.store import Store, Transaction
 from validator.store.dispatch import DispatchKey
-from validator.store.waiting import Executed, Execution
+from validator.store.waiting_work import Executed, Execution
 from validator.telemetry.reports import Reports
 from validator.waiting.comparison import Compared, ExecutedBundle, compare_task
 from validator.waiting.engine_watch import note_engine

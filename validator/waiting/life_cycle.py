@@ -13,8 +13,8 @@ from validator.protocol.text import printable
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.errors import StoreAwayError, StoreLostError
-from validator.store.repositories.waiting import WorkQueue
-from validator.store.waiting import CODE, EXECUTIONS, CodeCheck, Executed, Execution, Judged, W, WorkKind
+from validator.store.repositories.waiting_work import WorkQueue
+from validator.store.waiting_work import CODE, EXECUTIONS, CodeCheck, Executed, Execution, Judged, W, WorkKind
 from validator.telemetry import Event
 
 MOST_TRIES: Final = 12

@@ -10,14 +10,14 @@ from typing import Any, Final, Protocol
 import structlog
 from procrastinate.worker import Worker
 
+from validator.cancellation import complete, ended, unless_set
 from validator.protocol.reasons import Reason
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store
 from validator.store.errors import StoreAwayError
-from validator.store.unbroken import unbroken
 from validator.telemetry import Event
 from validator.telemetry.repetition import Once, place_of
-from validator.unless import ended, unless_set
+from validator.cancellation import ended, unless_set
 from validator.waiting.jobs import STALLED_S, JobQueue, LiveWorker
 from validator.waiting.life_cycle import QueueAwayError, Tries, Work
 
@@ -191,7 +191,7 @@ class QueueWorker:
             self.done += 1
         except asyncio.CancelledError:
             with suppress(StoreAwayError):
-                await unbroken(self._tries.hand_back(work.kind, taken))
+                await complete(self._tries.hand_back(work.kind, taken))
             raise
         except Exception as error:  # noqa: BLE001 - it is written down, and must not end the others
             self._say(error)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from validator.chain.weight_rows import U16_MAX
 from validator.protocol.reasons import Reason
-from validator.store.records import WeightMark, WeightsRecord
+from validator.store.rows import WeightMark, WeightsRecord
 from validator.weights.sight import Hindrance, Sight, Slot
 
 OPEN: Final = ("submitted", "unknown")

@@ -8,8 +8,8 @@ from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import Share, Version, WeightPlan
 from validator.settings import WeightsSettings
-from validator.store.computed import UnpaidWindow
-from validator.store.standing import Basis, Windows
+from validator.store.rows import UnpaidWindow
+from validator.store.vector_inputs import Basis, Windows
 
 ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
 WORKFLOWS: Final = (str(SkillType.WORKFLOW),)

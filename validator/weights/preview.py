@@ -12,9 +12,9 @@ from validator.scoring import Share
 from validator.settings import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Transaction
-from validator.store.belonging import require_chain
-from validator.store.computed import UnpaidTold
-from validator.store.standing import basis_of
+from validator.store.identity import require_chain
+from validator.store.rows import UnpaidTold
+from validator.store.vector_inputs import basis_of
 from validator.weights.guard import Known, rule
 from validator.weights.lock import read_stop_file, stop_file_of
 from validator.weights.plan import Vector, mechanisms, plan_vector

@@ -15,9 +15,9 @@ from validator.scoring import Share, UnknownScoringVersionError
 from validator.settings import WeightsSettings
 from validator.sources import Clock, RandomBytes, within
 from validator.store import Store
-from validator.store.computed import VectorRecord
 from validator.store.errors import StoreAwayError, StoreLostError
-from validator.store.standing import Basis, basis_of
+from validator.store.rows import VectorRecord
+from validator.store.vector_inputs import Basis, basis_of
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.telemetry.repetition import Once, Outage, place_of

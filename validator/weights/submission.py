@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
+from validator.cancellation import complete
 from validator.chain.base import Chain, ChainError, ChainUnreachableError
 from validator.chain.weight_rows import to_u16
 from validator.protocol.reasons import Reason
@@ -12,9 +13,8 @@ from validator.protocol.text import printable
 from validator.sources import Clock, within
 from validator.store import Store
 from validator.store.errors import AlreadyPreparedError, WrongStateError
-from validator.store.records import WeightMark, WeightsRecord, WeightsState
 from validator.store.repositories.weights import PlannedWeights, refused_for_good
-from validator.store.unbroken import unbroken
+from validator.store.rows import WeightMark, WeightsRecord, WeightsState
 from validator.telemetry import Event
 from validator.weights.plan import Vector
 from validator.weights.sight import Sight
@@ -104,7 +104,7 @@ class Submitter:
             raise
         finally:
             # Also when this task is cancelled: what is known must be written, and told once.
-            await unbroken(self._note(prepared, sight, vector, fate, started))
+            await complete(self._note(prepared, sight, vector, fate, started))
         return fate
 
     async def _send(self, vector: Vector, valid_blocks: int) -> Fate:

@@ -16,8 +16,8 @@ from validator.protocol.weights_document import Kind, Owner, WeightedMiner, Weig
 from validator.scoring import Share
 from validator.sources import Clock, RandomBytes
 from validator.store import Transaction
-from validator.store.receipting import append_link, open_log
-from validator.store.standing import Basis
+from validator.store.log import append_link, open_log
+from validator.store.vector_inputs import Basis
 from validator.weights.plan import ASSESSMENTS, WORKFLOWS, Vector, owner_of
 
 _MOST_UNSENT: Final = 8  # vectors of a mechanism and an epoch that are told and not sent

@@ -8,7 +8,7 @@ import structlog
 
 from validator.protocol.text import printable
 from validator.store import Store, Transaction
-from validator.store.records import WeightMark, WeightsRecord
+from validator.store.rows import WeightMark, WeightsRecord
 from validator.telemetry import Event
 from validator.weights.guard import Finding, Known, expiry, rule
 from validator.weights.lock import WeightsLock

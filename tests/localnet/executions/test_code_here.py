@@ -18,7 +18,7 @@ from validator.protocol.workflow_task import Reference
 from validator.settings import load_settings
 from validator.sources import SystemClock
 from validator.store import open_store
-from validator.store.waiting import CodeCheck
+from validator.store.waiting_work import CodeCheck
 
 pytestmark = pytest.mark.engine
 CONFIG = Path(__file__).parents[3] / "config" / "demo.toml"

@@ -9,7 +9,7 @@ from localnet.executions.here import PatientSource, all_run_again
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.store import Store
-from validator.store.waiting import Executed
+from validator.store.waiting_work import Executed
 from validator.tasks.source import MemorySource
 
 PYTHON = SkillType.EXECUTABLE_PYTHON

@@ -13,9 +13,8 @@ from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import Version
 from validator.store import DispatchKey, Transaction
-from validator.store.computed import UnpaidTold
-from validator.store.records import ScoreRecord
-from validator.store.repositories.capabilities import usable_types
+from validator.store.repositories.miners import usable_types
+from validator.store.rows import ScoreRecord, UnpaidTold
 
 _FAILURES: Final = 5
 

@@ -25,7 +25,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import PlannedTask, UnknownScoringVersionError, Version, version
 from validator.store import Transaction
-from validator.store.records import RoundRecord
+from validator.store.rows import RoundRecord
 
 
 class NothingToExplainError(ValidatorError):

@@ -14,7 +14,7 @@ from validator.protocol.skill_types import WINDOW_TYPES
 from validator.protocol.sssa import Document
 from validator.scoring import MinerStanding, TypeStanding, Version, WeightPlan
 from validator.store import Transaction
-from validator.store.records import WindowEntry
+from validator.store.rows import WindowEntry
 
 _MORE: Final = MAX_FILLED + 50  # more than the entries that one round adds to a pair
 

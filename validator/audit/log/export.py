@@ -8,7 +8,7 @@ from msgspec import UNSET
 from validator.protocol.receipt import WeightsLink, line_digest
 from validator.store import Transaction
 from validator.store.errors import DamagedError
-from validator.store.lines import round_lines
+from validator.store.log import round_lines
 from validator.store.repositories.receipts import receipt_of
 
 

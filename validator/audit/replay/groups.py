@@ -44,7 +44,7 @@ from validator.store import DispatchKey, Transaction
 from validator.store.dispatch import Dispatch, dispatch_of
 from validator.store.errors import DamagedError
 from validator.store.record import DispatchFacts, Group
-from validator.store.repositories.submissions import Kept, kept_answer, unpacked
+from validator.store.repositories.records import Kept, kept_answer, unpacked
 
 _TOGETHER: Final = 1024 * 1024  # bytes of raw bodies that are read at once; the last of them may reach beyond
 

@@ -17,8 +17,8 @@ from validator.scoring import Version, version
 from validator.state import Change, Ended, State, UnknownFlagError, apply, known_from, learned
 from validator.store import DispatchKey, Transaction
 from validator.store.errors import ArchivedError, ArchiveError
-from validator.store.records import RoundRecord, SaltRecord, StoredRound
-from validator.store.waiting import CodeCheck
+from validator.store.rows import RoundRecord, SaltRecord, StoredRound
+from validator.store.waiting_work import CodeCheck
 
 
 def input_differences(frozen: RoundInput, record: RoundRecord, salt: SaltRecord | None) -> Iterator[Difference]:

@@ -8,8 +8,8 @@ from validator.proofs.document import Unsealed, is_sealed, require_signer
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.store.errors import DamagedError
 from validator.store.record import Group
-from validator.store.repositories.proofs import proof_record
-from validator.store.signed import ProofRecord
+from validator.store.repositories.records import proof_record
+from validator.store.rows import ProofRecord
 
 Document = dict[str, Any]
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from validator.audit.replay.differences import Difference
 from validator.protocol.reasons import Reason
-from validator.store.records import RoundState
+from validator.store.rows import RoundState
 
 Verdict = Literal["equal", "different", "unscored"]
 

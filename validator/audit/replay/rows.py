@@ -16,8 +16,8 @@ from validator.protocol.round.forms import task_form
 from validator.scoring import Version
 from validator.store import Transaction
 from validator.store.dispatch import Dispatch
-from validator.store.records import RoundRecord, RoundSummary, TaskEnd, TaskRecord, WindowEntry, entries_of
-from validator.store.waiting import Execution, QueuedWork
+from validator.store.rows import RoundRecord, RoundSummary, TaskEnd, TaskRecord, WindowEntry, entries_of
+from validator.store.waiting_work import Execution, QueuedWork
 
 Rows = dict[str, Any]
 

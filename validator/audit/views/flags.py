@@ -6,7 +6,7 @@ from datetime import datetime
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.skill_types import SkillType
 from validator.store import Transaction
-from validator.store.records import FlagRecord, SampleRecord
+from validator.store.rows import FlagRecord, SampleRecord
 
 MAX_FLAG_ID = 2**31 - 1  # what the column holds on every database
 

@@ -7,9 +7,8 @@ from datetime import datetime
 from validator.audit.paid import UNMIXED, Mechanisms, paid_now
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.store import Transaction
-from validator.store.computed import UnpaidTold, UnpaidWindow
-from validator.store.records import MinerRecord
-from validator.store.standing import Basis
+from validator.store.rows import MinerRecord, UnpaidTold, UnpaidWindow
+from validator.store.vector_inputs import Basis
 
 
 @dataclass(frozen=True, slots=True)

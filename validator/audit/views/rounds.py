@@ -17,8 +17,8 @@ from validator.protocol.round import (
 from validator.protocol.skill_types import SkillType
 from validator.store import Transaction
 from validator.store.dispatch import Dispatch
-from validator.store.records import GroupRecord, RoundRecord, TaskRecord, TaskState
-from validator.store.repositories.stalls import StallRecord
+from validator.store.repositories.rounds import StallRecord
+from validator.store.rows import GroupRecord, RoundRecord, TaskRecord, TaskState
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.work_states import WorkState
 from validator.store import Transaction
-from validator.store.waiting import CodeCheck, Execution, WaitingWork
+from validator.store.waiting_work import CodeCheck, Execution, WaitingWork
 
 
 class ResultView(Document, frozen=True):

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from validator.store import Transaction
-from validator.store.computed import UnpaidTold
-from validator.store.records import WeightsRecord, WeightsState
+from validator.store.rows import UnpaidTold, WeightsRecord, WeightsState
 
 
 @dataclass(frozen=True, slots=True)

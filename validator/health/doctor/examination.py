@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
+from validator.cancellation import ended
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.settings import Settings
 from validator.sources import Clock
-from validator.unless import ended
 from validator.workers.interface import Workers
 
 T = TypeVar("T")

@@ -41,7 +41,7 @@ from validator.rounds.readiness import spool_folder
 from validator.sandbox.engine import Engine, EngineAwayError, EngineError, lacks
 from validator.scoring import VERSIONS
 from validator.settings import HealthSettings
-from validator.store.connect import LOCK_CLASS, LOCK_WRITE, make_engine
+from validator.store.connections import LOCK_CLASS, LOCK_WRITE, make_engine
 from validator.store.errors import StoreError
 from validator.store.urls import StoreUrl, parse_url
 

@@ -33,11 +33,11 @@ from validator.health.doctor.network import nodes, simulated
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
 from validator.store import open_store, schema_state
-from validator.store.belonging import require_chain
-from validator.store.connect import make_engine, writing
+from validator.store.connections import make_engine, writing
+from validator.store.engine import ROOM
 from validator.store.errors import OtherChainError, StoreDamagedError, StoreError, StoreUrlError
-from validator.store.place import ROOM
-from validator.store.records import RoundRecord, WeightsRecord
+from validator.store.identity import require_chain
+from validator.store.rows import RoundRecord, WeightsRecord
 from validator.store.schema import SchemaState, require_place
 from validator.store.urls import StoreUrl, parse_url
 from validator.weights.lock import CLEAR, read_stop_file, stop_file_of

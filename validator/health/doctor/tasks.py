@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from validator.cancellation import together
 from validator.health.doctor.examination import Check, Finding, Site, fault, note, ok, unknown, warning
 from validator.planting.shapes import shapes_with
 from validator.planting.templates import TemplateError
@@ -22,7 +23,7 @@ from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.http import HttpSource
 from validator.tasks.seeding import base_of
 from validator.tasks.source import InTurn, TaskError, TaskSourceError
-from validator.unless import together
+from validator.cancellation import together
 
 _MOST_TASKS: Final = 2_000  # that are looked into
 _READ_S: Final = 8.0  # for tasks with their bundles

@@ -6,8 +6,8 @@ from typing import Generic, NamedTuple, TypeVar
 from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundResults, RoundTask
 from validator.scoring import PlannedTask, Version
 from validator.store.dispatch import Dispatch
-from validator.store.records import TaskState
-from validator.store.waiting import CodeCheck
+from validator.store.rows import TaskState
+from validator.store.waiting_work import CodeCheck
 
 T = TypeVar("T", bound=RoundTask)
 

@@ -6,7 +6,7 @@ from validator.kinds.explained.gates import Gates
 from validator.kinds.explained.selection import Selection
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
-from validator.store.records import TaskState
+from validator.store.rows import TaskState
 
 
 class TaskExplanation(Protocol):

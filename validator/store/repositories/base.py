@@ -1,14 +1,16 @@
 """What all repositories share: a connection inside a transaction, and the few statements both databases spell apart."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from sqlalchemy import BindParameter, Executable, Insert, Row, Select, Table, bindparam, func, insert, select, update
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import CursorResult
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from validator.store.packing import Packing
+from validator.store.archive import Shelf
+from validator.store.record import Head
+from validator.store.rows import ArchivedSpan
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -16,42 +18,50 @@ if TYPE_CHECKING:
 ROUND: Final[BindParameter[int]] = bindparam("round_id")
 """The round, in statements that are made once: making one takes longer than running it."""
 _PARTITION = 2_000  # rows handled at a time
-PLACES: Final = "places_of_rounds"
+R = TypeVar("R", bound="Repository")
 
 
-class Places(Protocol):
-    """Archive files, which have the records of old rounds."""
+class Recent(NamedTuple):
+    """A record that was read: of which round, its first frames (none where they are many bytes), and its head."""
 
-    async def frames(self, round_id: int, part: int, most: int, store: AsyncConnection) -> list[bytes] | None:
-        """Return at most `most` frames of a round's record from this part on; None where no file has the round.
+    round_id: int | None = None
+    frames: tuple[bytes, ...] = ()
+    head: Head | None = None
 
-        Raises:
-            ArchivedError: the file cannot be reached from here.
-            ArchiveError: the file is not what the store knows.
-        """
+
+class Session:
+    """A connection inside a transaction, and what its reader remembers.
+
+    Args:
+        connection: inside a transaction.
+        shelf: the archive files of a reader; None for a writer, who has no use for them.
+
+    Attributes:
+        spans: the archive files that the store knows, once they were asked for.
+        recent: the record that was read last: what `explain` and `replay` ask for has many parts.
+    """
+
+    def __init__(self, connection: AsyncConnection, shelf: Shelf | None = None) -> None:
+        self.connection = connection
+        self.shelf = shelf
+        self.spans: tuple[ArchivedSpan, ...] | None = None
+        self.recent = Recent()
 
 
 class Repository:
-    """One aggregate's statements.
+    """One aggregate's statements, which never commit."""
 
-    Args:
-        connection: inside a transaction; the repository never commits.
-        packing: how documents become bytes.
-    """
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._connection = session.connection
 
-    def __init__(self, connection: AsyncConnection, packing: Packing) -> None:
-        self._connection = connection
-        self._packing = packing
+    def _as(self, kind: type[R]) -> R:
+        """Return another aggregate's statements in the same transaction."""
+        return kind(self._session)
 
     @property
     def _dialect(self) -> str:
         return self._connection.dialect.name
-
-    @property
-    def _places(self) -> Places | None:
-        """The archive files of a reader; None for a writer, who has no use for them."""
-        sync = self._connection.sync_connection
-        return None if sync is None else sync.get_execution_options().get(PLACES)
 
     async def _all(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
         return (await self._connection.execute(statement, parameters)).all()

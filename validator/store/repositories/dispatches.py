@@ -1,21 +1,34 @@
-"""Dispatches: planned -> sent -> answered | failed (`Arrivals`), or void: alone (D-26), or with their task (D-6)."""
+"""Dispatches: planned -> sent -> answered | failed, or void: alone (D-26), or with their task (D-6)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple, NoReturn
 
-from sqlalchemy import ColumnElement, Table, and_, case, func, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    CursorResult,
+    Table,
+    Update,
+    and_,
+    bindparam,
+    case,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.round import RawAnswer, RoundInput, RoundPlan
+from validator.protocol.round import Packed, RawAnswer, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
-from validator.store.dispatch import Dispatch, DispatchKey, DispatchState, dispatch_of
+from validator.store.codec import unpack
+from validator.store.dispatch import Arrival, Dispatch, DispatchKey, DispatchState, Failure, JudgedAnswer, dispatch_of
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.repositories.base import ROUND, Repository
-from validator.store.repositories.records import Records
-from validator.store.repositories.scores import Scores
+from validator.store.repositories.records import Records, Scores, Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import answers, dispatches, miners, rounds, tasks
 
@@ -123,7 +136,7 @@ class Dispatches(Repository):
             AlreadySettledError: its round has ended.
             WrongStateError: the task is not open.
         """
-        await Tasks(self._connection, self._packing).void(round_id, task_id, reason)
+        await self._as(Tasks).void(round_id, task_id, reason)
         await self.void_with_tasks(round_id)
 
     async def void_with_tasks(self, round_id: int) -> None:
@@ -182,7 +195,7 @@ class Dispatches(Repository):
 
     async def of_round(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return a round's dispatches, without scores, in plan order: primaries by rank, then auditors by draw."""
-        head = await Records(self._connection, self._packing).head(round_id)
+        head = await self._as(Records).head(round_id)
         return tuple(map(dispatch_of, await self._all_of(round_id, _OF_ROUND) if head is None else head.dispatches))
 
     async def listed(self, round_id: int) -> dict[tuple[str, str], DispatchEnd]:
@@ -192,7 +205,7 @@ class Dispatches(Repository):
 
     async def scored(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return `of_round` with what each came to, as far as that is stored."""
-        members = await Scores(self._connection, self._packing).of_round(round_id)
+        members = await self._as(Scores).of_round(round_id)
         scores = {(member.task_id, member.hotkey): member for member in members}
         return tuple(
             replace(dispatch, score=scores.get((dispatch.key.task_id, dispatch.key.hotkey)))
@@ -210,7 +223,7 @@ class Dispatches(Repository):
             DamagedError: what is stored is not what was stored.
         """
         blob = await self._scalar(select(answers.c.body).where(_at(answers, key)))
-        return None if blob is None else await self._packing.unpack(blob)
+        return None if blob is None else await unpack(blob)
 
     async def answer_bodies(self, keys: Sequence[DispatchKey]) -> dict[DispatchKey, bytes | DamagedError]:
         """Return what `answer_body` does of several dispatches of one round; those without a body are absent."""
@@ -232,7 +245,7 @@ class Dispatches(Repository):
 
     async def _body(self, blob: bytes) -> bytes | DamagedError:
         try:
-            return await self._packing.unpack(blob)
+            return await unpack(blob)
         except DamagedError as error:
             return error
 
@@ -249,7 +262,7 @@ class Dispatches(Repository):
             AlreadySettledError: its round has ended.
             WrongStateError: it is in none of them.
         """
-        await Tasks(self._connection, self._packing).require_open_round(key.round_id)
+        await self._as(Tasks).require_open_round(key.round_id)
         state = await self._scalar(select(dispatches.c.state).where(_at(dispatches, key)))
         raise WrongStateError(
             f"dispatch {key.round_id}/{key.task_id} to {key.hotkey} is {state or 'unknown'}, not {' or '.join(allowed)}"
@@ -270,6 +283,141 @@ def gate_of(reason: Reason) -> Reason:
     Raises:
         MismatchError: it is no gate's.
     """
+    if not reason.gate:
+        raise MismatchError(f"`{reason}` is no gate's reason")
+    return reason
+
+
+_KEY: Final = ("round_id", "task_id", "hotkey")
+_OPEN: Final = select(rounds.c.round_id).where(rounds.c.round_id == dispatches.c.round_id, rounds.c.state == "open")
+_ONE: Final = update(dispatches).where(
+    *(dispatches.c[name] == bindparam(f"of_{name}") for name in _KEY), _OPEN.exists()
+)
+_SENT: Final = _ONE.where(dispatches.c.state == "planned").values(state="sent", sent_at=bindparam("sent_at"))
+_KEPT: Final = _ONE.where(dispatches.c.state == "sent").values(
+    state="answered",
+    **{name: bindparam(name) for name in ("seconds", "http_status", "received_at", "body_bytes", "stalled", "raw")},
+)
+# Not with IN, whose list is written out anew for each statement: many rows have one.
+_FAILED: Final = _ONE.where(or_(dispatches.c.state == "planned", dispatches.c.state == "sent")).values(
+    state="failed", **{name: bindparam(name) for name in ("reason", "seconds", "http_status", "detail", "raw")}
+)
+_JUDGED: Final = _ONE.where(dispatches.c.state == "answered").values(
+    {name: bindparam(name) for name in ("state", "reason", "signed_sha256", "submission", "kept_bytes", "detail")}
+)
+
+
+class Arrivals(Repository):
+    """planned -> sent -> answered -> judged, or failed, of many dispatches of one round in few statements."""
+
+    async def sent(self, keys: Sequence[DispatchKey], at: datetime) -> None:
+        """Note that the first bytes of dispatches are about to leave, of all or none.
+
+        Raises:
+            AlreadySettledError: their round has ended.
+            WrongStateError: one of them is not planned.
+        """
+        await self._move(_SENT, keys, [{**_key(key), "sent_at": at} for key in keys], ("planned",))
+
+    async def keep(self, arrived: Sequence[Arrival]) -> None:
+        """Keep whole responses with their raw bodies, all or none, before anything is read from them.
+
+        Raises:
+            AlreadySettledError: their round has ended.
+            WrongStateError: one of them is not sent.
+        """
+        await self._move(_KEPT, [one.key for one in arrived], [_values(one) for one in arrived], ("sent",))
+        rows = [{**one.key._asdict(), "body": one.packed, "stored_at": one.received_at} for one in arrived]
+        await self._insert(answers, rows)
+
+    async def failed(self, failures: Sequence[Failure]) -> None:
+        """Note of dispatches, of all or none, that no usable response came.
+
+        Raises:
+            MismatchError: a reason is no gate's.
+            AlreadySettledError: their round has ended.
+            WrongStateError: one of them is neither planned nor sent.
+        """
+        await self._move(
+            _FAILED, [one.key for one in failures], [_failed(one) for one in failures], ("planned", "sent")
+        )
+
+    async def judged(self, answers_: Sequence[JudgedAnswer]) -> None:
+        """Store what the gates said of answers, all or none; their attestations are kept by hash.
+
+        Judging again (after a crash) replaces an acceptance.
+
+        Raises:
+            MismatchError: a reason and its submission contradict each other, or a submission is another dispatch's.
+            AlreadySettledError: their round has ended.
+            WrongStateError: there is no answer, or it failed already.
+        """
+        passed = [_passed(one, one.submission) for one in answers_ if one.submission is not None]
+        columns = iter(await self._as(Submissions).columns(passed))
+        rows = [{**_key(one.key), **_judgement(one, columns), "detail": one.detail or None} for one in answers_]
+        await self._move(_JUDGED, [one.key for one in answers_], rows, ("answered",))
+
+    async def _move(
+        self,
+        statement: Update,
+        keys: Sequence[DispatchKey],
+        rows: Sequence[Mapping[str, Any]],
+        allowed: Sequence[DispatchState],
+    ) -> None:
+        if not keys:  # of a round that found nobody
+            return
+        result: CursorResult[Any] = await self._connection.execute(statement, rows)
+        missing = len(keys) - result.rowcount
+        if missing and len(keys) == 1:
+            await self._as(Dispatches).refuse(keys[0], allowed)
+        if missing:
+            await self._as(Tasks).require_open_round(keys[0].round_id)
+            raise WrongStateError(f"{missing} of {len(keys)} dispatches are not {' or '.join(allowed)}")
+
+
+def _key(key: DispatchKey) -> dict[str, Any]:
+    return {f"of_{name}": value for name, value in key._asdict().items()}
+
+
+def _values(one: Arrival) -> dict[str, Any]:
+    return {
+        **_key(one.key),
+        "seconds": one.seconds,
+        "http_status": one.status,
+        "received_at": one.received_at,
+        "body_bytes": one.size,
+        "stalled": one.stalled or None,
+        "raw": one.raw,
+    }
+
+
+def _failed(one: Failure) -> dict[str, Any]:
+    return {
+        **_key(one.key),
+        "reason": _gate(one.reason),
+        "seconds": one.seconds,
+        "http_status": one.status,
+        "detail": one.detail or None,
+        "raw": one.raw,
+    }
+
+
+def _passed(one: JudgedAnswer, submission: Packed) -> Packed:
+    if one.reason not in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY):
+        raise MismatchError(f"a submission with the reason `{one.reason}`")
+    if (submission.task_id, submission.hotkey) != (one.key.task_id, one.key.hotkey):
+        raise MismatchError("a submission of another dispatch")
+    return submission
+
+
+def _judgement(one: JudgedAnswer, columns: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    if one.submission is not None:
+        return {"state": "answered", "reason": one.reason, **next(columns)}
+    refused = {"state": "failed", "reason": _gate(one.reason)}
+    return {**refused, "signed_sha256": None, "submission": None, "kept_bytes": None}
+
+
+def _gate(reason: Reason) -> Reason:
     if not reason.gate:
         raise MismatchError(f"`{reason}` is no gate's reason")
     return reason

@@ -1,19 +1,79 @@
-"""The records of ended rounds: written once, in the transaction that ends the round; read part by part."""
+"""Records of ended rounds, in the store or in archive files, and what is read from them."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 import msgspec
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, update
 
 from validator.protocol import typed
-from validator.protocol.round import RoundOutcome, RoundPlan
+from validator.protocol.round import (
+    Judgement,
+    MemberOutcome,
+    Packed,
+    Passed,
+    RawAnswer,
+    RawAnswers,
+    Rejection,
+    RoundOutcome,
+    RoundPlan,
+    RoundResults,
+    VoidDispatch,
+    VoidTask,
+)
 from validator.protocol.round.forms import read_outcome
-from validator.store.errors import ArchivedError, DamagedError
-from validator.store.record import Group, Head, Items, group_of, head_of
-from validator.store.repositories.archives import Archives
-from validator.store.repositories.base import ROUND, Repository
-from validator.store.tables import records, rounds
+from validator.protocol.skill_types import SkillType
+from validator.protocol.text import printable
+from validator.store.codec import packed_documents, unpack
+from validator.store.dispatch import Dispatch, DispatchKey, dispatch_of
+from validator.store.errors import ArchivedError, DamagedError, MismatchError
+from validator.store.record import RUN, Group, Head, Items, group_of, head_of
+from validator.store.repositories.base import ROUND, Recent, Repository
+from validator.store.rows import ArchivedSpan, ProofRecord, ScoreRecord
+from validator.store.tables import archives, dispatches, records, rounds, sssas, tasks, workflow_runs
+
+_A = archives.c
+
+
+class Archives(Repository):
+    """Files by the rounds that they hold; they follow each other without a gap."""
+
+    async def spans(self) -> tuple[ArchivedSpan, ...]:
+        """Return every file, oldest rounds first."""
+        return tuple(map(_span, await self._all(select(archives).order_by(_A.first_round))))
+
+    async def removed_through(self) -> int:
+        """Return the newest round whose record is in a file alone, -1 where there is none."""
+        newest = await self._scalar(select(func.max(_A.removed_through)))
+        return -1 if newest is None else int(newest)
+
+    async def add(self, span: ArchivedSpan) -> None:
+        """Note a file that is whole; nothing of its rounds is removed yet.
+
+        Raises:
+            MismatchError: its rounds do not follow those of the file before.
+        """
+        following = await self._next(archives, "last_round")
+        if span.first_round != following or span.removed_through != following - 1:
+            raise MismatchError(f"an archive from round {span.first_round} on where {following} is the next")
+        await self._connection.execute(insert(archives).values(**span._asdict()))
+
+    async def advance(self, first_round: int, before: int, through: int) -> None:
+        """Note that the records of a file's rounds are removed up to and with `through`.
+
+        Raises:
+            MismatchError: somebody else has removed some meanwhile.
+        """
+        mine = (_A.first_round == first_round) & (_A.removed_through == before)
+        if not await self._changed(update(archives).where(mine).values(removed_through=through)):
+            raise MismatchError("another `validator db archive` is at it")
+
+
+def _span(row: Row[Any]) -> ArchivedSpan:
+    return ArchivedSpan(**row._asdict())
+
 
 T = TypeVar("T")
 TOGETHER: Final = 4  # frames read at a time
@@ -49,12 +109,13 @@ class Records(Repository):
 
     async def head(self, round_id: int) -> Head | None:
         """Return what a round came to; None while it is open, or where there is no such round."""
-        recent = self._packing.recent
+        recent = self._session.recent
         if recent.round_id == round_id and recent.head is not None:
             return recent.head
         async for item in self._items(round_id):
-            recent.head = head_of(item)
-            return recent.head
+            head = head_of(item)
+            self._session.recent = self._session.recent._replace(head=head)
+            return head
         return None
 
     async def outcome(self, round_id: int) -> RoundOutcome | None:
@@ -81,40 +142,50 @@ class Records(Repository):
 
     async def frames(self, round_id: int) -> AsyncIterator[bytes]:
         """Yield the frames of an ended round as they are stored; none of an open one."""
-        part, found = 0, [b""] * TOGETHER
-        while len(found) == TOGETHER:
-            found = await self._some(round_id, part)
+        part, found = 0, await self._some(round_id, 0)
+        while found:
             for frame in found:
                 yield frame
             part += len(found)
+            found = await self._some(round_id, part) if len(found) == TOGETHER else ()
 
     async def _items(self, round_id: int) -> AsyncIterator[bytes]:
         items = Items()
         async for frame in self.frames(round_id):
-            for item in items.take(await self._packing.unpack(frame)):
+            for item in items.take(await unpack(frame)):
                 yield item
         items.require_end()
 
-    async def _some(self, round_id: int, part: int) -> list[bytes]:
+    async def _some(self, round_id: int, part: int) -> tuple[bytes, ...]:
         """Return the next frames of a round from this one on, fewer than `TOGETHER` at its end."""
-        recent = self._packing.recent
+        recent = self._session.recent
         if part == 0 and recent.round_id == round_id and recent.frames:
             return recent.frames
-        found = [bytes(row.frame) for row in await self._all(_FRAMES, {"round_id": round_id, "part": part})]
-        if not found and self._places is not None:
-            found = await self._places.frames(round_id, part, TOGETHER, self._connection) or []
+        found = tuple([bytes(row.frame) for row in await self._all(_FRAMES, {"round_id": round_id, "part": part})])
+        found = found or await self._archived(round_id, part)
         if part == 0:
             if not found:
                 await self._require_open(round_id)
-            recent.read(round_id, found if sum(map(len, found)) <= _KEPT_BYTES else [])
+            kept = found if sum(map(len, found)) <= _KEPT_BYTES else ()
+            self._session.recent = Recent(round_id, kept, recent.head if recent.round_id == round_id else None)
         return found
+
+    async def _archived(self, round_id: int, part: int) -> tuple[bytes, ...]:
+        """Return the same of a round that is in an archive file alone; nothing of others, and to a writer."""
+        session = self._session
+        if session.shelf is None:
+            return ()
+        if session.spans is None:
+            session.spans = await self._as(Archives).spans()
+        span = next((one for one in session.spans if one.first_round <= round_id <= one.removed_through), None)
+        return () if span is None else session.shelf.file(span, f"round {round_id}").frames(round_id, part, TOGETHER)
 
     async def _require_open(self, round_id: int) -> None:
         """Refuse a round that has ended: it has a record."""
         state = await self._scalar(select(rounds.c.state).where(rounds.c.round_id == round_id))
         if state in (None, "open"):
             return
-        if round_id <= await Archives(self._connection, self._packing).removed_through():
+        if round_id <= await self._as(Archives).removed_through():
             raise ArchivedError(f"the record of round {round_id} is in an archive file, where a change does not look")
         raise DamagedError(f"round {round_id} has ended and has no record")
 
@@ -124,3 +195,202 @@ def _read(round_id: int, which: str, read: Callable[[bytes], T], data: bytes) ->
         return read(data)
     except msgspec.MsgspecError:
         raise DamagedError(f"the {which} of round {round_id} cannot be read") from None
+
+
+class Scores(Repository):
+    """Member outcomes by round, and by miner.
+
+    Raises:
+        DamagedError, ArchivedError, ArchiveError: as `Records`.
+    """
+
+    async def of_round(self, round_id: int) -> tuple[MemberOutcome, ...]:
+        """Return a round's outcomes in plan order, primaries by rank, then auditors by draw."""
+        outcome = await self._as(Records).outcome(round_id)
+        return () if outcome is None else outcome.members
+
+    async def of_miner(self, hotkey: str, limit: int) -> tuple[ScoreRecord, ...]:
+        """Return a miner's newest `limit` outcomes, newest round first, a round's in the plan's order reversed."""
+        d = dispatches.c
+        its = select(d.round_id, d.task_id, d.skill_type).join(rounds, rounds.c.round_id == d.round_id)
+        its = its.where(d.hotkey == hotkey, d.state != "void", rounds.c.state == "settled")
+        types = {row.task_id: row for row in await self._all(its.order_by(d.round_id.desc()).limit(limit))}
+        found: list[ScoreRecord] = []
+        for round_id in dict.fromkeys(row.round_id for row in types.values()):
+            found += [
+                ScoreRecord(round_id, SkillType(types[member.task_id].skill_type), member)
+                for member in reversed(await self.of_round(round_id))
+                if member.hotkey == hotkey and member.task_id in types
+            ]
+        return tuple(found)
+
+
+class _Sealed(msgspec.Struct):
+    checksum: str
+    digest: str
+
+
+class Proofs(Repository):
+    """Proofs by task."""
+
+    async def of_task(self, task_id: str) -> ProofRecord | None:
+        """Return a task's proof.
+
+        Raises:
+            DamagedError: it is no proof.
+            ArchivedError, ArchiveError: as `Records`.
+        """
+        round_id = await self._scalar(select(tasks.c.round_id).where(tasks.c.task_id == task_id))
+        if round_id is None:
+            return None
+        async for group in self._as(Records).groups(round_id):
+            if group.task_id == task_id and group.proof is not None:
+                return proof_record(round_id, task_id, group.proof)
+        return None
+
+
+def proof_record(round_id: int, task_id: str, document: bytes) -> ProofRecord:
+    """Return a stored proof with what it says of itself.
+
+    Raises:
+        DamagedError: it is no proof.
+    """
+    try:
+        sealed = typed.decode(document, _Sealed)
+    except msgspec.MsgspecError:
+        raise DamagedError(f"the proof of task {task_id} cannot be read") from None
+    return ProofRecord(round_id, task_id, sealed.checksum, sealed.digest, document)
+
+
+Kept = Packed | Rejection | DamagedError | None
+"""What is stored of the judgement of an answer."""
+
+_OF_ROUND: Final = (
+    select(dispatches)
+    .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
+    .where(dispatches.c.round_id == ROUND)
+    .order_by(tasks.c.position, dispatches.c.rank)
+)
+_TASKS: Final = select(tasks.c.task_id).where(tasks.c.round_id == ROUND).order_by(tasks.c.position)
+
+
+class Submissions(Repository):
+    """Submissions and rejections as judged."""
+
+    async def results(self, round_id: int, only: Collection[str] | None = None) -> RoundResults:
+        """Return what came back, in the order of the plan; with `only`, of the tasks with these ids, without `raw`.
+
+        Answers that are not judged yet are in neither list; void tasks and dispatches appear only as such.
+
+        Raises:
+            DamagedError: a stored submission or attestation cannot be read.
+            ArchivedError, ArchiveError: as `Records`.
+        """
+        void = select(tasks.c.task_id, tasks.c.reason).where(tasks.c.round_id == round_id, tasks.c.state == "void")
+        judgements: list[Judgement] = []
+        dispatched: list[Dispatch] = []
+        async for dispatch, kept in self.each(round_id, only):
+            dispatched.append(dispatch)
+            if isinstance(kept, DamagedError):
+                raise kept
+            if kept is not None:
+                judgements.append(unpacked(dispatch.key, kept) if isinstance(kept, Packed) else kept)
+        void_tasks = tuple(
+            VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))
+        )
+        whole = RoundResults.of(judgements, void_tasks, _alone(dispatched, void_tasks))
+        return whole if only is not None else msgspec.structs.replace(whole, raw=await self.raw(round_id))
+
+    async def raw(self, round_id: int) -> RawAnswers:
+        """Return what is known of the raw bytes of a round's answers (SPEC 16, D-28) in plan order, a list per task."""
+        head = await self._as(Records).head(round_id)
+        rows = await self._all_of(round_id, _OF_ROUND) if head is None else head.dispatches
+        found: dict[str, list[RawAnswer | None]] = {row.task_id: [] for row in await self._all_of(round_id, _TASKS)}
+        for row in rows:
+            found[row.task_id].append(row.raw)
+        return tuple(map(tuple, found.values()))
+
+    async def each(self, round_id: int, only: Collection[str] | None = None) -> AsyncIterator[tuple[Dispatch, Kept]]:
+        """Yield each dispatch, in the order of the plan, with what was judged of its answer; a group at a time.
+
+        Raises:
+            DamagedError, ArchivedError, ArchiveError: as `Records`.
+        """
+        records = self._as(Records)
+        head = await records.head(round_id)
+        if head is None:
+            for row in await self._all_of(round_id, _OF_ROUND):
+                if only is None or row.task_id in only:
+                    yield dispatch_of(row), kept_answer(row, await self._open_documents(row))
+            return
+        rows = {task_id: tuple(its) for task_id, its in groupby(head.dispatches, attrgetter("task_id"))}
+        async for group in records.groups(round_id):
+            if only is None or group.task_id in only:
+                named = group.named()
+                for fact in rows.get(group.task_id, ()):
+                    yield dispatch_of(fact), kept_answer(fact, named)
+
+    async def _open_documents(self, row: Any) -> Mapping[str, bytes]:
+        """Return what an answer of an open round names."""
+        found: dict[str, bytes] = {}
+        names = () if row.submission is None else (row.signed_sha256, row.submission.get(RUN))
+        for table, sha256 in zip((sssas, workflow_runs), names, strict=False):
+            blob = await self._scalar(select(table.c.document).where(table.c.sha256 == sha256))
+            if blob is not None:
+                found[sha256] = await unpack(blob, sha256)
+        return found
+
+    async def columns(self, submissions: Sequence[Packed]) -> list[dict[str, Any]]:
+        """Keep what submissions hold by hash; return of each the columns that name it, the rest as JSON.
+
+        Raises:
+            MismatchError: `sssa_sha256` or `plan_sha256` is not that of the document's canonical bytes.
+        """
+        signed = await packed_documents([one.signed for one in submissions])
+        if any(actual != one.sha256 for (actual, _), one in zip(signed, submissions, strict=True)):
+            raise MismatchError("`sssa_sha256` or `plan_sha256` is not that of the document's canonical bytes")
+        await self._insert_missing(sssas, [{"sha256": sha256, "document": blob} for sha256, blob in signed])
+        return [await self._columns(one, len(blob)) for one, (_, blob) in zip(submissions, signed, strict=True)]
+
+    async def _columns(self, submission: Packed, kept: int) -> dict[str, Any]:
+        fields = dict(submission.fields)
+        if submission.run is not None:
+            ((fields[RUN], blob),) = await packed_documents([submission.run])
+            await self._insert_missing(workflow_runs, [{"sha256": fields[RUN], "document": blob}])
+            kept += len(blob)
+        return {"signed_sha256": submission.sha256, "submission": fields, "kept_bytes": kept}
+
+
+def kept_answer(row: Any, documents: Mapping[str, bytes]) -> Kept:
+    """Return what was judged of the answer to a dispatch: its row or its `DispatchFacts`, and what it names by sha256.
+
+    None for what was never judged, or is void; an error where a document is missing.
+    """
+    if row.state == "failed":
+        return Rejection(row.task_id, row.hotkey, row.role, row.reason, row.seconds)
+    if row.state != "answered" or row.submission is None:
+        return None
+    fields, run = dict(row.submission), None
+    try:
+        if RUN in fields:
+            run = documents[fields.pop(RUN)]
+        return Packed(fields, documents[row.signed_sha256], run)
+    except KeyError as error:
+        return DamagedError(f"no document {error.args[0]} that an answer names")
+
+
+def unpacked(key: DispatchKey, answer: Packed) -> Passed:
+    """Return the stored answer to a dispatch (DamagedError: it cannot be read)."""
+    try:
+        return answer.unpacked()
+    except msgspec.MsgspecError as error:
+        raise DamagedError(f"submission {key.round_id}/{key.task_id}/{key.hotkey}: {printable(str(error))}") from None
+
+
+def _alone(found: Sequence[Dispatch], void: Sequence[VoidTask]) -> tuple[VoidDispatch, ...]:
+    tasks_too = {task.task_id for task in void}
+    return tuple(
+        VoidDispatch(one.key.task_id, one.key.hotkey, one.reason)
+        for one in found
+        if one.state == "void" and one.reason is not None and one.key.task_id not in tasks_too
+    )

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 from sqlalchemy import delete, func, or_, select, tuple_
 
-from validator.store.records import Pruned
 from validator.store.repositories.base import Repository
+from validator.store.rows import Pruned
 from validator.store.tables import answers, bundles, rounds, tasks, waiting_work
-from validator.store.waiting import EXECUTIONS
+from validator.store.waiting_work import EXECUTIONS
 
 MOST: Final = 32 * 1024 * 1024  # bytes of bodies in a transaction: SQLite may write over all that it removes
 _W: Final = waiting_work.c

@@ -1,5 +1,6 @@
-"""Rounds from opening to settling: opened once, settled once."""
+"""Rounds from opening to settling: opened once, settled once; and when the validator stood still in one."""
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -12,6 +13,7 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.round.forms import input_form, outcome_form, read_input, read_outcome
+from validator.store.codec import canonical, pack, unpack
 from validator.store.errors import (
     AlreadyOpenedError,
     AlreadySettledError,
@@ -29,16 +31,39 @@ from validator.store.record import (
     frames,
     recorded,
 )
-from validator.store.records import EndState, RoundRecord, RoundSummary, StoredRound, WindowEntry
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.dispatches import Dispatches
-from validator.store.repositories.groups import Groups
 from validator.store.repositories.miners import Miners
+from validator.store.repositories.receipts import Salts
 from validator.store.repositories.records import Records
-from validator.store.repositories.salts import Salts
-from validator.store.repositories.tasks import Tasks
+from validator.store.repositories.tasks import Groups, Tasks
 from validator.store.repositories.windows import Windows
-from validator.store.tables import dispatches, groups, rounds, sssas, tasks, workflow_runs
+from validator.store.rows import EndState, RoundRecord, RoundSummary, StoredRound, WindowEntry
+from validator.store.tables import dispatches, groups, rounds, sssas, stalls, tasks, workflow_runs
+
+
+class StallRecord(NamedTuple):
+    """From when, and for how many seconds."""
+
+    started_at: datetime
+    seconds: float
+
+
+class Stalls(Repository):
+    """Stalls by round, in the order in which they happened."""
+
+    async def put(self, round_id: int, found: Sequence[StallRecord]) -> None:
+        """Keep what is known of a round's stalls so far; the last of those that are there may have grown."""
+        rows = [{"round_id": round_id, "number": number, **stall._asdict()} for number, stall in enumerate(found)]
+        await self._upsert(stalls, rows)
+
+    async def of_round(self, round_id: int) -> tuple[StallRecord, ...]:
+        """Return a round's stalls."""
+        statement = select(stalls.c.started_at, stalls.c.seconds).where(stalls.c.round_id == round_id)
+        return tuple(
+            StallRecord(row.started_at, row.seconds) for row in await self._all(statement.order_by(stalls.c.number))
+        )
+
 
 T = TypeVar("T")
 _UNSAID: Final = ("input", "netuid", "scoring_version")
@@ -95,14 +120,14 @@ class Rounds(Repository):
             raise MismatchError(f"a plan of round {plan.round_id} for round {round_id}")
         if [group.task_id for group in plan.groups] != [task.task_id for task in round_input.tasks]:
             raise MismatchError(f"round {round_id}: the plan's groups are not the input's tasks, in their order")
-        data, sha256 = await self._packing.canonical(input_form(round_input))
+        data, sha256 = await canonical(input_form(round_input))
         snapshot = round_input.snapshot
         facts = {
             "epoch": snapshot.epoch,
             "block": snapshot.block,
             "block_hash": snapshot.block_hash,
             "started_at": started_at,
-            "input": await self._packing.pack(data),
+            "input": await pack(data),
             "input_sha256": sha256,
             "netuid": snapshot.netuid,
             "scoring_version": round_input.scoring_version,
@@ -110,11 +135,11 @@ class Rounds(Repository):
             "dispatch_count": sum(len(group.members) for group in plan.groups),
         }
         await self._create(round_id, facts)
-        await Miners(self._connection, self._packing).seen(snapshot)
-        await Salts(self._connection, self._packing).used(round_input.salt_commitment, round_id)
-        await Tasks(self._connection, self._packing).plan(round_id, round_input, plan)
-        await Groups(self._connection, self._packing).plan(round_id, plan)
-        await Dispatches(self._connection, self._packing).plan(round_id, round_input, plan)
+        await self._as(Miners).seen(snapshot)
+        await self._as(Salts).used(round_input.salt_commitment, round_id)
+        await self._as(Tasks).plan(round_id, round_input, plan)
+        await self._as(Groups).plan(round_id, plan)
+        await self._as(Dispatches).plan(round_id, round_input, plan)
 
     async def skip(  # noqa: PLR0913 - a round without documents is its facts
         self, round_id: int, *, epoch: int, block: int, block_hash: str, reason: Reason, at: datetime
@@ -136,12 +161,12 @@ class Rounds(Repository):
             "dispatch_count": 0,
         }
         await self._create(round_id, facts)
-        await Records(self._connection, self._packing).put(round_id, tuple(frames(SKIPPED)))
+        await self._as(Records).put(round_id, tuple(frames(SKIPPED)))
 
     async def open_rows(self, round_id: int) -> OpenRound:
         """Return what the tables have of an open round, for `recorded`."""
-        tasks_ = await Tasks(self._connection, self._packing).of_round(round_id)
-        plan = await Groups(self._connection, self._packing).open_plan(round_id)
+        tasks_ = await self._as(Tasks).of_round(round_id)
+        plan = await self._as(Groups).open_plan(round_id)
         rows = await self._open_dispatches(round_id)
         signed, runs = _named(rows)
         return OpenRound(
@@ -184,20 +209,20 @@ class Rounds(Repository):
         values: dict[str, Any] = {"state": state, "reason": reason, "settled_at": settled_at}
         data: bytes | None = None
         if outcome is not None:
-            data, values["outcome_sha256"] = await self._packing.canonical(outcome_form(outcome))
+            data, values["outcome_sha256"] = await canonical(outcome_form(outcome))
         if summary is not None:
             values |= asdict(summary)
         await self._close(round_id, values)
         if record is None:
             end = RoundEnding(reason, data, () if outcome is None else outcome.groups)
-            record = await self._packing.aside(recorded, await self.open_rows(round_id), end)
+            record = await asyncio.to_thread(recorded, await self.open_rows(round_id), end)
         if outcome is None:
-            await Tasks(self._connection, self._packing).void_all(round_id, reason)
+            await self._as(Tasks).void_all(round_id, reason)
         else:
-            await Tasks(self._connection, self._packing).settle(round_id, outcome.groups)
-        await Dispatches(self._connection, self._packing).void_with_tasks(round_id)
+            await self._as(Tasks).settle(round_id, outcome.groups)
+        await self._as(Dispatches).void_with_tasks(round_id)
         await self._refuse_unfinished(round_id)
-        await Windows(self._connection, self._packing).enter(round_id, entries)
+        await self._as(Windows).enter(round_id, entries)
         await self._put_record(round_id, record)
 
     async def get(self, round_id: int) -> StoredRound | None:
@@ -209,7 +234,7 @@ class Rounds(Repository):
         if record.state == "open":
             return await self._stored(row)
         try:
-            head = await Records(self._connection, self._packing).head(round_id)
+            head = await self._as(Records).head(round_id)
         except DamagedError:
             head = None
         if head is None:
@@ -231,11 +256,11 @@ class Rounds(Repository):
         Raises:
             DamagedError: they cannot even be expanded.
         """
-        head = await Records(self._connection, self._packing).head(round_id)
+        head = await self._as(Records).head(round_id)
         if head is not None:
             return head.input if which == "input" else head.outcome
         found = next(iter(await self._all_of(round_id, _INPUT)), None) if which == "input" else None
-        return None if found is None or found.input is None else await self._packing.unpack(found.input)
+        return None if found is None or found.input is None else await unpack(found.input)
 
     async def first_started(self) -> datetime | None:
         """Return when the oldest round began, None if there is none."""
@@ -294,7 +319,7 @@ class Rounds(Repository):
         still_open = (rounds.c.round_id == round_id) & (rounds.c.state == "open")
         if await self._changed(update(rounds).where(still_open).values(values)):
             return
-        await Tasks(self._connection, self._packing).require_open_round(round_id)
+        await self._as(Tasks).require_open_round(round_id)
         raise AlreadySettledError(f"round {round_id}")
 
     async def _refuse_unfinished(self, round_id: int) -> None:
@@ -309,7 +334,7 @@ class Rounds(Repository):
     async def _stored(self, row: Row[Any]) -> StoredRound:
         """Return an open round."""
         try:
-            data = None if row.input is None else await self._packing.unpack(row.input)
+            data = None if row.input is None else await unpack(row.input)
         except DamagedError:
             data = None
         return StoredRound(_record(row), _document(data, row.input_sha256, read_input), None)
@@ -327,7 +352,7 @@ class Rounds(Repository):
         rows = await self._open_dispatches(round_id)
         if ended != {(row.task_id, row.hotkey): (row.state, row.reason) for row in rows}:
             raise MismatchError(f"the record of round {round_id} does not say how its dispatches end")
-        await Records(self._connection, self._packing).put(round_id, record.frames)
+        await self._as(Records).put(round_id, record.frames)
         await self._changed(update(rounds).where(rounds.c.round_id == round_id).values(input=None))
         await self._changed(update(dispatches).where(dispatches.c.round_id == round_id).values(_EMPTIED))
         await self._changed(delete(groups).where(groups.c.round_id == round_id))

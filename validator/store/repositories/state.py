@@ -1,5 +1,6 @@
 """The mechanism's state: read in parts, written as the delta of a step and in no other way."""
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from typing import Any, Final, TypeVar
@@ -26,8 +27,8 @@ from validator.state import (
 )
 from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError
-from validator.store.repositories.archives import Archives
 from validator.store.repositories.base import Repository, of_hotkeys
+from validator.store.repositories.records import Archives
 from validator.store.tables import flags, state_copies, state_late, state_miners, state_rounds, state_shared
 
 T = TypeVar("T")
@@ -128,10 +129,10 @@ class States(Repository):
 
         The newest stay, and the one that the oldest record in the store is stepped from.
         """
-        blob = await self._packing.aside(lambda: compressed(_ENCODER.encode(state)))
+        blob = await asyncio.to_thread(lambda: compressed(_ENCODER.encode(state)))
         await self._upsert(state_copies, [{"round_id": round_id, "state": blob}])
         kept = await self.copies()
-        spans = await Archives(self._connection, self._packing).spans()
+        spans = await self._as(Archives).spans()
         first = max((one for one in kept if spans and one <= spans[-1].last_round), default=-1)
         gone = [one for one in kept[:-_COPIES] if one != first]
         await self._changed(delete(state_copies).where(state_copies.c.round_id.in_(gone)))

@@ -1,18 +1,21 @@
-"""The tasks of rounds."""
+"""Tasks of rounds: their groups and bundles, how often each was given, and which are retired."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Row, Update, select, update
+from sqlalchemy import Row, Update, and_, case, func, or_, select, update
 
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GroupOutcome, RoundInput, RoundPlan
+from validator.protocol.round import GroupOutcome, GroupPlan, RoundInput, RoundPlan
 from validator.protocol.round.forms import task_form
 from validator.protocol.skill_types import SkillType
+from validator.store.codec import digest
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
-from validator.store.records import TaskRecord
 from validator.store.repositories.base import ROUND, Repository
-from validator.store.tables import rounds, tasks
+from validator.store.repositories.records import Records
+from validator.store.rows import GroupRecord, TaskRecord
+from validator.store.tables import bundles, given_tasks, groups, retired_tasks, rounds, tasks
 
 # D-7: without any verdict good answers enter nothing, but failed gates count and the group did work: not void.
 
@@ -113,3 +116,199 @@ def _at(round_id: int, task_id: str) -> Update:
 def _record(row: Row[Any]) -> TaskRecord:
     fields = row._asdict()
     return TaskRecord(**{**fields, "skill_type": SkillType(row.skill_type)})
+
+
+_GROUPS_OF_ROUND: Final = (
+    select(groups, tasks.c.mode)
+    .join(tasks, (tasks.c.round_id == groups.c.round_id) & (tasks.c.task_id == groups.c.task_id))
+    .where(groups.c.round_id == ROUND)
+    .order_by(tasks.c.position)
+)
+
+
+class Groups(Repository):
+    """Groups by (round_id, task_id)."""
+
+    async def plan(self, round_id: int, plan: RoundPlan) -> None:
+        """Insert a round's groups."""
+        await self._insert(
+            groups,
+            [
+                {
+                    "round_id": round_id,
+                    "task_id": group.task_id,
+                    "primaries": group.primaries,
+                    "auditors": group.auditors,
+                    "promoted": group.promoted,
+                    "demoted": group.demoted,
+                    "excluded": group.excluded,
+                }
+                for group in plan.groups
+            ],
+        )
+
+    async def of_round(self, round_id: int) -> tuple[GroupRecord, ...]:
+        """Return a round's groups in plan order."""
+        records = self._as(Records)
+        outcome = await records.outcome(round_id)
+        outcomes = {} if outcome is None else {group.task_id: group for group in outcome.groups}
+        plan = await self.plan_of(round_id)
+        return tuple(GroupRecord(group, outcomes.get(group.task_id)) for group in plan.groups)
+
+    async def plan_of(self, round_id: int) -> RoundPlan:
+        """Return the plan that was stored when the round was opened."""
+        plan = await self._as(Records).plan(round_id)
+        return await self.open_plan(round_id) if plan is None else plan
+
+    async def open_plan(self, round_id: int) -> RoundPlan:
+        """Return the same of a round that has no record yet."""
+        return RoundPlan(str(round_id), tuple(map(_plan, await self._all_of(round_id, _GROUPS_OF_ROUND))))
+
+
+def _plan(row: Row[Any]) -> GroupPlan:
+    return GroupPlan(row.task_id, row.mode, row.primaries, row.auditors, row.promoted, row.demoted, row.excluded)
+
+
+class Bundles(Repository):
+    """Content-addressed gzip tars."""
+
+    async def put(self, sha256: str, data: bytes, at: datetime) -> None:
+        """Keep a bundle; one that is there already starts its retention anew.
+
+        Args:
+            sha256: lower-case hex, of the bytes.
+            data: the bundle as dispatched.
+            at: now.
+
+        Raises:
+            MismatchError: the bytes do not hash to `sha256`.
+        """
+        if await digest(data) != sha256:
+            raise MismatchError("a bundle does not hash to its `sha256`")
+        if not await self._changed(update(bundles).where(bundles.c.sha256 == sha256).values(stored_at=at)):
+            await self._insert(bundles, [{"sha256": sha256, "data": data, "stored_at": at}])
+
+    async def get(self, sha256: str) -> bytes | None:
+        """Return a bundle; None when it was never stored or its retention has ended."""
+        data: bytes | None = await self._scalar(select(bundles.c.data).where(bundles.c.sha256 == sha256))
+        return data
+
+
+_ASKED_AT_ONCE: Final = 2_000  # hashes in a statement; both databases take 32,766 parameters
+
+
+class GivenTasks(Repository):
+    """Tasks by (skill_type, source_sha256).
+
+    `given` counts rounds, with one exception: what was given less often than others of its type catches up at once, to
+    the most that any of them was. A task that is new to a folder is due before all others, but only once: else it would
+    be asked until it had been given as often as they were over months.
+    """
+
+    async def give(self, round_id: int, given: Mapping[SkillType, Collection[str]]) -> None:
+        """Count tasks that are frozen into a round; call it once per round, in the transaction that opens it."""
+        for skill_type, sources in given.items():
+            mine = given_tasks.c.skill_type == skill_type
+            most = await self._scalar(select(func.max(given_tasks.c.given)).where(mine)) or 0
+            once_more = given_tasks.c.given + 1
+            statement = self._dialect_insert(given_tasks).on_conflict_do_update(
+                index_elements=["skill_type", "source_sha256"],
+                set_={"given": case((once_more > most, once_more), else_=most), "last_round": round_id},
+            )
+            first = {"skill_type": skill_type, "given": max(1, most), "last_round": round_id}
+            rows = [first | {"source_sha256": sha256} for sha256 in sorted(set(sources))]
+            if rows:
+                await self._connection.execute(statement, rows)
+
+    async def counts(self, skill_type: SkillType, sources: Collection[str]) -> dict[str, int]:
+        """Return how often those of `sources` were given that ever were."""
+        wanted, found = list(sources), dict[str, int]()
+        for start in range(0, len(wanted), _ASKED_AT_ONCE):
+            some = given_tasks.c.source_sha256.in_(wanted[start : start + _ASKED_AT_ONCE])
+            statement = select(given_tasks.c.source_sha256, given_tasks.c.given)
+            rows = await self._all(statement.where(given_tasks.c.skill_type == skill_type, some))
+            found |= {row.source_sha256: row.given for row in rows}
+        return found
+
+    async def recent(self, skill_type: SkillType, most: int) -> list[str]:
+        """Return at most `most` tasks of a type, those given last first."""
+        statement = (
+            select(given_tasks.c.source_sha256)
+            .where(given_tasks.c.skill_type == skill_type)
+            .order_by(given_tasks.c.last_round.desc(), given_tasks.c.source_sha256)
+            .limit(most)
+        )
+        return [row.source_sha256 for row in await self._all(statement)]
+
+
+class RetiredTasks(Repository):
+    """Tasks by the sha256 of what they came from: one that comes again has the same, and is as retired."""
+
+    async def add(self, sources: Collection[str], at: datetime) -> int:
+        """Retire tasks; return how many were not before."""
+        new = sorted(set(sources) - await self.among(sources))
+        await self._insert(retired_tasks, [{"source_sha256": one, "retired_at": at} for one in new])
+        return len(new)
+
+    async def among(self, sources: Collection[str]) -> set[str]:
+        """Return those of `sources` that are retired."""
+        found: set[str] = set()
+        for some in _parts(sources):
+            rows = await self._all(select(retired_tasks.c.source_sha256).where(retired_tasks.c.source_sha256.in_(some)))
+            found |= {row.source_sha256 for row in rows}
+        return found
+
+    async def listing(self) -> list[tuple[str, datetime]]:
+        """Return every retired task with its time, in the order of their retiring."""
+        statement = select(retired_tasks).order_by(retired_tasks.c.retired_at, retired_tasks.c.source_sha256)
+        return [(row.source_sha256, row.retired_at) for row in await self._all(statement)]
+
+    async def of_round(self, round_id: int) -> set[str]:
+        """Return the ids of a round's tasks whose truth may be shown: retired ones, and canaries made for the round.
+
+        Not while an open round has the same task.
+        """
+        asked = select(tasks.c.source_sha256).join(rounds, rounds.c.round_id == tasks.c.round_id)
+        asked_now = asked.where(rounds.c.state == "open")
+        retired = select(retired_tasks.c.source_sha256)
+        of_round = select(tasks.c.source_sha256).where(tasks.c.round_id == round_id)
+        given = select(given_tasks.c.source_sha256).where(given_tasks.c.source_sha256.in_(of_round))
+        source = tasks.c.source_sha256
+        may = or_(source.in_(retired), and_(tasks.c.provenance == "canary", source.not_in(given)))
+        statement = select(tasks.c.task_id).where(tasks.c.round_id == round_id, may, source.not_in(asked_now))
+        return {row.task_id for row in await self._all(statement)}
+
+    async def known(
+        self,
+        names: Collection[str] | None = None,
+        *,
+        skill_types: Collection[SkillType] = (),
+        before: datetime | None = None,
+    ) -> list[str]:
+        """Return the digests of tasks that a source gave and that were in rounds, sorted.
+
+        Args:
+            names: task ids, digests of sources or of goals; None for all.
+            skill_types: only of these; of every type where there are none.
+            before: only those whose last round began before this.
+        """
+        statement = select(given_tasks.c.source_sha256).distinct()
+        if skill_types:
+            statement = statement.where(given_tasks.c.skill_type.in_([str(one) for one in skill_types]))
+        if before is not None:
+            later = select(given_tasks.c.source_sha256).join(rounds, rounds.c.round_id == given_tasks.c.last_round)
+            statement = statement.where(given_tasks.c.source_sha256.not_in(later.where(rounds.c.started_at >= before)))
+        found: set[str] = set()
+        if names is None:
+            found = {row.source_sha256 for row in await self._all(statement)}
+        for some in _parts(names or ()):
+            named = select(tasks.c.source_sha256).where(or_(tasks.c.task_id.in_(some), tasks.c.bundle_sha256.in_(some)))
+            either = or_(given_tasks.c.source_sha256.in_(some), given_tasks.c.source_sha256.in_(named))
+            found |= {row.source_sha256 for row in await self._all(statement.where(either))}
+        return sorted(found)
+
+
+def _parts(names: Collection[str]) -> Iterator[list[str]]:
+    every = sorted(set(names))
+    for start in range(0, len(every), _ASKED_AT_ONCE):
+        yield every[start : start + _ASKED_AT_ONCE]

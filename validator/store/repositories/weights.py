@@ -1,15 +1,102 @@
-"""Weight submissions: written down before they are signed, so that an epoch is never sent twice."""
+"""Weight vectors, their receipts and submissions, and the guard against a second validator on one hotkey."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Row, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, inspect, or_, select, update
 
-from validator.store.errors import AlreadyPreparedError, WrongStateError
-from validator.store.records import WeightsRecord, WeightsState
+from validator.protocol.reasons import Reason
+from validator.protocol.receipt import WeightsLink
+from validator.store.codec import pack, unpack
+from validator.store.errors import AlreadyPreparedError, EmptyReasonError, WrongStateError
 from validator.store.repositories.base import Repository
-from validator.store.tables import weight_submissions
+from validator.store.rows import VectorRecord, WeightLock, WeightMark, WeightsRecord, WeightsState
+from validator.store.tables import weight_links, weight_locks, weight_marks, weight_submissions, weight_vectors
+
+_V = weight_vectors.c
+
+
+class WeightVectors(Repository):
+    """Which rounds a vector was made of, and whom it did not pay."""
+
+    async def put(self, record: VectorRecord) -> None:
+        """Write down a vector; one that was computed for the same epoch before is replaced."""
+        row = {**asdict(record), "unpaid": record.unpaid}
+        await self._upsert(weight_vectors, [row])
+
+    async def before(self, netuid: int, mechid: int, epoch: int) -> VectorRecord | None:
+        """Return the mechanism's newest vector of an earlier epoch, None if there is none."""
+        mine = select(weight_vectors).where(_V.netuid == netuid, _V.mechid == mechid, _V.epoch < epoch)
+        return _vector(await self._first(mine.order_by(_V.epoch.desc()).limit(1)))
+
+    async def newest(self, netuid: int, mechid: int) -> VectorRecord | None:
+        """Return the mechanism's vector of the highest epoch, None before the first."""
+        mine = select(weight_vectors).where(_V.netuid == netuid, _V.mechid == mechid)
+        return _vector(await self._first(mine.order_by(_V.epoch.desc()).limit(1)))
+
+    async def of_epoch(self, netuid: int, mechid: int, epoch: int) -> VectorRecord | None:
+        """Return the epoch's vector."""
+        key = {"netuid": netuid, "mechid": mechid, "epoch": epoch}
+        return _vector(await self._first(select(weight_vectors).filter_by(**key)))
+
+
+def _vector(row: Row[Any] | None) -> VectorRecord | None:
+    return None if row is None else VectorRecord(**row._asdict())
+
+
+_L = weight_links.c
+
+
+class ToldVector(NamedTuple):
+    """A vector in the log: its receipt, why it is not sent (None: it is), and the digest of its line."""
+
+    sequence: int
+    reason: Reason | None
+    sha256: str
+
+
+class WeightLinks(Repository):
+    """By the number of their receipt."""
+
+    async def add(self, sequence: int, link: WeightsLink, line: bytes) -> None:
+        """Keep the line that a receipt names."""
+        row = {
+            "sequence": sequence,
+            "netuid": link.netuid,
+            "mechid": link.mechid,
+            "epoch": link.epoch,
+            "reason": link.reason,
+            "sha256": link.sha256,
+            "line": await pack(line),
+        }
+        await self._insert(weight_links, [row])
+
+    async def newest(self, netuid: int, mechid: int, epoch: int) -> ToldVector | None:
+        """Return what the log said last of the epoch's vector, None where it says nothing."""
+        mine = select(_L.sequence, _L.reason, _L.sha256).where(*_of(netuid, mechid, epoch))
+        row = await self._first(mine.order_by(_L.sequence.desc()).limit(1))
+        return None if row is None else ToldVector(**row._asdict())
+
+    async def unsent(self, netuid: int, mechid: int, epoch: int) -> int:
+        """Return how many vectors of the epoch the log tells that are not sent."""
+        mine = select(func.count()).where(*_of(netuid, mechid, epoch), _L.reason.is_not(None))
+        return int(await self._scalar(mine))
+
+    async def line(self, sequence: int) -> bytes | None:
+        """Return the line that a receipt names, without the newline and not held against its digest.
+
+        Raises:
+            DamagedError: it cannot even be expanded.
+        """
+        blob = await self._scalar(select(_L.line).where(_L.sequence == sequence))
+        return None if blob is None else await unpack(blob)
+
+
+def _of(netuid: int, mechid: int, epoch: int) -> tuple[ColumnElement[bool], ...]:
+    return _L.netuid == netuid, _L.mechid == mechid, _L.epoch == epoch
+
 
 _W = weight_submissions.c
 # What was refused never comes into force, and the cause may pass (a nonce, a full pool, a limit missed by a block).
@@ -204,3 +291,62 @@ def _columns(plan: PlannedWeights) -> dict[str, Any]:
 
 def _record(row: Row[Any] | None) -> WeightsRecord | None:
     return None if row is None else WeightsRecord(**row._asdict())
+
+
+class WeightGuard(Repository):
+    """Marks per (netuid, mechid, hotkey); locks for the whole store."""
+
+    async def present(self) -> bool:
+        """Whether the tables without which nothing may be sent are there."""
+        return await self._connection.run_sync(_present)
+
+    async def last_written(self, netuid: int) -> datetime | None:
+        """Return when anything about weights of the subnet was written last."""
+        moments = []
+        for table in (weight_submissions, weight_marks):
+            statement = select(func.max(table.c.updated_at)).where(table.c.netuid == netuid)
+            moments.append(await self._scalar(statement))
+        return max((moment for moment in moments if moment is not None), default=None)
+
+    async def mark(self, netuid: int, mechid: int, hotkey: str) -> WeightMark | None:
+        """Return what was last known, None before the first look."""
+        m = weight_marks.c
+        statement = select(m.uid, m.last_update, m.block).filter_by(netuid=netuid, mechid=mechid, hotkey=hotkey)
+        row = await self._first(statement)
+        return None if row is None else WeightMark(**row._asdict())
+
+    async def set_mark(self, netuid: int, mechid: int, hotkey: str, mark: WeightMark, at: datetime) -> None:
+        """Note what is known now."""
+        key = {"netuid": netuid, "mechid": mechid, "hotkey": hotkey}
+        await self._upsert(weight_marks, [{**key, **mark._asdict(), "updated_at": at}])
+
+    async def lock(self, seen: str, at: datetime) -> None:
+        """Note that nothing may be sent any more, and why; what is locked stays as it is."""
+        if await self.locked() is None:
+            await self._connection.execute(insert(weight_locks).values(locked_at=at, seen=seen))
+
+    async def locked(self) -> WeightLock | None:
+        """Return the lock that stands."""
+        w = weight_locks.c
+        statement = select(w.id, w.locked_at, w.seen).where(w.cleared_at.is_(None)).order_by(w.id).limit(1)
+        row = await self._first(statement)
+        return None if row is None else WeightLock(**row._asdict())
+
+    async def unlock(self, reason: str, at: datetime) -> int:
+        """Clear the locks, forget the marks, and return how many locks there were.
+
+        Without marks the next start takes the chain as it finds it for its own.
+
+        Raises:
+            EmptyReasonError: `reason` says nothing.
+        """
+        if not reason.strip():
+            raise EmptyReasonError("write down why, it is stored with the lock")
+        standing = update(weight_locks).where(weight_locks.c.cleared_at.is_(None))
+        await self._connection.execute(delete(weight_marks))
+        return await self._changed(standing.values(cleared_at=at, cleared_reason=reason.strip()))
+
+
+def _present(connection: Connection) -> bool:
+    tables = inspect(connection)
+    return all(tables.has_table(table.name) for table in (weight_submissions, weight_marks, weight_locks))

@@ -15,7 +15,7 @@ from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import AssessedMember, AssessmentTask, MemberOutcome, Mode, RoundInput, Submission
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
-from validator.store.records import TaskState
+from validator.store.rows import TaskState
 
 
 class MemberLine(Document, frozen=True):

@@ -10,7 +10,7 @@ from validator.protocol.sssa import Document
 from validator.protocol.work_states import WorkState
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import Version
-from validator.store.waiting import CodeCheck
+from validator.store.waiting_work import CodeCheck
 
 
 class JudgedLater(Document, frozen=True):

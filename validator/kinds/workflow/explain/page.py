@@ -19,7 +19,7 @@ from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import GoalTask, MemberOutcome, Mode, RanMember, RoundInput, WorkflowSubmission
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
-from validator.store.records import TaskState
+from validator.store.rows import TaskState
 
 
 class PlannerLine(Document, frozen=True):

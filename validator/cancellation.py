@@ -1,0 +1,90 @@
+"""Cancellation of work: by a request to stop, by the failure of other work, or only after the last write."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+async def unless_set(event: asyncio.Event, work: Callable[[], Awaitable[None]]) -> bool:
+    """Do `work`, but not once `event` is set, nor longer than until it is; return whether it was done.
+
+    It has ended when this returns or raises, also where the caller is cancelled.
+
+    Raises:
+        Exception: whatever `work` raises before the event is set.
+    """
+    if event.is_set():
+        return False
+    working, asked = asyncio.ensure_future(work()), asyncio.ensure_future(event.wait())
+    try:
+        await asyncio.wait({working, asked}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        done = working.done()
+        await ended((working, asked))
+    if done:
+        await working
+    return done
+
+
+async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return what each comes to, in order; where one fails the others have ended, too, before that is told.
+
+    Raises:
+        Exception: the first one's error.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+async def ended(tasks: Collection[asyncio.Task[Any]], again_s: float = 1.0) -> None:
+    """Cancel tasks, and again every `again_s` seconds, until they are done; what they raise is dropped.
+
+    One cancellation can be lost: where it meets a connection that a pool hands out at that moment, the pool keeps it.
+    """
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=again_s)
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def run_whole(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` in a loop of its own, and end what it leaves running there; return what it returns.
+
+    `asyncio.run` cancels that once. The SDK dials a chain that is away for ever, and its task can lose a cancellation:
+    then a process that has done its work would not end.
+    """
+
+    async def end_rest() -> None:
+        await ended(asyncio.all_tasks() - {asyncio.current_task()})
+
+    with asyncio.Runner() as runner:
+        try:
+            return runner.run(work)
+        finally:
+            runner.run(end_rest())
+
+
+async def complete(work: Coroutine[Any, Any, T]) -> T:
+    """Return what `work` returns. A cancellation meanwhile, however often, waits for its end and then continues.
+
+    Raises:
+        CancelledError: the caller was cancelled; its `__cause__` is what `work` raised, None if it was done in full.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled from (None if task.cancelled() else task.exception())
+    return task.result()

@@ -1,1 +1,0 @@
-"""Old rounds in files beside the store: their form, and how they are read."""

@@ -1,1 +1,0 @@
-"""Old rounds out of the tables into archive files."""

@@ -1,0 +1,352 @@
+"""Checks of a store that need no scoring (`validator db check`)."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Column, Connection, Row, and_, func, or_, select
+from sqlalchemy.exc import DBAPIError
+
+from validator.protocol import typed
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.receipt import RoundEnd
+from validator.protocol.text import printable
+from validator.state import State
+from validator.store.archive import ArchiveFile, archives_in, open_known, refused
+from validator.store.codec import expanded
+from validator.store.errors import ArchivedError, ArchiveError, DamagedError
+from validator.store.log import round_lines
+from validator.store.repositories.state import NOTHING
+from validator.store.schema import VERSION_TABLE
+from validator.store.stepping import steps
+from validator.store.tables import (
+    bundles,
+    metadata,
+    receipts,
+    rounds,
+    salts,
+    sssas,
+    weight_links,
+    workflow_runs,
+)
+from validator.store.transaction import Transaction
+
+FAULTS_SHOWN: Final = 20  # of one check
+_PARTITION: Final = 8
+
+
+@dataclass(slots=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: `pages`, `tables`, `references`, `digests`, `receipts`, `kept` or `archives`.
+        looked: how many: lines of SQLite's own report, tables, references, documents, receipts, pairs, archived rounds.
+        faults: what is wrong, printable; at most `FAULTS_SHOWN`.
+        more: how many faults are not among them.
+    """
+
+    name: str
+    looked: int = 0
+    faults: list[str] = field(default_factory=list)
+    more: int = 0
+
+    def fault(self, text: str) -> None:
+        """Note what is wrong."""
+        if len(self.faults) < FAULTS_SHOWN:
+            self.faults.append(printable(text, 300))
+        else:
+            self.more += 1
+
+
+async def _partitions(tx: Transaction, statement: Any) -> AsyncIterator[Sequence[Row[Any]]]:
+    """Yield the rows of a statement, a few at a time: each may be large."""
+    result = await tx.connection.stream(statement)
+    async for rows in result.partitions(_PARTITION):
+        yield rows
+
+
+_PAGES: Final = 100
+
+
+async def _look_at_pages(tx: Transaction, check: Check) -> None:
+    """Let SQLite look at its file."""
+    for (line,) in await tx.connection.exec_driver_sql(f"PRAGMA integrity_check({_PAGES})"):
+        check.looked += 1
+        if line != "ok":
+            check.fault(str(line))
+
+
+async def _look_at_tables(tx: Transaction, check: Check) -> None:
+    """Hold the tables against those that the migrations make."""
+    options = {"compare_type": True, "compare_server_default": True, "version_table": VERSION_TABLE}
+
+    def compared(sync: Connection) -> list[Any]:
+        return list(compare_metadata(MigrationContext.configure(sync, opts=options), metadata))
+
+    check.looked = len(metadata.tables)
+    for difference in await tx.connection.run_sync(compared):
+        check.fault(f"not as the migrations made it: {difference}")
+
+
+async def _look_at_references(tx: Transaction, check: Check) -> None:
+    """Count the rows that refer to none."""
+    for child in metadata.sorted_tables:
+        for reference in child.foreign_key_constraints:
+            check.looked += 1
+            parent = reference.referred_table.alias("referred")
+            pairs = [(element.parent, parent.c[element.column.key]) for element in reference.elements]
+            lost = (
+                select(func.count())
+                .select_from(child.outerjoin(parent, and_(*(ours == theirs for ours, theirs in pairs))))
+                .where(*(ours.is_not(None) for ours, _ in pairs), or_(*(theirs.is_(None) for _, theirs in pairs)))
+            )
+            if many := await tx.connection.scalar(lost):
+                names = ", ".join(ours.name for ours, _ in pairs)
+                check.fault(f"{child.name}: {many} rows whose {names} is not in {reference.referred_table.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Digested:
+    """A column of bytes and the column that names their sha256."""
+
+    blob: Column[Any]
+    sha256: Column[Any]
+    key: Column[Any]
+    read: Callable[[bytes], bytes]
+
+
+def _as_stored(blob: bytes) -> bytes:
+    return blob
+
+
+_DIGESTED: Final[Sequence[_Digested]] = (
+    _Digested(rounds.c.input, rounds.c.input_sha256, rounds.c.round_id, expanded),
+    _Digested(sssas.c.document, sssas.c.sha256, sssas.c.sha256, expanded),
+    _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, expanded),
+    _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, expanded),
+    _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored),
+    _Digested(salts.c.salt, salts.c.commitment, salts.c.id, _as_stored),
+)
+
+
+async def _look_at_digests(tx: Transaction, check: Check) -> None:
+    """Look at every document that has a digest, those of rounds included."""
+    for one in _DIGESTED:
+        statement = select(one.key.label("key"), one.blob.label("blob"), one.sha256.label("sha256"))
+        async for rows in _partitions(tx, statement.where(one.blob.is_not(None)).order_by(one.key)):
+            check.looked += len(rows)
+            for key in await asyncio.to_thread(list, _unlike(rows, one.read)):
+                check.fault(f"{one.blob.table.name}.{one.blob.name} of {key} is not what {one.sha256.name} names")
+    await _of_records(tx, check)
+
+
+async def _of_records(tx: Transaction, check: Check) -> None:
+    """Compare the records in the store with what the tables say of their rounds."""
+    archived = await tx.archives.removed_through()
+    r = rounds.c
+    ended = select(r.round_id, r.input_sha256, r.outcome_sha256)
+    statement = ended.where(r.state != "open", r.round_id > archived).order_by(r.round_id)
+    for row in (await tx.connection.execute(statement)).all():
+        check.looked += 1
+        try:
+            fault = await _record_fault(tx, row, check)
+        except DamagedError as error:
+            fault = error.detail
+        if fault is not None:
+            check.fault(f"the record of round {row.round_id}: {fault}")
+
+
+async def _record_fault(tx: Transaction, row: Any, check: Check) -> str | None:
+    head = await tx.records.head(row.round_id)
+    if head is None:
+        return "is missing"
+    if head.input is not None and sha256_hex(head.input) != row.input_sha256:
+        return "its input is not what input_sha256 names"
+    if (None if head.outcome is None else sha256_hex(head.outcome)) != row.outcome_sha256:
+        return "its outcome is not what outcome_sha256 names"
+    if await tx.dispatches.listed(row.round_id) != head.listed():
+        return "its dispatches are not those of the table"
+    named: set[str] = set()
+    async for group in tx.records.groups(row.round_id):
+        named |= group.named().keys()
+        check.looked += len(group.signed) + len(group.runs)
+    wanted = {sha256 for one in head.dispatches for sha256 in (one.signed_sha256, one.run_sha256) if sha256 is not None}
+    return None if wanted == named else "its documents are not those that its answers name"
+
+
+def _unlike(rows: Sequence[Row[Any]], read: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Yield the keys of rows whose bytes do not have their digest."""
+    for row in rows:
+        try:
+            found = sha256_hex(read(row.blob))
+        except DamagedError:
+            found = ""
+        if found != row.sha256:
+            yield str(row.key)
+
+
+class _Vector(msgspec.Struct):
+    sha256: str
+
+
+class _Link(msgspec.Struct):
+    """What of a receipt ties it to the one before, and to its round or its vector."""
+
+    sequence: int
+    previous: str | None
+    round: RoundEnd | None
+    weights: _Vector | None = None
+
+
+async def _look_at_receipts(tx: Transaction, check: Check) -> None:
+    """Hold the log together: no gap, each names the one before, and rounds and vectors have the lines that it names."""
+    found = receipts.outerjoin(weight_links, weight_links.c.sequence == receipts.c.sequence)
+    vector = weight_links.c.sha256.label("vector")
+    statement = select(receipts.c.sequence, receipts.c.round_id, receipts.c.line, receipts.c.sha256, vector)
+    statement = statement.select_from(found)
+    before: str | None = None
+    async for rows in _partitions(tx, statement.order_by(receipts.c.sequence)):
+        for row in rows:
+            name = f"receipt {row.sequence}"
+            try:
+                line = expanded(row.line)
+                link = typed.decode(line, dict[str, _Link])["receipt"]
+            except (DamagedError, msgspec.MsgspecError, KeyError):
+                check.fault(f"{name} cannot be read")
+            else:
+                if sha256_hex(line) != row.sha256:
+                    check.fault(f"{name} is not what sha256 names")
+                if (link.sequence, link.previous) != (row.sequence, before) or row.sequence != check.looked:
+                    check.fault(f"{name} does not follow the one before")
+                if link.round is not None and not await _held(tx, link.round):
+                    check.fault(f"{name} names other lines than round {row.round_id} has")
+                if link.weights is not None and row.vector != link.weights.sha256:
+                    check.fault(f"{name} names another vector than is stored for it")
+            before = row.sha256
+            check.looked += 1
+
+
+async def _held(tx: Transaction, end: RoundEnd) -> bool:
+    """Whether a round has the lines that its receipt names, as far as they can be read from here."""
+    try:
+        async for _ in round_lines(tx, end):
+            pass
+    except (ArchivedError, ArchiveError):
+        return True  # what is wrong with a file is told of the archives
+    except DamagedError:
+        return False
+    return True
+
+
+async def _look_at_state(tx: Transaction, check: Check) -> None:
+    """Step from each copy of the state to the next one, and from the last to the current state."""
+    copies = await tx.state.copies()
+    bases: list[int | None] = [*copies] if copies else [None]
+    for base, following in zip(bases, (*copies[1:], None), strict=True):
+        try:
+            state = NOTHING if base is None else await tx.state.copied(base)
+            async for round_id, after in steps(tx, base, state, following):
+                state = after
+                check.looked += round_id is not None
+            kept = await tx.state.whole() if following is None else await tx.state.copied(following)
+        except (ArchivedError, ArchiveError):
+            continue  # what is wrong with a file is told of the archives
+        except DamagedError as error:
+            check.fault(error.detail)
+            continue
+        _compare(check, state, kept, "" if following is None else f" of the copy after round {following}")
+
+
+def _compare(check: Check, computed: State, kept: State, which: str) -> None:
+    for hotkey in sorted(computed.miners.keys() | kept.miners.keys()):
+        if computed.miners.get(hotkey) != kept.miners.get(hotkey):
+            check.fault(f"the state{which} of {hotkey} does not follow from the rounds")
+    if computed.shared != kept.shared:
+        names = [name for name in kept.shared.__struct_fields__ if _differs(name, computed, kept)]
+        check.fault(f"{', '.join(names)} of the state{which} do not follow from the rounds")
+
+
+def _differs(name: str, one: State, other: State) -> bool:
+    return bool(getattr(one.shared, name) != getattr(other.shared, name))
+
+
+async def _archive_faults(tx: Transaction, folder: Path | None) -> list[str]:
+    """Return what is wrong with the archives.
+
+    Args:
+        tx: for reading.
+        folder: that has the files, each of which is read in whole; None looks at the store's own rows alone.
+    """
+    spans = await tx.archives.spans()
+    found = []
+    following = 0
+    for span in spans:
+        if span.first_round != following:
+            found.append(f"{span.file} begins with round {span.first_round} where {following} follows")
+        following = span.last_round + 1
+    if folder is None:
+        return found
+    owner = await tx.receipts.last_receipt()
+    for span in spans:
+        try:
+            file = open_known(folder, span)
+            if owner is not None and file.manifest.validator_hotkey != owner.validator_hotkey:
+                raise refused(file.path, f"is of the validator {file.manifest.validator_hotkey}")
+            await asyncio.to_thread(_read_in_whole, file)
+        except ArchiveError as error:
+            found.append(error.detail)
+    known = {span.file for span in spans}
+    return found + [
+        f"{path} is no file that the store knows: left by a run that was killed, or a copy"
+        for path in archives_in(folder)
+        if path.name not in known
+    ]
+
+
+def _read_in_whole(file: ArchiveFile) -> None:
+    for round_id in range(file.manifest.first_round, file.manifest.last_round + 1):
+        file.frames(round_id)
+
+
+async def checks(tx: Transaction, archive: Path | None = None) -> AsyncIterator[Check]:
+    """Yield each check as it is done. Where the file itself is damaged nothing else is looked at.
+
+    What was changed and fits its digests all the same shows only when rounds are computed again (`validator replay`).
+
+    Args:
+        tx: for reading, of a store whose tables are of this version.
+        archive: the folder with the files of old rounds; without it these are not looked at.
+    """
+    if tx.connection.dialect.name == "sqlite":
+        pages = await _guarded("pages", tx, _look_at_pages)
+        yield pages
+        if pages.faults:
+            return
+    yield await _guarded("tables", tx, _look_at_tables)
+    yield await _guarded("references", tx, _look_at_references)
+    yield await _guarded("digests", tx, _look_at_digests)
+    yield await _guarded("receipts", tx, _look_at_receipts)
+    yield await _guarded("state", tx, _look_at_state)
+    yield await _guarded("archives", tx, partial(_look_at_archives, archive))
+
+
+async def _guarded(name: str, tx: Transaction, look: Callable[[Transaction, Check], Any]) -> Check:
+    check = Check(name)
+    try:
+        await look(tx, check)
+    except DBAPIError as error:
+        check.fault(f"cannot be read: {error.orig}")
+    return check
+
+
+async def _look_at_archives(archive: Path | None, tx: Transaction, check: Check) -> None:
+    check.looked = await tx.archives.removed_through() + 1
+    for fault in await _archive_faults(tx, archive):
+        check.fault(fault)

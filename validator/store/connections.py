@@ -1,0 +1,270 @@
+"""Connections to either database: handles of one process, and how transactions begin."""
+
+import asyncio
+import logging
+import os
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final, Protocol
+from weakref import WeakSet
+
+import aiosqlite
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from validator.protocol.text import printable
+from validator.store.errors import StoreDamagedError, StoreUnreachableError
+from validator.store.urls import StoreUrl
+
+BUSY_MS: Final = 10_000  # longest wait for another program's write transaction
+Creator = Callable[..., Awaitable[Any]]
+"""Makes a connection of aiosqlite's kind from the arguments of `sqlite3.connect`."""
+
+
+class Claim(Protocol):
+    """A lock that the kernel gives back when the process ends."""
+
+    def drop(self) -> None:
+        """Give it back."""
+
+
+class Handles:
+    """Everything by which one process holds databases open.
+
+    The kernel closes these handles when it kills the process. `drop` does the same to a daemon that shares its process
+    with others, as daemons of a simulation do.
+
+    Args:
+        creator: makes connections to SQLite; None for the usual ones, each with a thread of its own.
+        busy_ms: how long SQLite waits for another program's write transaction; 0 where nobody else can end it.
+    """
+
+    def __init__(self, creator: Creator | None = None, busy_ms: int = BUSY_MS) -> None:
+        self.creator = creator
+        self.busy_ms = busy_ms
+        self._connections: WeakSet[Any] = WeakSet()
+        self._claims: WeakSet[Claim] = WeakSet()
+        self._dropped = False
+
+    def hold(self, engine: AsyncEngine) -> None:
+        """Hold every connection that an engine makes from now on."""
+
+        @event.listens_for(engine.sync_engine, "do_connect")
+        def refuse(dialect: Any, *_: Any) -> None:
+            if self._dropped:
+                raise dialect.dbapi.OperationalError("the process that held the database has been killed")
+
+        @event.listens_for(engine.sync_engine, "connect")
+        def made(connection: Any, _record: Any) -> None:
+            self._connections.add(connection.driver_connection)
+
+    def claim(self, claim: Claim) -> None:
+        """Hold a claim to write."""
+        self._claims.add(claim)
+
+    def drop(self) -> None:
+        """Close everything, and refuse whatever is asked for later. Transactions that are open are rolled back.
+
+        To be called from the event loop's thread. A statement that SQLite executes in a thread ends before its
+        connection is closed.
+        """
+        self._dropped = True
+        for connection in tuple(self._connections):
+            if hasattr(connection, "pgconn"):
+                connection.pgconn.finish()
+            else:
+                connection.stop()
+        for claim in tuple(self._claims):
+            claim.drop()
+
+
+class ThreadedConnection(aiosqlite.Connection):
+    """aiosqlite's, but for its end.
+
+    A connection whose closing is cancelled is stopped by SQLAlchemy, and then once more by aiosqlite, which waits for
+    the answer of a thread that has ended: cancelling everything at the end of `asyncio.run` hung for ever.
+    """
+
+    _stopping = False
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        """End the thread; None, and there is nothing to wait for, if it was told so before."""
+        if self._stopping:
+            return None
+        self._stopping = True
+        if (connection := self._connection) is not None:
+            self._tx.put_nowait((None, lambda: self._end(connection)))
+        return super().stop()
+
+    def _end(self, connection: sqlite3.Connection) -> None:
+        """Close it in its thread, whoever has taken it from this object meanwhile: else it would stay locked."""
+        connection.close()
+        self._connection = None
+
+
+async def connect(*args: Any, **kwargs: Any) -> ThreadedConnection:
+    """Return a connection, from the arguments of `sqlite3.connect`."""
+    connection = ThreadedConnection(lambda: sqlite3.connect(*args, **kwargs), iter_chunk_size=64)
+    connection._thread.daemon = True  # noqa: SLF001 - as SQLAlchemy does with those that it makes itself
+    await connection
+    return connection
+
+
+CONNECT_S: Final = 10
+GUEST_IDLE_MS: Final = 5_000  # half of what the validator's write transactions wait for another's
+_WAL_RETRY_S: Final = 0.02
+WRITE: Final = "store_write"
+# Serialises write transactions on Postgres, as BEGIN IMMEDIATE does on SQLite. "SSSA" and a purpose.
+LOCK_CLASS: Final = 0x53535341
+LOCK_WRITE: Final = 1
+LOCK_WRITER: Final = 2
+
+
+def make_engine(
+    url: StoreUrl,
+    *,
+    foreign_keys: bool = True,
+    pooled: bool = True,
+    connections: int | None = None,
+    handles: Handles | None = None,
+) -> AsyncEngine:
+    """Return an engine; nothing is connected yet.
+
+    Args:
+        url: which database.
+        foreign_keys: False only while SQLite tables are rebuilt by a migration.
+        pooled: False for a few connections that are closed at once.
+        connections: of one of many processes on a Postgres database: at most so many, and a transaction of one that
+            stands still is ended before it holds up the validator's.
+        handles: hold its connections; None for handles that nobody drops.
+    """
+    handles = handles or Handles()
+    options: dict[str, Any] = {"hide_parameters": True}
+    if pooled:
+        options["pool_use_lifo"] = True  # a connection keeps pages and statements: the fewer are used, the less is kept
+    else:
+        options["poolclass"] = NullPool
+    if url.path is None:
+        arguments = {"connect_timeout": CONNECT_S, "application_name": "validator", "client_encoding": "utf8"}
+        if connections is not None:
+            given = url.url.query.get("options", "")
+            arguments["options"] = f"{given} -c idle_in_transaction_session_timeout={GUEST_IDLE_MS}".strip()
+            options |= {"pool_size": connections, "max_overflow": 0}
+        engine = create_async_engine(url.url, connect_args=arguments, pool_pre_ping=pooled, **options)
+        handles.hold(engine)
+        return engine
+    # aiosqlite writes every statement's parameters to its debug log: salts and bodies do not belong there.
+    logging.getLogger("aiosqlite").setLevel(logging.INFO)
+    from validator.store.connections import connect  # noqa: PLC0415 - on Postgres nobody has a use for it
+
+    sqlite_arguments: dict[str, Any] = {
+        "isolation_level": None,
+        "timeout": handles.busy_ms / 1000,
+        "factory": _SqliteConnection,
+        "async_creator_fn": handles.creator or connect,
+    }
+    engine = create_async_engine(url.url, connect_args=sqlite_arguments, **options)
+    handles.hold(engine)
+    _prepare_sqlite(engine.sync_engine, handles.busy_ms, foreign_keys=foreign_keys)
+    return engine
+
+
+def writing(engine: AsyncEngine) -> AsyncEngine:
+    """Return the engine for write transactions: at most one is open in the whole database."""
+    return engine.execution_options(**{WRITE: True})
+
+
+def reading(engine: AsyncEngine) -> AsyncEngine:
+    """Return the engine for read transactions: one consistent view, and no way to write."""
+    if engine.dialect.name == "postgresql":
+        return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    return engine.execution_options(**{WRITE: False})
+
+
+def only_there(engine: AsyncEngine, require: Callable[[], None]) -> None:
+    """Let every new connection begin with this look: without it SQLite makes a new file where the old one is gone."""
+
+    @event.listens_for(engine.sync_engine, "do_connect")
+    def look(*_: Any) -> None:
+        require()
+
+
+def create_file(url: StoreUrl) -> None:
+    """Make the SQLite file, readable by its owner only: it holds salts before they are public."""
+    if url.path is not None and not url.path.exists():
+        os.close(os.open(url.path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+async def use_wal(url: StoreUrl) -> None:
+    """Switch a SQLite file to write-ahead logging, which it then keeps; does nothing on Postgres.
+
+    Only who writes does this, once: two connections that switch at the same time lock each other out, and a file that
+    is not ours must not be changed by looking at it.
+
+    Raises:
+        StoreUnreachableError: others keep the file busy, or it is no database.
+        StoreDamagedError: it was one.
+    """
+    if url.path is None:
+        return None
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + BUSY_MS / 1000
+    while True:
+        try:
+            return await asyncio.to_thread(_switch_to_wal, url.path)
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait by itself where two could wait for each other.
+            if loop.time() >= deadline:
+                raise StoreUnreachableError(f"{url.shown}: {printable(str(error))}") from None
+        except sqlite3.DatabaseError as error:
+            damaged = error.sqlite_errorcode == sqlite3.SQLITE_CORRUPT
+            raise (StoreDamagedError if damaged else StoreUnreachableError)(
+                f"{url.shown}: {printable(str(error))}"
+            ) from None
+        await asyncio.sleep(_WAL_RETRY_S)
+
+
+def _switch_to_wal(path: Path) -> None:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_MS / 1000)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()
+
+
+class _SqliteConnection(sqlite3.Connection):
+    """Rolls back before it closes.
+
+    A task that is cancelled in the middle of a statement leaves a cursor behind, and SQLite keeps a closed connection
+    alive, write lock included, until its last statement is gone.
+    """
+
+    def close(self) -> None:
+        """End the transaction, then the connection."""
+        try:
+            if self.in_transaction:
+                self.rollback()
+        finally:
+            super().close()
+
+
+def _prepare_sqlite(engine: Engine, busy_ms: int, *, foreign_keys: bool) -> None:
+    """Set the pragmas of every new connection and begin transactions ourselves (SQLAlchemy's recipe for pysqlite)."""
+
+    @event.listens_for(engine, "connect")
+    def set_pragmas(connection: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {busy_ms}")
+        cursor.execute("PRAGMA synchronous = FULL")
+        cursor.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
+        cursor.execute("PRAGMA trusted_schema = OFF")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        write = connection.get_execution_options().get(WRITE, False)
+        connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
+        # A write transaction takes its lock at once: one that starts as a reader may find that it can never write.
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")

@@ -1,0 +1,70 @@
+"""Identity of a store: the subnet of one chain, and a scoring version that this program knows (SPEC 16)."""
+
+from datetime import datetime
+from typing import Final
+
+from validator.scoring import UnknownScoringVersionError, version
+from validator.store.errors import DamagedError, OtherChainError
+from validator.store.transaction import Transaction
+
+_FIX: Final = "correct validator.netuid or chain.endpoints, or name another database in store.url"
+
+
+async def require_chain(tx: Transaction, genesis: str | None, netuid: int) -> bool:
+    """Refuse another chain or subnet than the store's; return whether the store knows its own.
+
+    One that knows none is held to its newest round's subnet. Where `genesis` is None, only subnets are compared.
+
+    Raises:
+        OtherChainError: naming both, and what to do.
+    """
+    known = await tx.chain.get()
+    of = await _netuid_of_rounds(tx) if known is None else known.netuid
+    if of is not None and of != netuid:
+        raise OtherChainError(f"the store is of netuid {of}, the settings name netuid {netuid}; {_FIX}")
+    if known is not None and genesis not in {None, known.genesis}:
+        raise OtherChainError(
+            f"the store is of the chain with genesis {known.genesis}, what answers has genesis {genesis}; {_FIX}"
+        )
+    return known is not None
+
+
+async def adopt_chain(tx: Transaction, genesis: str, netuid: int, at: datetime) -> bool:
+    """Let a store that knows no chain belong to this one; return whether it knew none.
+
+    Raises:
+        OtherChainError: it belongs to another.
+    """
+    await require_chain(tx, genesis, netuid)
+    return await tx.chain.adopt(genesis, netuid, at)
+
+
+async def _netuid_of_rounds(tx: Transaction) -> int | None:
+    try:
+        newest = await tx.rounds.newest_frozen()
+    except DamagedError:
+        return None  # somebody else's finding
+    return None if newest is None else newest.netuid
+
+
+async def require_known_version(tx: Transaction) -> None:
+    """Refuse a store whose newest frozen round is of a version that this program does not score.
+
+    An input that cannot be read is somebody else's finding.
+
+    Raises:
+        UnknownScoringVersionError: naming the round, the version, and what to do.
+    """
+    try:
+        newest = await tx.rounds.newest_frozen()
+    except DamagedError:
+        return
+    if newest is None:
+        return
+    try:
+        version(newest.scoring_version)
+    except UnknownScoringVersionError as error:
+        fix = "use the program that froze it, or a newer one"
+        raise UnknownScoringVersionError(
+            f"{error.detail}; round {newest.round_id} of the store has it: {fix}"
+        ) from None

@@ -1,0 +1,262 @@
+"""The audit log: receipts, signed in the transaction that they tell of (SPEC 8), and the lines of ended rounds."""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from validator.protocol.draws import salt_commitment
+from validator.protocol.receipt import (
+    RECEIPT_VERSION,
+    FateLink,
+    LineKind,
+    Receipt,
+    ReceiptKind,
+    RevealedSalt,
+    RoundEnd,
+    WeightsLink,
+    answers_line,
+    input_lines,
+    line,
+    line_digest,
+    stored_outcome_line,
+    wrapped,
+)
+from validator.protocol.round import Packed
+from validator.protocol.round.truths import commands_of
+from validator.protocol.signatures import Signer
+from validator.protocol.sssa import Signature
+from validator.protocol.times import format_time
+from validator.sources import RandomBytes
+from validator.store.errors import DamagedError, WrongStateError
+from validator.store.record import RUN, DispatchFacts, Head
+from validator.store.rows import ReceiptRecord, SaltRecord, TaskRecord
+from validator.store.transaction import Transaction
+
+_SALT_BYTES: Final = 32
+_UNSIGNED: Final = "0x" + "0" * 128
+
+
+class Says(NamedTuple):
+    """What a receipt is about; what does not belong to its kind stays as it is.
+
+    Attributes:
+        first_round: that the log tells; of the opening alone.
+        end: of a round.
+        salts: that become public.
+        weights, fate: of those kinds.
+    """
+
+    first_round: int | None = None
+    end: RoundEnd | None = None
+    salts: Sequence[RevealedSalt] = ()
+    weights: WeightsLink | UnsetType = UNSET
+    fate: FateLink | UnsetType = UNSET
+
+
+class Commitments(NamedTuple):
+    """The epoch that draws, and the commitments to its salt and the next one's."""
+
+    epoch: int | None
+    commitment: str | None
+    next_commitment: str
+
+
+async def commitments(tx: Transaction) -> Commitments:
+    """Return what stands now.
+
+    Raises:
+        WrongStateError: no salt is committed to for the next epoch.
+    """
+    running, pending = await tx.salts.newest(), await tx.salts.pending()
+    if pending is None:
+        raise WrongStateError("no salt is committed to for the next epoch")
+    if running is None:
+        return Commitments(None, None, pending.commitment)
+    return Commitments(running.epoch, running.commitment, pending.commitment)
+
+
+async def open_log(tx: Transaction, signer: Signer, now: datetime, random: RandomBytes, first_round: int) -> None:
+    """Write the receipt that opens the log, unless there is one: it commits to the salt of the first epoch."""
+    if not await tx.receipts.count():
+        await pending_salt(tx, random)
+        await append(tx, signer, now, "opening", await commitments(tx), Says(first_round=first_round))
+
+
+async def append_link(tx: Transaction, signer: Signer, now: datetime, about: WeightsLink | FateLink) -> int:
+    """Write a receipt that is no round's, and return its number. Of salts it says what the receipt before does.
+
+    Raises:
+        WrongStateError: the log is not opened.
+    """
+    last = await tx.receipts.last_receipt()
+    if last is None:
+        raise WrongStateError("the log is not opened")
+    stands = Commitments(last.epoch, last.commitment, last.next_commitment)
+    if isinstance(about, WeightsLink):
+        return await append(tx, signer, now, "weights", stands, Says(weights=about))
+    return await append(tx, signer, now, "fate", stands, Says(fate=about))
+
+
+async def append(  # noqa: PLR0913, PLR0917 - what a receipt is made of
+    tx: Transaction, signer: Signer, now: datetime, kind: ReceiptKind, stands: Commitments, says: Says
+) -> int:
+    """Sign the next receipt, store it and return its number."""
+    last, before = await tx.receipts.last(), await tx.receipts.last_receipt()
+    issued_at = format_time(
+        now
+    )  # this form sorts as the moments do; a clock that was set back must not show in the log
+    unsigned = Receipt(
+        receipt_version=RECEIPT_VERSION,
+        sequence=0 if last is None else last.sequence + 1,
+        kind=kind,
+        validator_hotkey=signer.hotkey,
+        issued_at=issued_at if before is None else max(issued_at, before.issued_at),
+        previous=None if last is None else last.sha256,
+        first_round=None if says.first_round is None else str(says.first_round),
+        round=says.end,
+        epoch=stands.epoch,
+        commitment=stands.commitment,
+        next_commitment=stands.next_commitment,
+        salts=tuple(says.salts),
+        signature=Signature(signer.hotkey, "sr25519", _UNSIGNED),
+        weights=says.weights,
+        fate=says.fate,
+    )
+    data = line("receipt", signer.sign_document(unsigned))
+    round_id = None if says.end is None else says.end.index
+    await tx.receipts.add(ReceiptRecord(unsigned.sequence, kind, round_id, line_digest(data), data))
+    return unsigned.sequence
+
+
+async def pending_salt(tx: Transaction, random: RandomBytes) -> SaltRecord:
+    """Return the salt that is committed to for the next epoch, drawing it if there is none."""
+    pending = await tx.salts.pending()
+    if pending is None:
+        salt = random.token(_SALT_BYTES)
+        await tx.salts.add(salt, salt_commitment(salt))
+        pending = await tx.salts.pending()
+    if pending is None:
+        raise RuntimeError("a salt that was just added is not there")
+    return pending
+
+
+class RoundLine(NamedTuple):
+    """A line of a round, without the newline; `task_id` of a truth."""
+
+    kind: LineKind
+    data: bytes
+    task_id: str | None = None
+
+
+async def round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[RoundLine]:
+    """Yield the lines that a round's receipt names, in their order, each compared with its digest there.
+
+    Raises:
+        DamagedError: what is stored is not what the receipt was written for.
+        ArchivedError, ArchiveError: as `Records`.
+    """
+    round_id, lines = end.index, end.lines
+    head = await tx.records.head(round_id)
+    if head is None:
+        raise DamagedError(f"round {round_id} has a receipt and no record")
+    truths: list[dict[str, Any]] = []
+    if lines.input is not None:
+        data, truths = _input(head, round_id)
+        yield _held(end, "input", lines.input, data)
+        for truth in truths:
+            yield RoundLine("truth", line("truth", truth), truth["task_id"])
+    if lines.plan is not None:
+        yield _held(end, "plan", lines.plan, wrapped("plan", head.plan or b""))
+    if lines.answers is not None:
+        tasks = await tx.tasks.of_round(round_id)
+        yield _held(end, "answers", lines.answers, await _answers(tx, head, tasks, commands_of(truths)))
+        async for attestation in _attestations(tx, head, round_id):
+            yield attestation
+    if lines.outcome is not None:
+        yield _held(end, "outcome", lines.outcome, _outcome(head, round_id, {one["task_id"] for one in truths}))
+    async for proof in _proofs(tx, end):
+        yield proof
+
+
+async def _attestations(tx: Transaction, head: Head, round_id: int) -> AsyncIterator[RoundLine]:
+    async for group in tx.records.groups(round_id):
+        named = group.named()
+        for one in head.dispatches:
+            if one.task_id == group.task_id and one.passed is not None and one.run_sha256 is None:
+                yield RoundLine("sssa", wrapped("sssa", _document(named, one.signed_sha256)))
+
+
+async def _proofs(tx: Transaction, end: RoundEnd) -> AsyncIterator[RoundLine]:
+    notes = {note.task_id: note.sha256 for note in end.lines.proofs}
+    if notes:
+        async for group in tx.records.groups(end.index):
+            if group.task_id in notes:
+                yield _held(end, "proof", notes.pop(group.task_id), wrapped("proof", group.proof or b""))
+    for digest in notes.values():
+        yield _held(end, "proof", digest, b"")
+
+
+def _document(named: Mapping[str, bytes], sha256: str | None) -> bytes:
+    if sha256 is None or sha256 not in named:
+        raise DamagedError(f"no document {sha256} that an answer names")
+    return named[sha256]
+
+
+def _input(head: Head, round_id: int) -> tuple[bytes, list[dict[str, Any]]]:
+    """Return the line of the input, and the documents of the truths that it commits to."""
+    try:
+        return input_lines(msgspec.json.decode(head.input or b""))
+    except (msgspec.MsgspecError, KeyError, TypeError):
+        raise DamagedError(f"round {round_id}: the stored input cannot be read") from None
+
+
+def _outcome(head: Head, round_id: int, committed: Collection[str]) -> bytes:
+    try:
+        return b"" if head.outcome is None else stored_outcome_line(head.outcome, committed)
+    except (msgspec.MsgspecError, KeyError, TypeError):
+        raise DamagedError(f"round {round_id}: the stored outcome cannot be read") from None
+
+
+async def _answers(
+    tx: Transaction, head: Head, tasks: Sequence[TaskRecord], commands: Mapping[str, Sequence[str]]
+) -> bytes:
+    """Return the line of what came back; of a round that was not settled it is the end of every dispatch."""
+    void = {task.task_id for task in tasks if task.state == "void"}
+    passed = [one for one in head.dispatches if one.passed is not None]
+    plans = [one for one in passed if one.run_sha256 is not None]
+    answers = [Packed(one.passed or {}, b"") for one in passed if one.run_sha256 is None]
+    if plans:
+        async for group in tx.records.groups(tasks[0].round_id):
+            named = group.named()
+            answers += [_plan(one, named) for one in plans if one.task_id == group.task_id]
+    return answers_line(
+        answers,
+        rejections=[
+            {name: getattr(one, name) for name in ("task_id", "hotkey", "role", "reason", "seconds")}
+            for one in head.dispatches
+            if one.state == "failed"
+        ],
+        void=[{"task_id": task.task_id, "reason": task.reason} for task in tasks if task.task_id in void],
+        alone=[
+            {"task_id": one.task_id, "hotkey": one.hotkey, "reason": one.reason}
+            for one in head.dispatches
+            if one.state == "void" and (head.outcome is None or one.task_id not in void)
+        ],
+        raw=[[one.raw for one in head.dispatches if one.task_id == task.task_id] for task in tasks],
+        commands=commands,
+    )
+
+
+def _plan(one: DispatchFacts, named: Mapping[str, bytes]) -> Packed:
+    fields = dict(one.passed or {})
+    run = _document(named, fields.pop(RUN))
+    return Packed(fields, _document(named, one.signed_sha256), run)
+
+
+def _held(end: RoundEnd, kind: LineKind, digest: str, data: bytes) -> RoundLine:
+    if line_digest(data) != digest:
+        raise DamagedError(f"round {end.round_id}: the stored {kind} is not what its receipt was written for")
+    return RoundLine(kind, data)

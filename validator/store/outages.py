@@ -1,0 +1,189 @@
+"""Database outages: the meaning of database errors, and writes that are tried again until they arrive."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final, Generic, Literal, NamedTuple, TypeVar
+
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from validator.protocol.text import printable
+from validator.store.errors import StoreAwayError, StoreBusyError, StoreDamagedError, StoreError, StoreNoWriteError
+from validator.store.transaction import Transaction
+from validator.store.urls import StoreUrl
+
+Trouble = Literal["away", "busy", "no_write", "damaged"]
+
+_SQLITE: Final[dict[int, Trouble]] = {
+    sqlite3.SQLITE_BUSY: "busy",
+    sqlite3.SQLITE_LOCKED: "busy",
+    sqlite3.SQLITE_READONLY: "no_write",
+    sqlite3.SQLITE_IOERR: "no_write",
+    sqlite3.SQLITE_FULL: "no_write",
+    sqlite3.SQLITE_CANTOPEN: "no_write",
+    sqlite3.SQLITE_CORRUPT: "damaged",
+    sqlite3.SQLITE_NOTADB: "damaged",
+}
+_PRIMARY: Final = 0xFF  # of an extended result code
+# By the beginning of the SQLSTATE. What a miner's answer could provoke (53200, 54…) is not here: that is a fault.
+_POSTGRES: Final[dict[str, Trouble]] = {
+    "08": "away",
+    "57P": "away",
+    "53300": "away",  # too many connections
+    "28": "away",  # the password or the right to connect is gone
+    "55P03": "busy",
+    "40001": "busy",
+    "40P01": "busy",
+    "53100": "no_write",  # disk full
+    "58030": "no_write",  # I/O error
+    "25006": "no_write",  # read-only
+    "XX001": "damaged",
+    "XX002": "damaged",
+}
+_ERRORS: Final[dict[Trouble, type[StoreError]]] = {
+    "away": StoreAwayError,
+    "busy": StoreBusyError,
+    "no_write": StoreNoWriteError,
+    "damaged": StoreDamagedError,
+}
+
+
+def trouble_of(error: DBAPIError) -> Trouble | None:
+    """Return what keeps the database from its work; None where the statement itself was at fault."""
+    code = getattr(error.orig, "sqlite_errorcode", None)
+    if code == sqlite3.SQLITE_READONLY_DBMOVED:
+        return "damaged"
+    if code is not None:
+        return _SQLITE.get(code & _PRIMARY)
+    state = getattr(error.orig, "sqlstate", None)
+    if state is None:
+        return "away" if error.connection_invalidated or _cannot_connect(error) else None
+    return next((found for beginning, found in _POSTGRES.items() if state.startswith(beginning)), None)
+
+
+def told(url: StoreUrl, error: DBAPIError) -> StoreError | None:
+    """Return the error as callers know it, without statement and parameters; None where it is no trouble."""
+    trouble = trouble_of(error)
+    if trouble is None:
+        return None
+    advice = "; stop everything that uses it and restore the newest backup" if trouble == "damaged" else ""
+    return _ERRORS[trouble](f"{url.shown}: {_words(error)}{advice}")
+
+
+def reading_only(error: DBAPIError) -> bool:
+    """Whether it says that somebody wrote where only reading is allowed: in a read transaction that is no trouble."""
+    code, state = getattr(error.orig, "sqlite_errorcode", 0), getattr(error.orig, "sqlstate", None)
+    return code == sqlite3.SQLITE_READONLY or state == "25006"
+
+
+def _words(error: DBAPIError) -> str:
+    return printable(" ".join(str(error.orig).split()), 300)
+
+
+def _cannot_connect(error: DBAPIError) -> bool:
+    """Whether psycopg says so: it has no SQLSTATE for what happens before the server answers."""
+    kind = type(error.orig)
+    return kind.__module__.startswith("psycopg") and kind.__name__ in {
+        "OperationalError",
+        "InterfaceError",
+        "ConnectionTimeout",
+    }
+
+
+PAUSE_S: Final = 1.0
+PATIENCE_S: Final = 60.0
+"""For what is better not done at all than done later."""
+T = TypeVar("T")
+Begin = Callable[[], AbstractAsyncContextManager[Transaction]]
+Tell = Callable[[StoreAwayError], None]
+
+
+class _Sent(NamedTuple, Generic[T]):
+    """A commit that was sent: its transaction's id (None on SQLite, where a failed commit did not happen)."""
+
+    xid: int | None
+    result: T
+
+
+class Patience:
+    """What one store's writers share while its database is away: one of them tries at a time.
+
+    Attributes:
+        waiting: how many wait.
+    """
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self._turn = asyncio.Lock()
+
+    async def write(
+        self, begin: Begin, work: Callable[[Transaction], Awaitable[T]], tell: Tell, patience_s: float | None
+    ) -> T:
+        """Return what `work` returns of the transaction that was committed. See `Store.lasting`."""
+        attempt = _Attempt(begin, work)
+        try:
+            return await attempt.once()
+        except StoreAwayError as error:
+            tell(error)
+            trouble = error
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        self.waiting += 1
+        try:
+            async with self._turns(patience_s, trouble):
+                while True:
+                    await asyncio.sleep(PAUSE_S)
+                    try:
+                        return await attempt.once()
+                    except StoreAwayError as error:
+                        tell(error)
+                        if patience_s is not None and loop.time() - began >= patience_s:
+                            raise
+        finally:
+            self.waiting -= 1
+
+    @asynccontextmanager
+    async def _turns(self, patience_s: float | None, trouble: StoreAwayError) -> AsyncIterator[None]:
+        """Hold the turn, if it comes before the patience is over: who has it may have more."""
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise trouble from None
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+
+class _Attempt(Generic[T]):
+    def __init__(self, begin: Begin, work: Callable[[Transaction], Awaitable[T]]) -> None:
+        self._begin = begin
+        self._work = work
+        self._sent: _Sent[T] | None = None
+
+    async def once(self) -> T:
+        """Do the work in one transaction, unless the one before arrived after all."""
+        async with self._begin() as tx:
+            sent = self._sent
+            if sent is None or not await _arrived(tx.connection, sent.xid):
+                self._sent = None
+                result = await self._work(tx)
+                sent = self._sent = _Sent(await _xid(tx.connection), result)
+        return sent.result
+
+
+async def _xid(connection: AsyncConnection) -> int | None:
+    if connection.dialect.name != "postgresql":
+        return None
+    return int(await connection.scalar(text("SELECT txid_current()")) or 0)
+
+
+async def _arrived(connection: AsyncConnection, xid: int | None) -> bool:
+    """Whether that transaction was committed. Its turn is over: this connection has the next one."""
+    if xid is None:
+        return False
+    return bool(await connection.scalar(text("SELECT txid_status(:xid) = 'committed'"), {"xid": xid}))

@@ -1,0 +1,459 @@
+"""Values that repositories return where the protocol has no struct for them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from validator.protocol.means import mean
+from validator.protocol.reasons import Reason, meaning_of
+from validator.protocol.receipt import ProofNote
+from validator.protocol.remedies import remedy_of
+from validator.protocol.round import (
+    AgreementSample,
+    AssessedMember,
+    FailedMember,
+    FlagRaised,
+    GroupOutcome,
+    GroupPlan,
+    MemberOutcome,
+    Mode,
+    RoundInput,
+    RoundOutcome,
+)
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Document
+from validator.scoring import Version
+
+RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
+EndState = Literal["settled", "void", "abandoned"]
+TaskState = Literal["open", "settled", "void", "skipped"]
+WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
+
+
+class StoreChain(NamedTuple):
+    """What a store belongs to.
+
+    Attributes:
+        genesis: hash of the chain's block 0, lower-case hex without 0x.
+        netuid: the subnet.
+        adopted_at: since when the store knows it.
+    """
+
+    genesis: str
+    netuid: int
+    adopted_at: datetime
+
+
+class Drain(NamedTuple):
+    """A request to drain: when it was made, taken by the running validator, and when that had finished its round."""
+
+    asked_at: datetime
+    taken_at: datetime | None
+    ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class MinerRecord:
+    """One line of the miners' listing.
+
+    Attributes:
+        uid: of the last sight.
+        skill_types: usable types of the declaration that counts now; empty without one.
+        reputations: per type; absent means 0.5.
+        flags: standing ones.
+        dispatches: all ever planned for it.
+    """
+
+    hotkey: str
+    uid: int
+    first_seen_block: int
+    last_seen_block: int
+    skill_types: tuple[SkillType, ...]
+    reputations: Mapping[SkillType, float]
+    flags: int
+    dispatches: int
+
+
+@dataclass(frozen=True, slots=True)
+class SaltRecord:
+    """An epoch's salt (SPEC 8). The salt stays out of the repr: it is secret until its epoch has ended.
+
+    `revealed_in` is the sequence number of the receipt that made it public.
+    """
+
+    id: int
+    salt: bytes = field(repr=False)
+    commitment: str
+    epoch: int | None
+    first_round: int | None
+    last_round: int | None
+    revealed_in: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundSummary:
+    """How many answers passed and failed, and means for listings; those are None where nothing had a value."""
+
+    accepted_count: int
+    failed_count: int
+    mean_quality: float | None
+    mean_consensus: float | None
+
+    @classmethod
+    def of(cls, outcome: RoundOutcome) -> "RoundSummary":
+        """Return the summary of a settled round."""
+        members = outcome.members
+        failed = sum(isinstance(member, FailedMember) for member in members)
+        assessed = [member for member in members if isinstance(member, AssessedMember)]
+        qualities = [member.emission.quality for member in assessed if member.emission is not None]
+        consensus = [member.consensus for member in assessed if member.components is not None]
+        return cls(
+            accepted_count=len(members) - failed,
+            failed_count=failed,
+            mean_quality=mean(qualities) if qualities else None,
+            mean_consensus=mean(consensus) if consensus else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRecord:
+    """A round without its documents."""
+
+    round_id: int
+    epoch: int
+    block: int
+    block_hash: str
+    state: RoundState
+    reason: Reason | None
+    input_sha256: str | None
+    outcome_sha256: str | None
+    started_at: datetime
+    settled_at: datetime | None
+    task_count: int
+    dispatch_count: int
+    accepted_count: int | None
+    failed_count: int | None
+    mean_quality: float | None
+    mean_consensus: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRound:
+    """A round with its documents.
+
+    Attributes:
+        input: None when the round was skipped, or when `record.input_sha256` is set but the bytes are damaged or of
+            another version's form (then an open round can only be abandoned).
+        outcome: None before settling, for void, skipped and abandoned rounds, or when unreadable.
+    """
+
+    record: RoundRecord
+    input: RoundInput | None = field(repr=False)
+    outcome: RoundOutcome | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """A task of a round; `position` is its place in the plan, `reason` None while it is open."""
+
+    round_id: int
+    task_id: str
+    position: int
+    skill_type: SkillType
+    slot: int
+    source_sha256: str
+    bundle_sha256: str
+    nonce: str
+    provenance: str
+    mode: Mode
+    state: TaskState
+    reason: Reason | None
+
+
+class TaskEnd(NamedTuple):
+    """How a task ended."""
+
+    task_id: str
+    state: TaskState
+    reason: Reason | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """Who got a task and what the group came to (None before settling)."""
+
+    plan: GroupPlan
+    outcome: GroupOutcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """A member's outcome with the round and type that its struct does not name."""
+
+    round_id: int
+    skill_type: SkillType
+    outcome: MemberOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class FlagRecord:
+    """A flag as it stands; `cleared_reason` is set exactly when `cleared_at` is."""
+
+    id: int
+    round_id: int
+    flag: FlagRaised
+    raised_at: datetime
+    cleared_at: datetime | None
+    cleared_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRecord:
+    """An agreement sample with its round."""
+
+    round_id: int
+    sample: AgreementSample
+
+
+@dataclass(frozen=True, slots=True)
+class FlagDetail:
+    """A flag with the samples that led to it, oldest first."""
+
+    record: FlagRecord
+    samples: tuple[SampleRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEntry:
+    """One task's value in a score window (SPEC 11). `skill_type` may be `workflow`; `round_id`: of the answer."""
+
+    hotkey: str
+    skill_type: str
+    round_id: int
+    task_id: str
+    value: float
+
+
+def entries_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> tuple[WindowEntry, ...]:
+    """Return what a settled round adds to score windows, in its order; `version` is its own."""
+    late = {(one.task_id, one.hotkey): int(one.round_id) for one in frozen.filled}
+    return (
+        *(
+            WindowEntry(hotkey, name, late[task_id, hotkey], task_id, value)
+            for hotkey, name, task_id, value in version.filled_entries(frozen)
+        ),
+        *(
+            WindowEntry(hotkey, name, frozen.index, task_id, value)
+            for hotkey, name, task_id, value in version.window_entries(frozen, outcome)
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsRecord:
+    """A weight submission: what was meant to be sent, and what is known of its fate.
+
+    Attributes:
+        state: `prepared`: certainly not signed; `submitted`: it may have left; `unknown`: so, and nobody waits for the
+            chain's answer any more; `confirmed`: on chain; `rejected`: refused; `expired`: it can no longer arrive.
+        attempts: how often it was handed over for signing.
+        signed_block: the head at the last of them.
+        lifetime: so many blocks past the head at signing it may still arrive.
+        expiry_block: past this block it certainly does not; None while the head at signing is not bounded.
+        block: of inclusion.
+        sent: uid to u16 as the chain should store it; None for submissions of versions that did not keep it.
+        vector: hotkey to weight.
+        scores: hotkey to score.
+        link: number of the receipt of what is sent (SPEC 16, D-28).
+    """
+
+    id: int
+    netuid: int
+    mechid: int
+    epoch: int
+    state: WeightsState
+    attempts: int
+    signed_block: int | None
+    lifetime: int | None
+    expiry_block: int | None
+    block: int | None
+    sent: Mapping[int, int] | None
+    vector: Mapping[str, float]
+    scores: Mapping[str, float]
+    unallocated: float
+    message: str | None
+    extrinsic: str | None
+    created_at: datetime
+    updated_at: datetime
+    link: int | None = None
+
+
+class WeightMark(NamedTuple):
+    """What a validator last knew of its own updates for a mechanism.
+
+    Attributes:
+        uid: its slot.
+        last_update: block of its last update on chain.
+        block: the head when that was so.
+    """
+
+    uid: int
+    last_update: int
+    block: int
+
+
+class WeightLock(NamedTuple):
+    """Weights are locked: another program uses the hotkey."""
+
+    id: int
+    locked_at: datetime
+    seen: str
+
+
+class Pruned(NamedTuple):
+    """How many rows retention removed."""
+
+    answers: int
+    bundles: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProofRecord:
+    """A group's proof as stored. `document`: its canonical bytes with the signature."""
+
+    round_id: int
+    task_id: str
+    checksum: str
+    digest: str
+    document: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedProof:
+    """A proof on its way into the store. `packed`: its document, compressed."""
+
+    note: ProofNote
+    packed: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptRecord:
+    """A receipt as stored. `line`: as exported, without the newline; `sha256` its digest."""
+
+    sequence: int
+    kind: str
+    round_id: int | None
+    sha256: str
+    line: bytes = field(repr=False)
+
+
+class LogHead(NamedTuple):
+    """The newest receipt: what an export of the log must reach.
+
+    Attributes:
+        sequence: its number.
+        digest: sha256 of its line, hex.
+        issued_at: as it says (SPEC 13).
+    """
+
+    sequence: int
+    digest: str
+    issued_at: str
+
+
+class ArchivedSpan(NamedTuple):
+    """An archive file that the store knows.
+
+    Attributes:
+        first_round, last_round: what it holds; every round from the one to the other.
+        file: its name, without a folder.
+        sha256: hex, of its manifest.
+        bytes: its size.
+        removed_through: the rows of this round and those before are in files alone; those after in the store as well.
+    """
+
+    first_round: int
+    last_round: int
+    file: str
+    sha256: str
+    bytes: int
+    removed_through: int
+    archived_at: datetime
+
+
+class UnpaidWindow(Document, frozen=True):
+    """A window with entries that did not pay.
+
+    Attributes:
+        hotkey, skill_type: whose.
+        reason: code, the first of D-23 that held.
+        detail: the numbers behind it, for people.
+        epoch: since the vector of this epoch, for this reason without a break.
+        round_id: the newest round that was frozen when that vector was computed.
+    """
+
+    hotkey: str
+    skill_type: str
+    reason: Reason
+    detail: str
+    epoch: int
+    round_id: int | None
+
+    @property
+    def told(self) -> "UnpaidTold":
+        """It in words."""
+        return UnpaidTold(
+            hotkey=self.hotkey,
+            skill_type=self.skill_type,
+            reason=self.reason,
+            meaning=meaning_of(self.reason),
+            detail=self.detail,
+            remedy=remedy_of(self.reason),
+            since_epoch=self.epoch,
+            since_round=self.round_id,
+        )
+
+
+class UnpaidTold(Document, frozen=True):
+    """An unpaid window in words, as listings and `--json` show it.
+
+    Attributes:
+        meaning, remedy: what the reason says, and what brings the window back; None where nobody here knows.
+        since_epoch, since_round: as `epoch` and `round_id` of `UnpaidWindow`.
+    """
+
+    hotkey: str
+    skill_type: str
+    reason: Reason
+    meaning: str | None
+    detail: str
+    remedy: str | None
+    since_epoch: int
+    since_round: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRecord:
+    """A mechanism's vector for an epoch, as it was computed last for that epoch; whether it was sent or not.
+
+    Attributes:
+        netuid, mechid, epoch: which one.
+        round_id: the newest round that was frozen by then; None where there was none.
+        block: of the snapshot.
+        scoring_version: that it was computed under.
+        positive: whether any miner had a score above 0.
+        unpaid: by hotkey, then in the order of SPEC 1.
+        link: number of its receipt.
+    """
+
+    netuid: int
+    mechid: int
+    epoch: int
+    round_id: int | None
+    block: int
+    scoring_version: str
+    positive: bool
+    unpaid: tuple[UnpaidWindow, ...]
+    computed_at: datetime
+    link: int | None = None

@@ -1,0 +1,165 @@
+"""Inputs of a weight vector: score windows, and who could be drawn (SPEC 16, D-23), all of it from the state."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import WINDOW_TYPES, SkillType
+from validator.scoring import CURRENT, MinerStanding, Rules, TypeStanding, Version, WeightPlan, version
+from validator.state import Change, Declarations, Pair, State, apply, clouded
+from validator.store.repositories.state import NOTHING
+from validator.store.rows import UnpaidWindow, VectorRecord
+from validator.store.transaction import Transaction
+
+Windows = Mapping[str, Mapping[str, Sequence[float]]]
+
+
+class Basis(NamedTuple):
+    """What a vector is computed from.
+
+    Attributes:
+        version: of the newest round frozen before the snapshot; that of new rounds where there is none.
+        windows: {hotkey: {skill_type: entries, oldest first}} of everybody who has any.
+        standing: of the same, as D-23 asks for it.
+        epoch: that the vector is for.
+        round_id: the newest round that was frozen.
+        previous: the mechanism's vector of an earlier epoch that was computed last.
+        computed: the epoch's own, if it was computed before.
+        next_round: id of the next round.
+        since_round: declarations are those of the rounds after this one; None: of all.
+        state: that the rounds left, with the plans of those that are open.
+        declared: the rounds whose declarations count.
+    """
+
+    version: Version
+    windows: Windows
+    standing: Mapping[str, MinerStanding]
+    epoch: int
+    round_id: int | None
+    previous: VectorRecord | None
+    computed: VectorRecord | None = None
+    state: State = NOTHING
+    declared: Declarations = Declarations((), counted=False)
+    next_round: int = 0
+    since_round: int | None = None
+
+    def unpaid(self, plan: WeightPlan) -> tuple[UnpaidWindow, ...]:
+        """Return what the plan leaves unpaid, by hotkey, then in the order of SPEC 1, and since when."""
+        last = self.computed or self.previous
+        known = () if last is None else last.unpaid
+        before = {(one.hotkey, one.skill_type, one.reason): (one.epoch, one.round_id) for one in known}
+        found = []
+        for hotkey, reasons in sorted(plan.unpaid.items()):
+            for name in (name for name in WINDOW_TYPES if name in reasons):
+                reason = Reason(reasons[name])
+                since = before.get((hotkey, name, reason), (self.epoch, self.round_id))
+                found.append(UnpaidWindow(hotkey, name, reason, self._detail(hotkey, name, reason), *since))
+        return tuple(found)
+
+    def _detail(self, hotkey: str, name: str, reason: Reason) -> str:  # noqa: PLR0911 - a line for each reason
+        stands = self.standing.get(hotkey, MinerStanding())
+        of_type, pair = stands.types.get(name), self.state.pair(hotkey, SkillType(name))
+        if reason == Reason.COLLUSION_FLAGS:
+            return f"{stands.collusion_flags} flags stand"
+        if reason == Reason.UNDECLARED:
+            times = self.declared.times(pair.number)
+            return f"declared in {times} of {len(self.declared.rounds)} rounds"
+        if reason == Reason.LOW_REPUTATION and of_type is not None:
+            return f"its reputation is {of_type.reputation:.4f}"
+        if reason == Reason.FAILURE_RATE and of_type is not None:
+            return f"{of_type.failures} of {of_type.dispatches} failed"
+        if reason == Reason.EXECUTION and of_type is not None:
+            return f"{of_type.execution_fails} of its last results of execution are fails"
+        if pair.excluded is not None:
+            return f"left out of round {pair.excluded}"
+        return ""
+
+
+async def basis_of(tx: Transaction, netuid: int, mechid: int, epoch: int, block: int) -> Basis:
+    """Return what the mechanism's vector for an epoch is computed from, on a snapshot of this block.
+
+    Raises:
+        UnknownScoringVersionError: the newest round is of a version that this program does not score.
+        DamagedError: what is stored is not what was stored.
+    """
+    newest = await tx.rounds.newest_frozen(block)
+    pays = version(CURRENT if newest is None else newest.scoring_version)
+    state = await present_state(tx)
+    epochs = state.shared.vectors.get((netuid, mechid), {})
+    before = epochs.get(max((one for one in epochs if one < epoch), default=-1))
+    since = None if before is None else int(before)
+    declared = Declarations.since(state.shared, since)
+    following = await tx.rounds.next_id()
+    return Basis(
+        version=pays,
+        windows={
+            hotkey: {
+                str(name): pair.window.newest(pays.rules.pay.window).tolist()
+                for name, pair in sorted(miner.pairs.items())
+                if pair.window.added
+            }
+            for hotkey, miner in sorted(state.miners.items())
+            if miner.has_window
+        },
+        standing={
+            hotkey: MinerStanding(
+                collusion_flags=len(miner.flags) + miner.earlier,
+                types={
+                    str(name): _standing(pair, declared, pays.rules, following)
+                    for name, pair in miner.pairs.items()
+                    if pair.window.added
+                },
+            )
+            for hotkey, miner in state.miners.items()
+            if miner.has_window
+        },
+        epoch=epoch,
+        round_id=None if newest is None else newest.round_id,
+        previous=await tx.vectors.before(netuid, mechid, epoch),
+        computed=await tx.vectors.of_epoch(netuid, mechid, epoch),
+        state=state,
+        declared=declared,
+        next_round=following,
+        since_round=since,
+    )
+
+
+async def present_state(tx: Transaction) -> State:
+    """Return the state with what is known of the rounds that are open: their plans count from then on."""
+    state = await tx.state.whole()
+    for stored in await tx.rounds.unfinished():
+        round_id = stored.record.round_id
+        if stored.input is None:
+            state = clouded(state, round_id)
+            continue
+        change = Change(state)
+        change.plan(stored.input, await tx.groups.open_plan(round_id), counted=False)
+        state = apply(state, change.delta())
+    return state
+
+
+def _standing(pair: Pair, declared: Declarations, rules: Rules, following: int) -> TypeStanding:
+    dispatches, failures = pair.dispatched(following - rules.groups.history_rounds)
+    limits = rules.execution
+    return TypeStanding(
+        declared=declared.holds(pair.number),
+        reputation=rules.reputation.start if pair.reputation is None else pair.reputation,
+        dispatches=dispatches,
+        failures=failures,
+        proven=pair.excluded is None,
+        execution_fails=sum(pair.executed(following - limits.rounds, limits.results)),
+    )
+
+
+async def basis_now(tx: Transaction, mechid: int) -> Basis:
+    """Return what the mechanism's vector would be computed from now, as far as the store knows the time.
+
+    Raises:
+        UnknownScoringVersionError, DamagedError: as `basis_of`.
+    """
+    newest = await tx.rounds.newest_frozen()
+    if newest is None:
+        return await basis_of(tx, 0, mechid, 0, 0)
+    computed = await tx.vectors.newest(newest.netuid, mechid)
+    epoch = newest.epoch if computed is None else max(newest.epoch, computed.epoch)
+    return await basis_of(tx, newest.netuid, mechid, epoch, newest.block)

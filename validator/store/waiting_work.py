@@ -1,0 +1,185 @@
+"""Waiting work: executions (SPEC 15) and code checks (SPEC 12), run in a sandbox between the rounds."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, Literal, NamedTuple, TypeVar
+
+from msgspec import Struct
+
+from validator.protocol.code_report import CodeReport
+from validator.protocol.execution import AnswerResult, RunReport
+from validator.protocol.reasons import Reason
+from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.skill_types import SkillType
+from validator.protocol.work_states import WorkState
+from validator.scoring import Version
+
+WorkKind = Literal["executions", "code"]
+EXECUTIONS: Final[WorkKind] = "executions"
+CODE: Final[WorkKind] = "code"
+
+
+class Executed(Struct, frozen=True, tag="execution"):
+    """The result of an execution: what the runs showed, and the result of each valid primary in group order.
+
+    An inconclusive execution whose runs were compared has a report and no results.
+    """
+
+    report: RunReport
+    results: tuple[AnswerResult, ...] = ()
+
+
+class Judged(Struct, frozen=True, tag="code"):
+    """The result of a code check: what tests and linter found, and S with that quality by the version of the round."""
+
+    report: CodeReport
+    score: float
+
+
+class QueuedWork(NamedTuple):
+    """A piece of work that a settled round leaves.
+
+    Attributes:
+        work_id: sorts as rounds, then tasks in plan order, then members.
+        round_id, task_id, skill_type: which task.
+        place: of an execution in the order of the round's draws, of a code check 0.
+        hotkeys: the valid primaries in group order; of a code check the miner whose plan has the code.
+    """
+
+    work_id: str
+    round_id: int
+    task_id: str
+    skill_type: SkillType
+    place: int
+    hotkeys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingWork:
+    """A piece of waiting work: pending -> running -> done or inconclusive, or pending again.
+
+    Attributes:
+        kind: whose ids are distinct.
+        queued: the work, as the round that settled its task queued it.
+        state: `pending`, `running`, `done` with a result that counts, or `inconclusive` without one.
+        attempts: tries that were begun, a running one included.
+        due_at: not tried before.
+        started_at: of the last try; None before the first.
+        reason: of the end; while it is pending, of the last try.
+        result: None until there is one.
+        entered_in: the round whose input has the result; None until one has.
+    """
+
+    kind: WorkKind
+    queued: QueuedWork
+    state: WorkState
+    attempts: int
+    queued_at: datetime
+    due_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    reason: Reason | None
+    detail: str | None
+    result: Executed | Judged | None
+    entered_in: int | None
+
+    @property
+    def work_id(self) -> str:
+        """Its id among those of its kind."""
+        return self.queued.work_id
+
+    @property
+    def round_id(self) -> int:
+        """The round of its task."""
+        return self.queued.round_id
+
+    @property
+    def task_id(self) -> str:
+        """Its task."""
+        return self.queued.task_id
+
+    @property
+    def skill_type(self) -> SkillType:
+        """The type of its task."""
+        return self.queued.skill_type
+
+    @property
+    def hotkeys(self) -> tuple[str, ...]:
+        """The miners whose answers it concerns."""
+        return self.queued.hotkeys
+
+
+class Execution(WaitingWork):
+    """The execution of a task."""
+
+    __slots__ = ()
+
+    @property
+    def report(self) -> RunReport | None:
+        """What the runs showed; None where they were not compared."""
+        return self.result.report if isinstance(self.result, Executed) else None
+
+    @property
+    def results(self) -> tuple[AnswerResult, ...]:
+        """The results in group order; none of one that has not ended, or is inconclusive."""
+        return self.result.results if isinstance(self.result, Executed) else ()
+
+
+class CodeCheck(WaitingWork):
+    """The judging of one plan's code."""
+
+    __slots__ = ()
+
+    @property
+    def hotkey(self) -> str:
+        """Whose plan it is."""
+        return self.queued.hotkeys[0]
+
+    @property
+    def report(self) -> CodeReport | None:
+        """What tests and linter found."""
+        return self.result.report if isinstance(self.result, Judged) else None
+
+    @property
+    def score(self) -> float | None:
+        """S with the report's quality, by the scoring version of the answer's round."""
+        return self.result.score if isinstance(self.result, Judged) else None
+
+
+W = TypeVar("W", bound=WaitingWork)
+
+
+class Upcoming(NamedTuple):
+    """Waiting work that is due.
+
+    Attributes:
+        work_id: which.
+        attempt: the number of the try that it waits for, from 1.
+        turn: how many come before it, from 0: of its kind, or of the same miner.
+    """
+
+    work_id: str
+    attempt: int
+    turn: int
+
+
+def queued_executions(
+    version: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome
+) -> tuple[QueuedWork, ...]:
+    """Return what a settled round wants to have executed, for settling and for replay alike; `version` is its own."""
+    return tuple(
+        QueuedWork(
+            f"{frozen.index:016d}-{one.position:03d}", frozen.index, one.task_id, one.skill_type, place, one.primaries
+        )
+        for place, one in enumerate(version.executed_tasks(frozen, plan, outcome))
+    )
+
+
+def queued_checks(
+    version: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome
+) -> tuple[QueuedWork, ...]:
+    """Return what a settled round leaves to be judged, for settling and for replay alike; `version` is its own."""
+    return tuple(
+        QueuedWork(one.check_id, frozen.index, one.task_id, SkillType.WORKFLOW, 0, (one.hotkey,))
+        for one in version.deferred_runs(frozen, plan, outcome)
+    )
