@@ -26,8 +26,9 @@ from validator.protocol.signatures import Signer
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction, open_store
 from validator.store.codec import compressed, expanded
+from validator.store.dispatch import Dispatch as StoredDispatch
 from validator.store.errors import StoreError
-from validator.store.record import DispatchFacts, Group
+from validator.store.record import Group
 from validator.store.tables import (
     answers,
     dispatches,
@@ -74,11 +75,11 @@ def altered(which: str, change: Callable[[dict[str, Any]], None], *, honest_dige
     return tamper
 
 
-def has_sssa(one: DispatchFacts) -> bool:
+def has_sssa(one: StoredDispatch) -> bool:
     return one.signed_sha256 is not None
 
 
-def liars(one: DispatchFacts) -> bool:
+def liars(one: StoredDispatch) -> bool:
     return one.hotkey == LIAR
 
 

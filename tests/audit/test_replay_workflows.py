@@ -18,13 +18,14 @@ from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.signatures import Signer
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
-from validator.store.record import DispatchFacts, Group
+from validator.store.dispatch import Dispatch
+from validator.store.record import Group
 from validator.store.tables import answers
 
 Change = Callable[[dict[str, Any]], object]
 
 
-def of(number: int = GOOD) -> Callable[[DispatchFacts], bool]:
+def of(number: int = GOOD) -> Callable[[Dispatch], bool]:
     return lambda one: one.hotkey == HOTKEYS[number]
 
 

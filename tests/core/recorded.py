@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from sqlalchemy import delete, insert, update
 
 from validator.store import Transaction, open_store
-from validator.store.record import DispatchFacts, Group, Head, frames
+from validator.store.dispatch import Dispatch
+from validator.store.record import Group, Head, frames
 from validator.store.repositories.base import Recent
 from validator.store.tables import records
 
@@ -51,7 +52,7 @@ def grouped(change: Callable[[Group], Group]) -> Tamper:
     return tamper
 
 
-def dispatched(which: Callable[[DispatchFacts], bool] = lambda _: True, round_id: int = 0, **changes: Any) -> Tamper:
+def dispatched(which: Callable[[Dispatch], bool] = lambda _: True, round_id: int = 0, **changes: Any) -> Tamper:
     """Change fields of the dispatches that `which` names."""
 
     async def tamper(tx: Transaction) -> None:
@@ -64,7 +65,7 @@ def dispatched(which: Callable[[DispatchFacts], bool] = lambda _: True, round_id
     return tamper
 
 
-async def emptied(tx: Transaction, which: Callable[[DispatchFacts], bool]) -> None:
+async def emptied(tx: Transaction, which: Callable[[Dispatch], bool]) -> None:
     """Take dispatches out of a record."""
     await rewrite(tx, head=lambda head: replace(head, dispatches=tuple(o for o in head.dispatches if not which(o))))
 

@@ -16,7 +16,7 @@ from validator.cli.session import ask_store
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import gate_of, meaning_of
 from validator.protocol.round.forms import member_form
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch import ScoredDispatch
 from validator.store.rows import RoundRecord
 
 ROUNDS = group("rounds", "Rounds: who got which task, and what it came to.")
@@ -139,7 +139,7 @@ def _task_json(task: TaskView, uids: Mapping[str, int]) -> dict[str, Any]:
     return {**shown, "dispatches": [_dispatch_json(one, uids.get(one.key.hotkey)) for one in task.dispatches]}
 
 
-def _dispatch_json(dispatch: Dispatch, uid: int | None) -> dict[str, Any]:
+def _dispatch_json(dispatch: ScoredDispatch, uid: int | None) -> dict[str, Any]:
     score = None if dispatch.score is None else member_form(dispatch.score)
     return {
         "hotkey": dispatch.key.hotkey,

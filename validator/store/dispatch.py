@@ -1,8 +1,9 @@
-"""A dispatch: one value from the store to the page."""
+"""Dispatches: what arrives of them, and one value from the store to the page."""
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
@@ -11,7 +12,9 @@ from validator.protocol.skill_types import SkillType
 
 DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
 
-_ENTERS_NOTHING = (Reason.VOID_NO_VERDICT, Reason.WORKFLOW_DEFERRED)
+RUN: Final = "run_sha256"
+"""The key that the stored answer to a workflow task has, and no other: it names the run."""
+_ENTERS_NOTHING: Final = (Reason.VOID_NO_VERDICT, Reason.WORKFLOW_DEFERRED)
 
 
 class DispatchKey(NamedTuple):
@@ -82,43 +85,65 @@ class Arrival(NamedTuple):
     raw: RawAnswer | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Dispatch:
-    """A dispatch as it stands.
+class Dispatch(msgspec.Struct, frozen=True, array_like=True):
+    """A dispatch as it stands, and as the record of its round keeps it; the names are those of the table.
 
     Attributes:
         rank: place in the group: primaries by rank, then auditors by draw.
-        seconds: first byte sent to last byte received; None where nothing was sent.
-        stalled: how many more were measured while the validator stood still (D-26); None for none.
         reason: of the gates; None while it is not judged.
+        seconds: first byte sent to last byte received; None where nothing was sent.
         detail: what exactly was wrong, for people.
         body_bytes: size of the stored body; None without one. It stays when retention removes the body.
-        raw: of the bytes that arrived, kept or not; None where none did, and in rounds from before that was kept.
+        raw: of the bytes that arrived, kept or not; None where none did.
+        stalled: how many more seconds were measured while the validator stood still (D-26); None for none.
         signed_sha256: of the attestation or the plan; None where the answer did not pass.
-        score: what it came to; None before its round is settled, for void tasks, and where scores were not asked for.
+        submission: the answer without the documents that it names by their hashes.
     """
 
-    key: DispatchKey
+    round_id: int
+    task_id: str
+    hotkey: str
     skill_type: SkillType
     role: Role
     rank: int
     state: DispatchState
+    reason: Reason | None
     sent_at: datetime | None
     received_at: datetime | None
     seconds: float | None
     http_status: int | None
-    reason: Reason | None
     detail: str | None
     body_bytes: int | None
+    raw: RawAnswer | None
+    stalled: float | None
     signed_sha256: str | None
-    stalled: float | None = None
-    score: MemberOutcome | None = None
-    raw: RawAnswer | None = None
+    submission: dict[str, Any] | None
+
+    @property
+    def key(self) -> DispatchKey:
+        """Its key."""
+        return DispatchKey(self.round_id, self.task_id, self.hotkey)
+
+    @property
+    def passed(self) -> dict[str, Any] | None:
+        """The answer as it is stored, without the documents that it names; None where none counts."""
+        return self.submission if self.state == "answered" else None
+
+    @property
+    def run_sha256(self) -> str | None:
+        """Of what came of running its plan; None where it is none, or did not pass."""
+        return None if self.submission is None else self.submission.get(RUN)
 
     @property
     def void_alone(self) -> bool:
-        """Whether it enters nothing because of a fault on the validator's side (D-26), whatever becomes of its task."""
+        """Whether it enters nothing because of a fault on the validator's side (D-26), whatever its task came to."""
         return self.state == "void" and self.reason in OURS
+
+
+class ScoredDispatch(Dispatch, frozen=True):
+    """A dispatch with what it came to: None before its round is settled, and for void tasks."""
+
+    score: MemberOutcome | None = None
 
     @property
     def end(self) -> Reason | None:
@@ -143,24 +168,3 @@ class Dispatch:
     def window_entry(self) -> float | None:
         """What entered the score window: 0 for a failed gate, None where nothing did (D-7)."""
         return self.score.window_entry if self.score else None
-
-
-def dispatch_of(row: Any) -> Dispatch:
-    """Return the dispatch of a row of its table."""
-    return Dispatch(
-        key=DispatchKey(row.round_id, row.task_id, row.hotkey),
-        skill_type=SkillType(row.skill_type),
-        role=row.role,
-        rank=row.rank,
-        state=row.state,
-        sent_at=row.sent_at,
-        received_at=row.received_at,
-        seconds=row.seconds,
-        http_status=row.http_status,
-        reason=row.reason,
-        detail=row.detail,
-        body_bytes=row.body_bytes,
-        stalled=row.stalled,
-        raw=row.raw,
-        signed_sha256=row.signed_sha256,
-    )

@@ -30,8 +30,9 @@ from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
 from validator.sources import RandomBytes
+from validator.store.dispatch import RUN, Dispatch
 from validator.store.errors import DamagedError, WrongStateError
-from validator.store.record import RUN, DispatchFacts, Head
+from validator.store.record import Head
 from validator.store.rows import ReceiptRecord, SaltRecord, TaskRecord
 from validator.store.transaction import Transaction
 
@@ -250,7 +251,7 @@ async def _answers(
     )
 
 
-def _plan(one: DispatchFacts, named: Mapping[str, bytes]) -> Packed:
+def _plan(one: Dispatch, named: Mapping[str, bytes]) -> Packed:
     fields = dict(one.passed or {})
     run = _document(named, fields.pop(RUN))
     return Packed(fields, _document(named, one.signed_sha256), run)

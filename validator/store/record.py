@@ -6,26 +6,22 @@ store: it has the round's seed and the truths of its tasks.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from validator.protocol.answer import Role
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GroupOutcome, RawAnswer, VoidTask
+from validator.protocol.round import GroupOutcome, VoidTask
 from validator.protocol.text import printable
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after
-from validator.store.dispatch import DispatchState
+from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
-from validator.store.rows import TaskState
+from validator.store.rows import TaskEnd, TaskState
 
 T = TypeVar("T")
-RUN: Final = "run_sha256"
-"""The key that the stored answer to a workflow task has, and no other: it names the run."""
 FRAME: Final = 8 * 1024 * 1024  # bytes expanded
 SMALL: Final = 2 * 1024 * 1024  # bytes of a record; level 19 takes a second for every six of them
 MOST: Final = 256 * 1024 * 1024  # bytes of one document of the stream; damage may claim any number
@@ -34,39 +30,6 @@ _QUICK_LEVEL: Final = 3
 _LENGTH: Final = 4  # bytes
 _LARGE_PROOF: Final = 256 * 1024  # bytes; of answers at their limits one may have 14 MB
 _PROOF_LEVEL: Final = 9
-
-
-class DispatchFacts(msgspec.Struct, frozen=True, array_like=True):
-    """What a dispatch came to; the names are those of the table of open rounds."""
-
-    round_id: int
-    task_id: str
-    hotkey: str
-    skill_type: str
-    role: Role
-    rank: int
-    state: DispatchState
-    reason: Reason | None
-    sent_at: datetime | None
-    received_at: datetime | None
-    seconds: float | None
-    http_status: int | None
-    detail: str | None
-    body_bytes: int | None
-    raw: RawAnswer | None
-    stalled: float | None
-    signed_sha256: str | None
-    submission: dict[str, Any] | None
-
-    @property
-    def passed(self) -> dict[str, Any] | None:
-        """The answer as it is stored, without the documents that it names; None where none counts."""
-        return self.submission if self.state == "answered" else None
-
-    @property
-    def run_sha256(self) -> str | None:
-        """Of what came of running its plan; None where it is none, or did not pass."""
-        return None if self.submission is None else self.submission.get(RUN)
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
@@ -85,7 +48,7 @@ class Head(msgspec.Struct, frozen=True, array_like=True):
     input: bytes | None
     plan: bytes | None
     outcome: bytes | None
-    dispatches: tuple[DispatchFacts, ...]
+    dispatches: tuple[Dispatch, ...]
     reports: tuple[bytes, ...] = ()
 
     def listed(self) -> dict[tuple[str, str], tuple[str, str, int, str, Reason | None]]:
@@ -121,14 +84,6 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
         return {sha256_hex(document): document for document in (*self.signed, *self.runs)}
 
 
-class OpenTask(NamedTuple):
-    """A task of an open round as it stands."""
-
-    task_id: str
-    state: TaskState
-    reason: Reason | None
-
-
 class OpenRound(NamedTuple):
     """What the tables have of an open round; documents as they are stored.
 
@@ -140,8 +95,8 @@ class OpenRound(NamedTuple):
 
     input: bytes | None
     plan: bytes
-    tasks: Sequence[OpenTask]
-    dispatches: Sequence[DispatchFacts]
+    tasks: Sequence[TaskEnd]
+    dispatches: Sequence[Dispatch]
     documents: Mapping[str, bytes]
 
 
@@ -167,7 +122,7 @@ class Record(NamedTuple):
     """A record as it is stored: its frames, and what it says of the dispatches and of the tasks that are void."""
 
     frames: tuple[bytes, ...]
-    dispatches: tuple[DispatchFacts, ...]
+    dispatches: tuple[Dispatch, ...]
     void: tuple[VoidTask, ...]
 
 
@@ -252,7 +207,7 @@ def _decoded(decoder: "msgspec.msgpack.Decoder[T]", item: bytes) -> T:
         raise DamagedError(f"a record cannot be read: {printable(str(error))}") from None
 
 
-def _with_task(one: DispatchFacts, state: TaskState, reason: Reason | None) -> DispatchFacts:
+def _with_task(one: Dispatch, state: TaskState, reason: Reason | None) -> Dispatch:
     """Return a dispatch as it ends with its task: with a void one it is void, for the reason that it had.
 
     Of a void one no answer counts; what was kept of it may be what cannot be read any more.

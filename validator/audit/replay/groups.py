@@ -41,9 +41,9 @@ from validator.protocol.text import printable
 from validator.protocol.workflow_score import WorkflowRun
 from validator.scoring import FindingKeys, ScoredTask, Version
 from validator.store import DispatchKey, Transaction
-from validator.store.dispatch import Dispatch, dispatch_of
+from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
-from validator.store.record import DispatchFacts, Group
+from validator.store.record import Group
 from validator.store.repositories.records import Kept, kept_answer, unpacked
 
 _TOGETHER: Final = 1024 * 1024  # bytes of raw bodies that are read at once; the last of them may reach beyond
@@ -171,10 +171,10 @@ class GroupsReplay:
             with verified_once():  # of one group: it keeps what was verified
                 await self._group(*tasks[group.task_id], of_task.get(group.task_id, ()), group)
 
-    async def _group(self, task: RoundTask, planned: GroupPlan, facts: Sequence[DispatchFacts], group: Group) -> None:
+    async def _group(self, task: RoundTask, planned: GroupPlan, facts: Sequence[Dispatch], group: Group) -> None:
         named = group.named()
         counted = [one for one in facts if DispatchKey(one.round_id, one.task_id, one.hotkey) in self.expected]
-        kept = [(dispatch_of(one), kept_answer(one, named)) for one in counted]
+        kept = [(one, kept_answer(one, named)) for one in counted]
         answers: list[Passed | Rejection] = []
         stored: dict[str, Packed | Rejection] = {}
         for dispatch, one in kept:

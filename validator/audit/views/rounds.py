@@ -16,7 +16,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.store import Transaction
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch import ScoredDispatch
 from validator.store.repositories.rounds import StallRecord
 from validator.store.rows import GroupRecord, RoundRecord, TaskRecord, TaskState
 
@@ -51,7 +51,7 @@ class TaskView:
     demoted: tuple[str, ...]
     excluded: tuple[ExclusionView, ...]
     outcome: GroupOutcome | None
-    dispatches: tuple[Dispatch, ...]
+    dispatches: tuple[ScoredDispatch, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ async def round_view(tx: Transaction, round_id: int) -> RoundView | None:
     if stored is None:
         return None
     uids = {neuron.hotkey: neuron.uid for neuron in stored.input.snapshot.neurons} if stored.input else {}
-    dispatches: dict[str, list[Dispatch]] = defaultdict(list)
+    dispatches: dict[str, list[ScoredDispatch]] = defaultdict(list)
     for dispatch in await tx.dispatches.scored(round_id):
         dispatches[dispatch.key.task_id].append(dispatch)
     groups = {group.plan.task_id: group for group in await tx.groups.of_round(round_id)}
@@ -112,7 +112,7 @@ async def round_view(tx: Transaction, round_id: int) -> RoundView | None:
     )
 
 
-def _task(record: TaskRecord, group: GroupRecord, dispatches: tuple[Dispatch, ...]) -> TaskView:
+def _task(record: TaskRecord, group: GroupRecord, dispatches: tuple[ScoredDispatch, ...]) -> TaskView:
     plan: GroupPlan = group.plan
     return TaskView(
         task_id=record.task_id,

@@ -15,7 +15,7 @@ from validator.kinds.assessment.explain.quality import Quality
 from validator.kinds.explained.words import count, short
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch import ScoredDispatch
 
 _KEY: Final = 8
 
@@ -169,7 +169,7 @@ def came_to(outcome: GroupOutcome) -> str:
     )
 
 
-def print_dispatches(dispatches: Sequence[Dispatch], uids: Mapping[str, int]) -> None:
+def print_dispatches(dispatches: Sequence[ScoredDispatch], uids: Mapping[str, int]) -> None:
     """Print a row per member."""
     results = ((one.quality, one.consensus, one.window_entry) for one in dispatches)
     print_members(dispatches, uids, "Q> consensus> emission>", results)

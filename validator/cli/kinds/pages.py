@@ -10,7 +10,7 @@ from validator.kinds import registry
 from validator.protocol.round import GroupOutcome
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Rules
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch import ScoredDispatch
 
 
 class KindPage(NamedTuple):
@@ -26,7 +26,7 @@ class KindPage(NamedTuple):
     explained: Callable[[Page, Rules, Any, str], None]
     subject: Callable[[TaskView], str]
     came_to: Callable[[GroupOutcome], str]
-    dispatches: Callable[[Sequence[Dispatch], Mapping[str, int]], None]
+    dispatches: Callable[[Sequence[ScoredDispatch], Mapping[str, int]], None]
 
 
 PAGES: Final[Mapping[str, KindPage]] = {

@@ -10,7 +10,7 @@ from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.explained.selection import Selection
 from validator.protocol.reasons import GATE_NAMES, meaning_of
 from validator.scoring import Rules
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch import ScoredDispatch
 
 ROLES: Final = {
     "primary_by_rank": "primary",
@@ -110,7 +110,7 @@ def write_parts(page: Page, name: str, rows: Sequence[tuple[str, float, float | 
 
 
 def print_members(
-    dispatches: Sequence[Dispatch], uids: Mapping[str, int], names: str, results: Iterable[tuple[object, ...]]
+    dispatches: Sequence[ScoredDispatch], uids: Mapping[str, int], names: str, results: Iterable[tuple[object, ...]]
 ) -> None:
     """Print a row per member of a group: place and outcome, then a kind's own results; details where there are any.
 
@@ -129,7 +129,7 @@ def print_members(
     print_table(shown, (member[: len(shown)] for member in members))
 
 
-def _outcome(dispatch: Dispatch) -> str:
+def _outcome(dispatch: ScoredDispatch) -> str:
     """Return the reason alone where it says the state too."""
     if dispatch.end and dispatch.state in ("answered", "failed"):
         return dispatch.end

@@ -16,7 +16,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome, RanMember
 from validator.protocol.workflow_run import Attempt
 from validator.scoring import Rules
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch import ScoredDispatch
 
 _KEY: Final = 16
 
@@ -188,12 +188,12 @@ def came_to(outcome: GroupOutcome) -> str:
     return f"{outcome.n_valid} plans were run"
 
 
-def print_plans(dispatches: Sequence[Dispatch], uids: Mapping[str, int]) -> None:
+def print_plans(dispatches: Sequence[ScoredDispatch], uids: Mapping[str, int]) -> None:
     """Print a row per member."""
     print_members(dispatches, uids, "steps> quality> TAO> run_s> S>", map(_plan_cells, dispatches))
 
 
-def _plan_cells(one: Dispatch) -> tuple[object, ...]:
+def _plan_cells(one: ScoredDispatch) -> tuple[object, ...]:
     run = one.score.workflow.measured if isinstance(one.score, RanMember) and one.score.workflow else None
     if run is None:
         return None, None, None, None, one.window_entry

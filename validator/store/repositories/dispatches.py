@@ -1,10 +1,10 @@
 """Dispatches: planned -> sent -> answered | failed, or void: alone (D-26), or with their task (D-6)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple, NoReturn
 
+import msgspec
 from sqlalchemy import (
     ColumnElement,
     CursorResult,
@@ -25,19 +25,21 @@ from validator.protocol.reasons import OURS, Reason
 from validator.protocol.round import Packed, RawAnswer, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.codec import unpack
-from validator.store.dispatch import Arrival, Dispatch, DispatchKey, DispatchState, Failure, JudgedAnswer, dispatch_of
+from validator.store.dispatch import (
+    Arrival,
+    Dispatch,
+    DispatchKey,
+    DispatchState,
+    Failure,
+    JudgedAnswer,
+    ScoredDispatch,
+)
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records, Scores, Submissions
 from validator.store.repositories.tasks import Tasks
 from validator.store.tables import answers, dispatches, miners, rounds, tasks
 
-_OF_ROUND: Final = (
-    select(dispatches)
-    .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
-    .where(dispatches.c.round_id == ROUND)
-    .order_by(tasks.c.position, dispatches.c.rank)
-)
 _COUNTED: Final = ("answered", "failed")
 _BODIES: Final = select(answers.c.task_id, answers.c.hotkey, answers.c.body).where(answers.c.round_id == ROUND)
 
@@ -194,22 +196,26 @@ class Dispatches(Repository):
         )
 
     async def of_round(self, round_id: int) -> tuple[Dispatch, ...]:
-        """Return a round's dispatches, without scores, in plan order: primaries by rank, then auditors by draw."""
+        """Return a round's dispatches in plan order: primaries by rank, then auditors by draw."""
         head = await self._as(Records).head(round_id)
-        return tuple(map(dispatch_of, await self._all_of(round_id, _OF_ROUND) if head is None else head.dispatches))
+        return await self.open_rows(round_id) if head is None else head.dispatches
+
+    async def open_rows(self, round_id: int) -> tuple[Dispatch, ...]:
+        """Return the same of a round that has no record yet."""
+        return await self._as(Submissions).open_dispatches(round_id)
 
     async def listed(self, round_id: int) -> dict[tuple[str, str], DispatchEnd]:
         """Return (task_id, hotkey) -> what the table says of a round's dispatches, whatever its record says."""
         found = await self._all_of(round_id, _LISTED)
         return {(row.task_id, row.hotkey): DispatchEnd(*tuple(row)[2:]) for row in found}
 
-    async def scored(self, round_id: int) -> tuple[Dispatch, ...]:
+    async def scored(self, round_id: int) -> tuple[ScoredDispatch, ...]:
         """Return `of_round` with what each came to, as far as that is stored."""
         members = await self._as(Scores).of_round(round_id)
         scores = {(member.task_id, member.hotkey): member for member in members}
         return tuple(
-            replace(dispatch, score=scores.get((dispatch.key.task_id, dispatch.key.hotkey)))
-            for dispatch in await self.of_round(round_id)
+            ScoredDispatch(**msgspec.structs.asdict(one), score=scores.get((one.task_id, one.hotkey)))
+            for one in await self.of_round(round_id)
         )
 
     async def get(self, key: DispatchKey) -> Dispatch | None:
@@ -275,17 +281,6 @@ def _at(table: Table, key: DispatchKey) -> ColumnElement[bool]:
         table.c.task_id == key.task_id,
         table.c.hotkey == key.hotkey,
     )
-
-
-def gate_of(reason: Reason) -> Reason:
-    """Return a gate's reason.
-
-    Raises:
-        MismatchError: it is no gate's.
-    """
-    if not reason.gate:
-        raise MismatchError(f"`{reason}` is no gate's reason")
-    return reason
 
 
 _KEY: Final = ("round_id", "task_id", "hotkey")

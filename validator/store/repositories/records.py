@@ -27,9 +27,9 @@ from validator.protocol.round.forms import read_outcome
 from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.store.codec import packed_documents, unpack
-from validator.store.dispatch import Dispatch, DispatchKey, dispatch_of
+from validator.store.dispatch import RUN, Dispatch, DispatchKey
 from validator.store.errors import ArchivedError, DamagedError, MismatchError
-from validator.store.record import RUN, Group, Head, Items, group_of, head_of
+from validator.store.record import Group, Head, Items, group_of, head_of
 from validator.store.repositories.base import ROUND, Recent, Repository
 from validator.store.rows import ArchivedSpan, ProofRecord, ScoreRecord
 from validator.store.tables import archives, dispatches, records, rounds, sssas, tasks, workflow_runs
@@ -266,10 +266,10 @@ Kept = Packed | Rejection | DamagedError | None
 """What is stored of the judgement of an answer."""
 
 _OF_ROUND: Final = (
-    select(dispatches)
+    select(*(dispatches.c[name] for name in Dispatch.__struct_fields__))
     .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
     .where(dispatches.c.round_id == ROUND)
-    .order_by(tasks.c.position, dispatches.c.rank)
+    .order_by(tasks.c.position, dispatches.c.rank, dispatches.c.hotkey)
 )
 _TASKS: Final = select(tasks.c.task_id).where(tasks.c.round_id == ROUND).order_by(tasks.c.position)
 
@@ -304,7 +304,7 @@ class Submissions(Repository):
     async def raw(self, round_id: int) -> RawAnswers:
         """Return what is known of the raw bytes of a round's answers (SPEC 16, D-28) in plan order, a list per task."""
         head = await self._as(Records).head(round_id)
-        rows = await self._all_of(round_id, _OF_ROUND) if head is None else head.dispatches
+        rows = await self.open_dispatches(round_id) if head is None else head.dispatches
         found: dict[str, list[RawAnswer | None]] = {row.task_id: [] for row in await self._all_of(round_id, _TASKS)}
         for row in rows:
             found[row.task_id].append(row.raw)
@@ -319,24 +319,28 @@ class Submissions(Repository):
         records = self._as(Records)
         head = await records.head(round_id)
         if head is None:
-            for row in await self._all_of(round_id, _OF_ROUND):
+            for row in await self.open_dispatches(round_id):
                 if only is None or row.task_id in only:
-                    yield dispatch_of(row), kept_answer(row, await self._open_documents(row))
+                    yield row, kept_answer(row, await self._open_documents(row))
             return
         rows = {task_id: tuple(its) for task_id, its in groupby(head.dispatches, attrgetter("task_id"))}
         async for group in records.groups(round_id):
             if only is None or group.task_id in only:
                 named = group.named()
                 for fact in rows.get(group.task_id, ()):
-                    yield dispatch_of(fact), kept_answer(fact, named)
+                    yield fact, kept_answer(fact, named)
 
-    async def _open_documents(self, row: Any) -> Mapping[str, bytes]:
+    async def open_dispatches(self, round_id: int) -> tuple[Dispatch, ...]:
+        """Return the dispatches of a round that has no record yet, in the order of the plan."""
+        return tuple([_dispatch(row) for row in await self._all_of(round_id, _OF_ROUND)])
+
+    async def _open_documents(self, row: Dispatch) -> Mapping[str, bytes]:
         """Return what an answer of an open round names."""
         found: dict[str, bytes] = {}
-        names = () if row.submission is None else (row.signed_sha256, row.submission.get(RUN))
+        names = () if row.submission is None else (row.signed_sha256, row.run_sha256)
         for table, sha256 in zip((sssas, workflow_runs), names, strict=False):
             blob = await self._scalar(select(table.c.document).where(table.c.sha256 == sha256))
-            if blob is not None:
+            if blob is not None and sha256 is not None:
                 found[sha256] = await unpack(blob, sha256)
         return found
 
@@ -361,14 +365,18 @@ class Submissions(Repository):
         return {"signed_sha256": submission.sha256, "submission": fields, "kept_bytes": kept}
 
 
-def kept_answer(row: Any, documents: Mapping[str, bytes]) -> Kept:
-    """Return what was judged of the answer to a dispatch: its row or its `DispatchFacts`, and what it names by sha256.
+def _dispatch(row: Row[Any]) -> Dispatch:
+    return Dispatch(**{**row._asdict(), "skill_type": SkillType(row.skill_type)})
+
+
+def kept_answer(row: Dispatch, documents: Mapping[str, bytes]) -> Kept:
+    """Return what was judged of the answer to a dispatch; `documents` has what it names, by sha256.
 
     None for what was never judged, or is void; an error where a document is missing.
     """
-    if row.state == "failed":
+    if row.state == "failed" and row.reason is not None:
         return Rejection(row.task_id, row.hotkey, row.role, row.reason, row.seconds)
-    if row.state != "answered" or row.submission is None:
+    if row.state != "answered" or row.submission is None or row.signed_sha256 is None:
         return None
     fields, run = dict(row.submission), None
     try:

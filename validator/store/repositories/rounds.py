@@ -14,6 +14,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.round.forms import input_form, outcome_form, read_input, read_outcome
 from validator.store.codec import canonical, pack, unpack
+from validator.store.dispatch import Dispatch
 from validator.store.errors import (
     AlreadyOpenedError,
     AlreadySettledError,
@@ -21,16 +22,7 @@ from validator.store.errors import (
     MismatchError,
     UnfinishedDispatchesError,
 )
-from validator.store.record import (
-    SKIPPED,
-    DispatchFacts,
-    OpenRound,
-    OpenTask,
-    Record,
-    RoundEnding,
-    frames,
-    recorded,
-)
+from validator.store.record import SKIPPED, OpenRound, Record, RoundEnding, frames, recorded
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.miners import Miners
@@ -38,8 +30,8 @@ from validator.store.repositories.receipts import Salts
 from validator.store.repositories.records import Records
 from validator.store.repositories.tasks import Groups, Tasks
 from validator.store.repositories.windows import Windows
-from validator.store.rows import EndState, RoundRecord, RoundSummary, StoredRound, WindowEntry
-from validator.store.tables import dispatches, groups, rounds, sssas, stalls, tasks, workflow_runs
+from validator.store.rows import EndState, RoundRecord, RoundSummary, StoredRound, TaskEnd, WindowEntry
+from validator.store.tables import dispatches, groups, rounds, sssas, stalls, workflow_runs
 
 
 class StallRecord(NamedTuple):
@@ -73,12 +65,6 @@ _INPUT: Final = select(rounds.c.input).where(rounds.c.round_id == ROUND)
 
 
 _WHOLE: Final = select(rounds).where(rounds.c.round_id == ROUND)
-_OPEN_DISPATCHES: Final = (
-    select(*(dispatches.c[name] for name in DispatchFacts.__struct_fields__))
-    .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
-    .where(dispatches.c.round_id == ROUND)
-    .order_by(tasks.c.position, dispatches.c.rank, dispatches.c.hotkey)
-)
 _KEPT: Final = ("round_id", "task_id", "hotkey", "skill_type", "role", "rank", "state", "reason")
 _NARROW: Final = (*_KEPT, "entry", "entered_in", "kept_bytes")
 _EMPTIED: Final = {column.key: None for column in dispatches.c if column.key not in _NARROW}
@@ -167,12 +153,12 @@ class Rounds(Repository):
         """Return what the tables have of an open round, for `recorded`."""
         tasks_ = await self._as(Tasks).of_round(round_id)
         plan = await self._as(Groups).open_plan(round_id)
-        rows = await self._open_dispatches(round_id)
+        rows = await self._as(Dispatches).open_rows(round_id)
         signed, runs = _named(rows)
         return OpenRound(
             input=next(iter(await self._all_of(round_id, _INPUT))).input,
             plan=canonical_bytes(plan),
-            tasks=[OpenTask(task.task_id, task.state, task.reason) for task in tasks_],
+            tasks=[TaskEnd(task.task_id, task.state, task.reason) for task in tasks_],
             dispatches=rows,
             documents=await self._documents(sssas, signed) | await self._documents(workflow_runs, runs),
         )
@@ -349,7 +335,7 @@ class Rounds(Repository):
     async def _put_record(self, round_id: int, record: Record) -> None:
         """Write a round's record, and let go of what only the tables of open rounds have besides."""
         ended = {(one.task_id, one.hotkey): (one.state, one.reason) for one in record.dispatches}
-        rows = await self._open_dispatches(round_id)
+        rows = await self._as(Dispatches).open_rows(round_id)
         if ended != {(row.task_id, row.hotkey): (row.state, row.reason) for row in rows}:
             raise MismatchError(f"the record of round {round_id} does not say how its dispatches end")
         await self._as(Records).put(round_id, record.frames)
@@ -363,9 +349,6 @@ class Rounds(Repository):
                 await self._changed(delete(table).where(its, *([~elsewhere] if table is sssas else [])))
         await self._put_together(round_id)
 
-    async def _open_dispatches(self, round_id: int) -> list[DispatchFacts]:
-        return [DispatchFacts(*tuple(row)) for row in await self._all_of(round_id, _OPEN_DISPATCHES)]
-
     async def _put_together(self, round_id: int) -> None:
         """Let SQLite put the rows of a round behind all others, now that they are small.
 
@@ -376,7 +359,7 @@ class Rounds(Repository):
             await self._connection.execute(_BEHIND, {"id": round_id})
 
 
-def _named(rows: Iterable[DispatchFacts]) -> tuple[set[str], set[str]]:
+def _named(rows: Iterable[Dispatch]) -> tuple[set[str], set[str]]:
     """Return the digests of attestations and plans that answers name, and those of runs."""
     return (
         {one.signed_sha256 for one in rows if one.signed_sha256 is not None},
