@@ -28,7 +28,7 @@ from validator.store.errors import (
     StoreLostError,
     StoreNoWriteError,
 )
-from validator.store.locks import FileLock, NoLock, WriterLock, take_lock, take_turn
+from validator.store.locks import FileLock, WriterLock, take_lock, take_turn
 from validator.store.outages import Patience, reading_only, told
 from validator.store.schema import SchemaState, require_place, state_of, unreachable, upgrade_unlocked
 from validator.store.transaction import Transaction
@@ -293,7 +293,7 @@ class Store:
             await self._engine.dispose()
         finally:
             await self._lock.release()
-            self._lock = NoLock()
+            self._lock = WriterLock()
 
     async def __aenter__(self) -> Self:
         return self
@@ -342,7 +342,7 @@ class Opening:
         url = parse_url(self.url)
         require_place(url)
         try:
-            lock = await take_lock(url, self.handles) if self.writer else NoLock()
+            lock = await take_lock(url, self.handles) if self.writer else WriterLock()
             async with AsyncExitStack() as stack:
                 stack.push_async_callback(lock.release)
                 await self._settle_schema(url)

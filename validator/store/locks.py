@@ -3,11 +3,10 @@
 import fcntl
 import os
 import zlib
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
@@ -25,8 +24,19 @@ _MADE = "a store was made here\n"
 _ADVICE = "stop it first, or give this one a store of its own"
 
 
-class WriterLock(Protocol):
-    """A claim to be the store's only long-lived writer."""
+_SESSION: Final = text("SELECT pid, backend_start, current_schema() FROM pg_stat_activity WHERE pid = pg_backend_pid()")
+_TAKE: Final = text("SELECT pg_try_advisory_lock(:class, :purpose)")
+_GIVE_BACK: Final = text("SELECT pg_advisory_unlock(:class, :purpose)")
+_HOLDS: Final = text(
+    "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)"
+    " WHERE locktype = 'advisory' AND pid = :session AND backend_start = :since AND granted"
+    " AND classid = :class AND objid = :purpose AND objsubid = 2"
+    " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+
+
+class WriterLock:
+    """A claim to be the store's only long-lived writer. This one claims nothing: for a single administrative change."""
 
     async def check(self, connection: AsyncConnection) -> None:
         """Raise StoreLockLostError if the claim does not hold any more; `connection` is a write transaction's."""
@@ -35,17 +45,7 @@ class WriterLock(Protocol):
         """Give the claim up."""
 
 
-class NoLock:
-    """A store opened for reading, or for a single administrative change."""
-
-    async def check(self, connection: AsyncConnection) -> None:
-        """Nothing was claimed."""
-
-    async def release(self) -> None:
-        """Nothing was claimed."""
-
-
-class FileLock:
+class FileLock(WriterLock):
     """An flock on a file beside the SQLite file. The kernel drops it with the process, however that ends.
 
     Args:
@@ -91,9 +91,6 @@ class FileLock:
     def _read(self) -> str:
         return os.pread(self._file, 100, 0).decode("ascii", "replace")
 
-    async def check(self, connection: AsyncConnection) -> None:
-        """An flock is not lost while the process lives."""
-
     async def release(self) -> None:
         """Unlock."""
         self.drop()
@@ -103,31 +100,6 @@ class FileLock:
         if not self._dropped:
             self._dropped = True
             os.close(self._file)
-
-
-@dataclass(slots=True)
-class _Held:
-    """The session that holds the lock: its process and since when it runs, because numbers of processes come again."""
-
-    engine: AsyncEngine
-    connection: AsyncConnection
-    session: int
-    since: datetime
-    purpose: int
-
-    async def release(self) -> None:
-        """Unlock and close the session."""
-        if not self.connection.closed:
-            await _unlock(self.connection, self.purpose)
-            await self.connection.close()
-        await self.engine.dispose()
-
-    async def forget(self) -> None:
-        """Drop a session that has ended, without asking anything of it."""
-        if not self.connection.closed:
-            await self.connection.invalidate()
-            await self.connection.close()
-        await self.engine.dispose()
 
 
 def _refuse_linked(path: Path) -> None:
@@ -152,84 +124,61 @@ def _refuse_linked(path: Path) -> None:
         os.close(file)
 
 
-class AdvisoryLock:
+class AdvisoryLock(WriterLock):
     """A session advisory lock on a connection of its own.
 
     Postgres drops it with the connection, which a restart or a firewall can end behind our back; so every write
     transaction looks whether that session still holds it, and takes it again if nobody else has it.
     """
 
-    def __init__(self, url: StoreUrl, held: _Held, handles: Handles) -> None:
+    _engine: AsyncEngine
+    _connection: AsyncConnection
+    _held: Mapping[str, Any]
+    """What tells the lock: the session's process and since when it runs (numbers of processes come again), and keys."""
+
+    def __init__(self, url: StoreUrl, handles: Handles) -> None:
         self._url = url
-        self._held = held
         self._handles = handles
 
-    @classmethod
-    async def acquire(cls, url: StoreUrl, handles: Handles) -> "AdvisoryLock":
+    async def take(self) -> None:
         """Take the lock.
 
         Raises:
             StoreLockedError: another session holds it.
         """
-        return cls(url, await _take(url, handles), handles)
+        async with AsyncExitStack() as stack:
+            self._engine = make_engine(self._url, pooled=False, handles=self._handles)
+            stack.push_async_callback(self._engine.dispose)
+            self._connection = await self._engine.execution_options(isolation_level="AUTOCOMMIT").connect()
+            stack.push_async_callback(self._connection.close)
+            session, since, schema = (await self._connection.execute(_SESSION)).one()
+            # Locks are per database; two stores in two schemas of one database do not shut each other out.
+            purpose = zlib.crc32(f"{LOCK_WRITER}|{schema}".encode()) & 0x7FFFFFFF
+            self._held = {"session": session, "since": since, "class": LOCK_CLASS, "purpose": purpose}
+            if not await self._connection.scalar(_TAKE, self._held):
+                raise StoreLockedError(f"another session writes to {self._url.shown}; {_ADVICE}")
+            stack.pop_all()
 
     async def check(self, connection: AsyncConnection) -> None:
         """Ask the database whether our session still holds the lock; take it again where that session has ended."""
-        held = await connection.scalar(
-            text(
-                "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)"
-                " WHERE locktype = 'advisory' AND pid = :session AND backend_start = :since AND granted"
-                " AND classid = :class AND objid = :purpose AND objsubid = 2"
-                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-            ),
-            {
-                "session": self._held.session,
-                "since": self._held.since,
-                "class": LOCK_CLASS,
-                "purpose": self._held.purpose,
-            },
-        )
-        if held == 1:
+        if await connection.scalar(_HOLDS, self._held) == 1:
             return
-        await self._held.forget()
+        if not self._connection.closed:
+            await self._connection.invalidate()
+            await self._connection.close()
+        await self._engine.dispose()
         try:
-            self._held = await _take(self._url, self._handles)
+            await self.take()
         except StoreLockedError as error:
             raise StoreLockLostError(f"the database ended the session that held the lock; {error.detail}") from None
 
     async def release(self) -> None:
-        """Unlock and close the session."""
-        await self._held.release()
-
-
-async def _take(url: StoreUrl, handles: Handles) -> _Held:
-    async with AsyncExitStack() as stack:
-        engine = make_engine(url, pooled=False, handles=handles)
-        stack.push_async_callback(engine.dispose)
-        connection = await engine.execution_options(isolation_level="AUTOCOMMIT").connect()
-        stack.push_async_callback(connection.close)
-        row = (
-            await connection.execute(
-                text("SELECT pid, backend_start, current_schema() FROM pg_stat_activity WHERE pid = pg_backend_pid()")
-            )
-        ).one()
-        # Locks are per database; two stores in two schemas of one database do not shut each other out.
-        purpose = zlib.crc32(f"{LOCK_WRITER}|{row[2]}".encode()) & 0x7FFFFFFF
-        taken = await connection.scalar(
-            text("SELECT pg_try_advisory_lock(:class, :purpose)"), {"class": LOCK_CLASS, "purpose": purpose}
-        )
-        if not taken:
-            raise StoreLockedError(f"another session writes to {url.shown}; {_ADVICE}")
-        stack.pop_all()
-        return _Held(engine, connection, row[0], row[1], purpose)
-
-
-async def _unlock(connection: AsyncConnection, purpose: int) -> None:
-    """Give the lock back: the database notices a closed connection in its own time, too late for who opens next."""
-    with suppress(DBAPIError):  # a session that is gone holds nothing
-        await connection.execute(
-            text("SELECT pg_advisory_unlock(:class, :purpose)"), {"class": LOCK_CLASS, "purpose": purpose}
-        )
+        """Unlock, and close the session: the database notices that in its own time, too late for who opens next."""
+        if not self._connection.closed:
+            with suppress(DBAPIError):  # a session that is gone holds nothing
+                await self._connection.execute(_GIVE_BACK, self._held)
+            await self._connection.close()
+        await self._engine.dispose()
 
 
 async def take_lock(url: StoreUrl, handles: Handles | None = None) -> WriterLock:
@@ -244,7 +193,9 @@ async def take_lock(url: StoreUrl, handles: Handles | None = None) -> WriterLock
     """
     handles = handles or Handles()
     if url.path is None:
-        return await AdvisoryLock.acquire(url, handles)
+        advisory = AdvisoryLock(url, handles)
+        await advisory.take()
+        return advisory
     lock = FileLock(url.path)
     handles.claim(lock)
     return lock
