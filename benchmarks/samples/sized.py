@@ -29,6 +29,7 @@ from validator.store.forecast import table_sizes
 from validator.store.repositories.weights import PlannedWeights
 from validator.store.rows import VectorRecord
 from validator.store.urls import parse_url
+from validator.store.vector_inputs import basis_of
 from validator.tasks.source import MemorySource
 from validator.weights.plan import mechanisms, plan_vector
 from validator.weights.told import WeightsLog

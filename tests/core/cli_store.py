@@ -32,6 +32,7 @@ from validator.protocol.skill_types import SkillType
 from validator.rounds.prepare import Prepared
 from validator.store import Store, open_store
 from validator.store.repositories.weights import PlannedWeights
+from validator.store.rows import UnpaidWindow, VectorRecord
 from validator.tasks.source import MemorySource
 
 PROGRAM = [sys.executable, "-c", "from validator.cli import main; main()"]

@@ -22,6 +22,7 @@ import bittensor as bt
 import structlog
 from bittensor.metagraph import fetch as metagraph
 
+from validator.cancellation import ended
 from validator.chain.base import (
     MOST_BEHIND,
     BehindError,
@@ -62,7 +63,6 @@ from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.sources import Clock, within
-from validator.cancellation import ended
 
 T = TypeVar("T")
 MAX_TEMPO: Final = 50_400

@@ -14,6 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler
 from aiohttp.web_protocol import RequestHandler
 
+from validator.cancellation import ended
 from validator.protocol.text import printable
 from validator.sources import Clock, SystemClock
 from validator.telemetry.repetition import Once, place_of

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import msgspec
 import structlog
 
+from validator.cancellation import together
 from validator.miners.client import MinerClient
 from validator.outgoing.calls import Call, Reply
 from validator.protocol import typed
@@ -25,7 +26,6 @@ from validator.protocol.times import parse_time
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.telemetry.events import Event
-from validator.cancellation import together
 from validator.workers.interface import Here, TooCostlyError, Whose, WorkerKilledError, Workers
 
 PATH: Final = "/v1/capabilities"

@@ -17,7 +17,6 @@ from validator.store import PATIENCE_S, Store
 from validator.store.errors import StoreAwayError
 from validator.telemetry import Event
 from validator.telemetry.repetition import Once, place_of
-from validator.cancellation import ended, unless_set
 from validator.waiting.jobs import STALLED_S, JobQueue, LiveWorker
 from validator.waiting.life_cycle import QueueAwayError, Tries, Work
 

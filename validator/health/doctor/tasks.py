@@ -23,7 +23,6 @@ from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.http import HttpSource
 from validator.tasks.seeding import base_of
 from validator.tasks.source import InTurn, TaskError, TaskSourceError
-from validator.cancellation import together
 
 _MOST_TASKS: Final = 2_000  # that are looked into
 _READ_S: Final = 8.0  # for tasks with their bundles

@@ -266,7 +266,7 @@ Kept = Packed | Rejection | DamagedError | None
 """What is stored of the judgement of an answer."""
 
 _OF_ROUND: Final = (
-    select(*(dispatches.c[name] for name in Dispatch.__struct_fields__))
+    select(*(dispatches.c[name].label(name) for name in Dispatch.__struct_fields__))
     .join(tasks, and_(tasks.c.round_id == dispatches.c.round_id, tasks.c.task_id == dispatches.c.task_id))
     .where(dispatches.c.round_id == ROUND)
     .order_by(tasks.c.position, dispatches.c.rank, dispatches.c.hotkey)
