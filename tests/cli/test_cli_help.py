@@ -40,8 +40,7 @@ def test_the_version_is_said() -> None:
 def test_the_stable_commands_are_there() -> None:
     stable = """
     run, devnet, health, rounds list, rounds show, miners list, flags list, flags show, flags clear, weights show,
-    tasks pack, tasks check, tasks serve, db upgrade, db state, groups select, score consensus, score weights,
-    score workflow, score keys, score emission, score collusion, score reputation, explain
+    tasks pack, tasks check, tasks serve, db upgrade, db state, groups select, score, explain
     """
     assert {tuple(name.split()) for name in stable.split(",")} <= set(EVERY)
 

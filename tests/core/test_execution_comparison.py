@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validator.cli.score_cases import ExecutionCase, score_execution_case
+from validator.cli.score import ExecutionCase, score_execution_case
 from validator.protocol import typed
 
 FILES = ("network", "fs", "process", "secrets")

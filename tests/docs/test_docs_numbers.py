@@ -7,7 +7,7 @@ import pytest
 from builders import V1
 from doc_pages import DOCS, SPEC, table
 
-from validator.cli.score_cases import ConsensusCase, EmissionCase, score_consensus_case, score_emission_case
+from validator.cli.score import ConsensusCase, EmissionCase, score_consensus_case, score_emission_case
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Components

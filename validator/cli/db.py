@@ -1,29 +1,40 @@
-"""`validator db …`: the tables of the store, and copies of them."""
+"""`validator db …`: the tables of the store, copies of them, its size, and the removal of old rows."""
 
 import asyncio
 import importlib
-from collections.abc import Callable
+import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from validator.audit.replay import RoundReplay, replay_rounds, round_ids
+from validator.chain.wallet import load_signer
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Json, group
-from validator.cli.output import print_json, print_line
+from validator.cli.output import byte_size, print_json, print_line
 from validator.cli.rendering import print_table, progress
 from validator.cli.replay import Summary, print_replay
-from validator.cli.session import settings_of
+from validator.cli.session import ask_store, settings_of, use_store
 from validator.daemon.exits import Exit
+from validator.files import made_folders
 from validator.kinds.explained.words import count
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
-from validator.store import SchemaState, open_store, schema_state, upgrade
+from validator.settings import Settings, StoreSettings
+from validator.store import SchemaState, Store, Transaction, open_store, schema_state, upgrade
+from validator.store.archived import ArchivedSpan
+from validator.store.archiving.archiver import STEPS, Archiver
+from validator.store.archiving.choosing import Choice
+from validator.store.archiving.estimating import files_of
 from validator.store.backup import amount, back_up, restoring
 from validator.store.copying import copy_store, row_counts
-from validator.store.rows import ArchivedSpan
-from validator.store.urls import url_of
+from validator.store.forecast import KEPT_ROUNDS, Forecast, forecast
+from validator.store.growth import Files, Growth, growth
+from validator.store.pruning import prune
+from validator.store.sizes import store_size, table_sizes
+from validator.store.urls import parse_url, url_of
 
 if TYPE_CHECKING:
     from validator.store.checking import Check
@@ -89,8 +100,8 @@ def copy(
         print_json({"tables": [found._asdict() for found in copied]})
     else:
         print_table("table rows> digest_of_all_rows", [(found.name, found.rows, found.digest) for found in copied])
-        spans = asyncio.run(archived_spans(source))
-        note_archives(spans, store.archive, "they serve the copy as well: keep store.archive as it is")
+        spans = asyncio.run(_spans(source))
+        _note_archives(spans, store.archive, "they serve the copy as well: keep store.archive as it is")
 
 
 @DB.command()
@@ -99,11 +110,12 @@ def check(config: Config = None, as_json: Json = False) -> None:
 
     Nothing is written, and a validator may be running. No round is scored again.
     """
-    store = settings_of(config).store
-    url = store.url
-    found = asyncio.run(_checks(url.get_secret_value(), store.archive))
+    settings = settings_of(config)
+    found = use_store(settings, _checks)
     if as_json:
-        print_json({"location": str(url), "sound": not any(one.faults for one in found), "checks": found})
+        print_json(
+            {"location": str(settings.store.url), "sound": not any(one.faults for one in found), "checks": found}
+        )
     else:
         print_table("check looked_at> faults>", [(one.name, one.looked, len(one.faults) + one.more) for one in found])
         for one in found:
@@ -116,11 +128,11 @@ def check(config: Config = None, as_json: Json = False) -> None:
         raise typer.Exit(Exit.STORE_DAMAGED if "pages" in faulty else EXIT_NO)
 
 
-async def _checks(url: str, archive: Path | None) -> "list[Check]":
+async def _checks(store: Store, settings: Settings) -> "list[Check]":
     from validator.store.checking import checks  # noqa: PLC0415 - it compares with the migrations, which takes Alembic
 
-    async with open_store(url, archive=archive) as store, store.read() as tx:
-        return [one async for one in checks(tx, archive)]
+    async with store.read() as tx:
+        return [one async for one in checks(tx.connection, settings.store.archive)]
 
 
 @DB.command()
@@ -148,16 +160,14 @@ def export(
     names = sorted(set(table or ()))
     if unknown := set(names) - set(table_names()):
         raise typer.BadParameter(f"no table `{min(unknown)}`; there are {', '.join(table_names())}")
-    store_settings = settings_of(config).store
-    url = store_settings.url.get_secret_value()
-    counts = asyncio.run(row_counts(url))
+    settings = settings_of(config)
+    counts = asyncio.run(row_counts(settings.store.url.get_secret_value()))
 
-    async def write(advance: Callable[[int], None]) -> tuple[ExportedTable, ...]:
-        async with open_store(url, archive=store_settings.archive) as store, store.read() as tx:
-            return await export_tables(tx, folder, names=names, since=since, progress=advance)
+    async def write(tx: Transaction, _: Settings) -> tuple[ExportedTable, ...]:
+        return await export_tables(tx, folder, names=names, since=since, progress=advance)
 
     with progress("exporting", sum(many for name, many in counts.items() if not names or name in names)) as advance:
-        written = asyncio.run(write(advance))
+        written = ask_store(settings, write)
     if as_json:
         print_json({"tables": [{**one._asdict(), "file": str(one.file)} for one in written]})
     else:
@@ -175,7 +185,7 @@ def backup(
     url = store.url
     with progress("copying", amount(url.get_secret_value())) as advance:
         made = back_up(url.get_secret_value(), file, advance)
-    spans = asyncio.run(archived_spans(url_of(file)))
+    spans = asyncio.run(_spans(url_of(file)))
     if as_json:
         said = {"file": str(made.file), "bytes": made.bytes, "sha256": made.sha256, "state": made.state}
         print_json({**said, "archives": [span.file for span in spans]})
@@ -183,7 +193,7 @@ def backup(
     print_line(f"{url} is in {made.file}: {made.bytes} bytes, sha256 {made.sha256}")
     if made.state != "current":
         print_line(f"its tables are {made.state} of this program, as those of the store are")
-    note_archives(spans, store.archive, "the backup does not hold them: back up that folder as well")
+    _note_archives(spans, store.archive, "the backup does not hold them: back up that folder as well")
 
 
 @DB.command()
@@ -215,7 +225,7 @@ def restore(
                 print_replay(replayed, as_json=as_json)
             print_line("nothing was restored: take an older backup")
             raise typer.Exit(EXIT_NO)
-        spans = asyncio.run(archived_spans(waiting.url))
+        spans = asyncio.run(_spans(waiting.url))
         waiting.take()
     equal = sum(replayed.verdict == "equal" for replayed in replays)
     newest = ids[-1] if ids else None
@@ -226,7 +236,7 @@ def restore(
     print_line(f"{url} holds {file}, which was {waiting.found}; newest round {'none' if newest is None else newest}")
     print_line(f"{len(replays)} rounds replayed, {equal} equal, {len(replays) - equal} without scores")
     print_line(_ADVICE)
-    note_archives(spans, settings.store.archive, "the backup did not hold them: have them there")
+    _note_archives(spans, settings.store.archive, "the backup did not hold them: have them there")
 
 
 async def _newest(url: str, many: int) -> tuple[int, ...]:
@@ -234,27 +244,238 @@ async def _newest(url: str, many: int) -> tuple[int, ...]:
         return (await round_ids(tx))[-many:]
 
 
-async def archived_spans(url: str) -> tuple[ArchivedSpan, ...]:
-    """Return the files that a store names; none of tables of another version, which cannot be asked.
-
-    Raises:
-        StoreError: it cannot be opened.
-    """
+async def _spans(url: str) -> tuple[ArchivedSpan, ...]:
+    """Return the files that a store names; none of tables of another version, which cannot be asked."""
     if await schema_state(url) != "current":
         return ()
     async with open_store(url) as store, store.read() as tx:
         return await tx.archives.spans()
 
 
-def note_archives(spans: tuple[ArchivedSpan, ...], folder: Path | None, does: str) -> None:
-    """Say which files lie beside a store, and what is to be done about them; nothing where there are none.
-
-    Args:
-        spans: the files.
-        folder: `store.archive`.
-        does: as in "does not hold them: back them up as well".
-    """
+def _note_archives(spans: tuple[ArchivedSpan, ...], folder: Path | None, does: str) -> None:
+    """Name the archive files of a store in `folder`, and what to do about them: `does`."""
     if spans:
         many = count(len(spans), "archive file")
         place = "of which store.archive does not tell the folder" if folder is None else f"in {folder}"
         print_line(f"rounds {spans[0].first_round} to {spans[-1].last_round} are in {many} {place}; {does}")
+
+
+@DB.command("prune")
+def prune_(config: Config = None, as_json: Json = False) -> None:
+    """Remove now what the settings no longer keep: raw answers and bundles. A validator may be running."""
+    settings = settings_of(config)
+    kept, now = _kept_days(settings.store), datetime.now(UTC)
+
+    async def work(store: Store, _: Settings) -> None:
+        async with store.read() as tx:
+            before = {one.name: one for one in await table_sizes(tx.connection)}
+        answers, bundles = (now - timedelta(days=days) for days in kept.values())
+        removed = await prune(store, answers_before=answers, bundles_before=bundles)
+        async with store.read() as tx:
+            after = {one.name: one for one in await table_sizes(tx.connection)}
+            size = await store_size(tx.connection)
+        rows = [(name, days, getattr(removed, name), before[name], after[name]) for name, days in kept.items()]
+        if as_json:
+            tables = [
+                {
+                    "table": name,
+                    "kept_days": days,
+                    "removed": gone,
+                    "rows_before": was.rows,
+                    "rows_after": then.rows,
+                    "bytes_before": was.bytes,
+                    "bytes_after": then.bytes,
+                }
+                for name, days, gone, was, then in rows
+            ]
+            print_json({"location": str(settings.store.url), "tables": tables, "store": size._asdict()})
+            return
+        print_table(
+            "table kept,_days> rows_removed> rows_before> rows_after> before> after>",
+            [
+                (name, days, gone, was.rows, then.rows, byte_size(was.bytes), byte_size(then.bytes))
+                for name, days, gone, was, then in rows
+            ],
+        )
+        free = byte_size(size.reusable)
+        print_line(f"the store has {byte_size(size.bytes)}, of which {free} are free to be filled again")
+
+    use_store(settings, work)
+
+
+def _kept_days(store: StoreSettings) -> dict[str, int]:
+    """Return how long the rows of tables are kept that lose them again."""
+    return {"answers": store.retention_raw_days, "bundles": store.retention_bundles_days}
+
+
+@DB.command()
+def archive(
+    before: Annotated[
+        datetime | None,
+        typer.Option("--before", metavar="DATE", help="Rounds that ended before, UTC; else store.archive_days ago."),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="DIR", file_okay=False, help="The folder for the files; else store.archive."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; write and remove nothing.")] = False,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Take old, wholly settled rounds out of the store into signed files, which every reader still finds.
+
+    A validator may be running. What something still needs stays: the newest rounds, open ones, secret salts, executions
+    and code checks that are not over. Run it again after it was stopped: it goes on where it was.
+    """
+    settings = settings_of(config)
+    folder = to or settings.store.archive
+    if folder is None:
+        raise typer.BadParameter("name a folder, here or in store.archive", param_hint="--to")
+    now = datetime.now(UTC)
+    until = now - timedelta(days=settings.store.archive_days) if before is None else before.replace(tzinfo=UTC)
+    if dry_run:
+        choice, left, files = use_store(settings, lambda store, _: _archived(store, settings, folder, until, now))
+    else:
+        with made_folders(folder, mode=0o700):
+            choice, left, files = use_store(
+                settings, lambda store, _: _archived(store, settings, folder, until, now, moves=True)
+            )
+    some = choice.last >= choice.first
+    if as_json:
+        print_json(
+            {
+                "location": str(settings.store.url),
+                "folder": str(folder),
+                "dry_run": dry_run,
+                "first_round": choice.first if some else None,
+                "last_round": choice.last if some else None,
+                "held": choice.held,
+                "left": left,
+                "files": [span._asdict() for span in files],
+            }
+        )
+        return
+    if files:
+        print_table(
+            "file rounds> size> sha256_of_its_manifest",
+            [(one.file, one.last_round - one.first_round + 1, byte_size(one.bytes), one.sha256) for one in files],
+        )
+    if dry_run and left:
+        print_line(f"{left} rounds are in files and in the store still: they would be removed from the store")
+    said = "would go into" if dry_run else "are in"
+    print_line(f"rounds {choice.first} to {choice.last} {said} {folder}" if some else "no round may go")
+    if choice.held is not None:
+        print_line(f"the rest stays: {choice.held}")
+    if files and (settings.store.archive is None or settings.store.archive.resolve() != folder.resolve()):
+        print_line(f"set store.archive to {folder}: replay, explain and audit export look there for these rounds")
+
+
+async def _archived(  # noqa: PLR0913 - what is moved, where, and until when
+    store: Store, settings: Settings, folder: Path, until: datetime, now: datetime, *, moves: bool = False
+) -> tuple[Choice, int, tuple[ArchivedSpan, ...]]:
+    """Return what may go, how many rounds of files that were begun before are left, and the files that were written."""
+    archiver = Archiver(store, folder, load_signer(settings.wallet), now)
+    choice, left = await archiver.plan(until)
+    if not moves:
+        return choice, left, ()
+    with progress("archiving", STEPS * (choice.last - choice.first + 1) + left) as advance:
+        moving = Archiver(store, folder, archiver.signer, now, advance=advance)
+        return choice, left, tuple([span async for span in moving.run(until)])
+
+
+@DB.command("forecast")
+def forecast_(config: Config = None, as_json: Json = False) -> None:
+    """Say how large the store is, what a round adds to each table, and what a year of rounds comes to."""
+    settings = settings_of(config)
+    found, files, kept = ask_store(settings, _forecast)
+    size, pace = found.size, found.pace
+    grown = growth(pace, found.tables, _kept_days(settings.store), settings.store.archive_days, files)
+    free, plain, archived = _room(settings.store, size.reusable, grown)
+    if as_json:
+        print_json(
+            {
+                "location": str(settings.store.url),
+                "store": size._asdict(),
+                "rounds": pace._asdict(),
+                "tables": [one._asdict() for one in found.tables],
+                "in_a_year": found.in_a_year,
+                "kept_bytes": kept,
+                "kinds": [one._asdict() for one in grown.kinds],
+                "archives": {**files._asdict(), "in_a_year": grown.files_after(365)},
+                "archive_days": grown.archive_days,
+                "free": free,
+                "full_in_days": plain,
+                "full_in_days_archived": archived,
+            }
+        )
+        return
+    print_table(
+        "table kept rows> now> a_round> in_a_year>",
+        [
+            (one.name, _kept(one.kept_days), one.rows, *map(byte_size, (one.bytes, one.per_round, one.in_a_year)))
+            for one in found.tables
+            if one.rows
+        ],
+    )
+    print_line()
+    of_files = (files.bytes, files.per_round, files.bytes, grown.files_after(365))
+    of_kinds = [
+        (
+            one.kind,
+            _kept(one.kept_days, archived=one.kind == "rounds"),
+            *map(byte_size, (one.bytes, one.per_round, one.in_a_year, one.archived_in_a_year)),
+        )
+        for one in grown.kinds
+    ]
+    print_table(
+        "kind in_the_store now> a_round> in_a_year> archived,_in_a_year>",
+        [*of_kinds, ("archive files", "beside it", *map(byte_size, of_files))],
+    )
+    if free is None:
+        print_line("how much room a Postgres server has, it does not tell")
+    elif pace.per_day is None:
+        print_line(f"{byte_size(free)} are free; for how long cannot be told yet")
+    else:
+        later = f"{_when(archived)} with `validator db archive` after {grown.archive_days} days"
+        print_line(f"{byte_size(free)} are free: full {_when(plain)}; {later}")
+    if kept:
+        hotkey, most = next(iter(kept.items()))
+        print_line(
+            f"answers of the newest {min(KEPT_ROUNDS, pace.rounds)} rounds keep {byte_size(sum(kept.values()))} "
+            f"permanently, those of {hotkey} most: {byte_size(most)}"
+        )
+    per_day = "too few to tell a pace" if pace.per_day is None else f"{pace.per_day:.1f} a day"
+    print_line(f"{pace.rounds} rounds in {pace.days:.2f} days, {per_day}")
+    print_line(
+        f"now {byte_size(size.bytes)} ({byte_size(size.reusable)} of it free), in a year {byte_size(found.in_a_year)}"
+    )
+
+
+async def _forecast(tx: Transaction, settings: Settings) -> tuple[Forecast, Files, dict[str, int]]:
+    found = await forecast(tx.connection, _kept_days(settings.store))
+    return found, await files_of(tx.connection), await tx.dispatches.kept_bytes(KEPT_ROUNDS)
+
+
+def _room(settings: StoreSettings, reusable: int, found: Growth) -> tuple[int | None, int | None, int | None]:
+    """Return the free bytes, and after how many days none is left, without archiving and with it.
+
+    None for Postgres, which does not tell, and for more than a century.
+    """
+    path = parse_url(settings.url.get_secret_value()).path
+    if path is None:
+        return None, None, None
+    free = shutil.disk_usage(path.parent).free + reusable
+    folder = settings.archive
+    beside = folder is None or not folder.exists() or folder.stat().st_dev == path.stat().st_dev
+    plain, archived = (found.full_after(free, archived=one, files_too=beside) for one in (False, True))
+    return free, plain, archived
+
+
+def _kept(days: int | None, *, archived: bool = False) -> str:
+    if days is None:
+        return "for good"
+    return f"for good, or archived after {days} days" if archived else f"{days} days"
+
+
+def _when(days: int | None) -> str:
+    return "not within a century" if days is None else f"in {days} days"

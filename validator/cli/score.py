@@ -1,83 +1,410 @@
-"""`validator score …` and `validator groups …`: recompute a number from a JSON document (SPEC 3 to 12, 15).
+"""`validator score` and `validator groups`: recompute a number from a JSON document (SPEC 3 to 12, 15).
 
-One line out for each file, one line on standard error for each bad file, exit 2 if any was bad.
+A case in, a result out, as in the spec's vectors: one line for each file, one line on standard error for each bad file,
+exit 2 if any was bad.
 """
 
 import re
 import sys
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
 import msgspec
 import typer
+from msgspec import Meta
 
-from validator.cli import score_cases as cases
 from validator.cli.files import MAX_CASE, UnreadableError, read_case
 from validator.cli.options import group
 from validator.daemon.exits import Exit
+from validator.protocol.answer import Id, Role
 from validator.protocol.errors import ValidatorError
+from validator.protocol.limits import MAX_CASE_MEMBERS
+from validator.protocol.round import AgreementPair, ReputationKind
+from validator.protocol.skill_types import BASE_TRACES, WINDOW_TYPES, SkillType
+from validator.protocol.sssa import Document, Finding, Hex32, Sssa, Text, Unit, check_finding, check_sssa
 from validator.protocol.strict_json import SchemaError, decode
+from validator.protocol.task import Window, check_injections
 from validator.protocol.text import printable
+from validator.protocol.workflow_score import WorkflowRun
+from validator.scoring import (
+    AnswerFacts,
+    Candidate,
+    Claims,
+    ExecutionRun,
+    Member,
+    MemberConsensus,
+    MinerStanding,
+    TracedAnswer,
+    UnknownScoringVersionError,
+    Version,
+    version,
+)
 
-SCORE = group("score", "Recompute a score from JSON files: one JSON document per file in, one line per file out.")
 GROUPS = group("groups", "Verification groups.")
 T = TypeVar("T")
 Files = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.")]
 _PLACE: Final = re.compile(r"(?s)(.*) - at `(.*)`")
+Number = Literal["collusion", "consensus", "emission", "execution", "keys", "reputation", "weights", "workflow"]
+BaseTrace = Literal["network", "fs", "process", "secrets"]
+Signatures = dict[BaseTrace, tuple[Text, ...]]
+Sets = dict[str, frozenset[str]]
+Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
+
+DEFAULT: Final = "1.0.0"  # what a case without a version meant when there was one only
 
 
-@SCORE.command()
-def consensus(files: Files) -> None:
-    """Score a task's group: components, consensus, agreements (SPEC 4)."""
-    score_files(files, cases.ConsensusCase, cases.score_consensus_case)
+class Case(Document, frozen=True, kw_only=True):
+    """What a case may say beside its values: the version that scores it, 1.0.0 where it does not."""
+
+    scoring_version: Text = DEFAULT
 
 
-@SCORE.command()
-def weights(files: Files) -> None:
-    """Turn windows into scores and capped weights (SPEC 11)."""
-    score_files(files, cases.WeightsCase, cases.score_weights_case)
+class GroupMember(Document, frozen=True):
+    """A member of one task's group; `sssa` null means no valid SSSA."""
+
+    hotkey: Text
+    role: Role
+    sssa: Sssa | None
 
 
-@SCORE.command()
-def workflow(files: Files) -> None:
-    """Score a workflow run (SPEC 12)."""
-    score_files(files, cases.WorkflowCase, cases.score_workflow_case)
+class ConsensusCase(Case, frozen=True):
+    """One task's group."""
+
+    task_id: Text
+    members: Annotated[tuple[GroupMember, ...], Meta(max_length=MAX_CASE_MEMBERS)]
 
 
-@SCORE.command()
-def keys(files: Files) -> None:
-    """Compute canonical finding keys (SPEC 3)."""
-    score_files(files, cases.KeysCase, cases.score_keys_case)
+class WeightsCase(Case, frozen=True):
+    """Windows: hotkey, then skill type, then entries, oldest first; from 1.1.0 on also who stands how (D-23)."""
+
+    windows: dict[Text, dict[Text, tuple[Entry, ...]]]
+    standing: dict[Text, MinerStanding] | None = None
 
 
-@SCORE.command()
-def emission(files: Files) -> None:
-    """Score one answer: axes, epsilon, quality, emission (SPEC 6, 7)."""
-    score_files(files, cases.EmissionCase, cases.score_emission_case)
+class Sample(Document, frozen=True):
+    """One round's agreements; `auditor_agreement` null means fewer than two valid auditors."""
+
+    with_primaries: Unit
+    with_auditors: Unit
+    auditor_agreement: Unit | None
 
 
-@SCORE.command()
-def collusion(files: Files) -> None:
-    """Say which samples count and which raise a flag (SPEC 9)."""
-    score_files(files, cases.CollusionCase, cases.score_collusion_case)
+class CollusionCase(Case, frozen=True):
+    """Samples of one (hotkey, skill_type), oldest first."""
+
+    samples: tuple[Sample, ...]
 
 
-@SCORE.command()
-def reputation(files: Files) -> None:
-    """Apply reputation events (SPEC 10)."""
-    score_files(files, cases.ReputationCase, cases.score_reputation_case)
+class ReputationCase(Case, frozen=True):
+    """A value and what happened to it."""
+
+    start: Unit
+    events: tuple[ReputationKind, ...]
 
 
-@SCORE.command()
-def execution(files: Files) -> None:
-    """Compare traces with what three runs of a task's bundle showed (SPEC 15)."""
-    score_files(files, cases.ExecutionCase, cases.score_execution_case)
+class KeysCase(Case, frozen=True):
+    """Findings to key."""
+
+    findings: tuple[Finding, ...]
+
+
+class EmissionCase(AnswerFacts, frozen=True):
+    """One answer."""
+
+    scoring_version: Text = DEFAULT
+
+
+class RunCase(Document, frozen=True):
+    """One run of a bundle, or of nothing."""
+
+    ended: bool
+    signatures: Signatures
+
+
+class TracesCase(Document, frozen=True):
+    """A valid primary's traces."""
+
+    hotkey: Text
+    signatures: Signatures
+
+
+class ExecutionCase(Case, frozen=True):
+    """A task that was executed: the bundle, the bundle again, and nothing; and what its valid primaries sent."""
+
+    runs: tuple[RunCase, RunCase, RunCase]
+    probes: Signatures
+    mark: tuple[BaseTrace, Text] | None
+    made_here: bool
+    submitted: bool
+    answers: Annotated[tuple[TracesCase, ...], Meta(max_length=MAX_CASE_MEMBERS)]
+
+
+class WorkflowCase(WorkflowRun, frozen=True):
+    """One run of a plan."""
+
+    scoring_version: Text = DEFAULT
+
+
+class SelectionCase(Case, frozen=True):
+    """A frozen pool; `seed` is the hex of round_seed."""
+
+    candidates: tuple[Candidate, ...]
+    round_id: Id
+    seed: Hex32
+    skill_type: SkillType
+    task_id: Id
+
+
+def version_of(case: Case | EmissionCase | WorkflowCase) -> Version:
+    """Return the version that scores the case.
+
+    Raises:
+        SchemaError: this program does not know it.
+    """
+    try:
+        return version(case.scoring_version)
+    except UnknownScoringVersionError as error:
+        raise SchemaError(f"{error} - at `$.scoring_version`") from None
+
+
+def score_consensus_case(case: ConsensusCase) -> dict[str, Any]:
+    """Return the group, and each valid member's components, consensus and agreements (SPEC 4).
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    refuse_repeated([m.hotkey for m in case.members], "members")
+    for i, m in enumerate(case.members):
+        if m.sssa is not None:
+            _located(m.sssa, f"$.members[{i}].sssa")
+    scored_by = version_of(case)
+    members = [Member(m.hotkey, m.role, scored_by.claims_of(m.sssa)) for m in case.members if m.sssa is not None]
+    group, scores = scored_by.score_members(members)
+    return {
+        "enabled": group is not None,
+        "group": None if group is None else _group(group),
+        "members": [_member(m, s) for m, s in zip(members, scores, strict=True)],
+        "n_valid": len(members),
+        "threshold": scored_by.majority_threshold(len(members)),
+    }
+
+
+def _located(sssa: Sssa, where: str) -> None:
+    try:
+        check_sssa(sssa)
+    except SchemaError as error:
+        raise SchemaError(error.detail.replace("at `", f"at `{where}.")) from None
+
+
+def _group(group: Claims) -> dict[str, Any]:
+    return {
+        "findings": sorted(group.findings),
+        "verdict": group.verdict,
+        "risk_mean": group.risk,
+        "capabilities": sorted(group.capabilities),
+        "dependencies": sorted(group.dependencies),
+        "cves": sorted(group.cves),
+        "rules": sorted(group.rules),
+    }
+
+
+def _member(member: Member, scores: MemberConsensus) -> dict[str, Any]:
+    parts = {} if scores.components is None else msgspec.structs.asdict(scores.components)
+    return {
+        "hotkey": member.hotkey,
+        "role": member.role,
+        **parts,
+        "consensus": scores.consensus,
+        "agreement_with_primaries": scores.with_primaries,
+        "agreement_with_auditors": scores.with_auditors,
+    }
+
+
+def score_weights_case(case: WeightsCase) -> dict[str, Any]:
+    """Return scores, capped weights and what is unallocated (SPEC 11); from 1.1.0 on scores per kind, and unpaid ones.
+
+    Raises:
+        SchemaError: an unknown skill type; a standing that is missing, or that the version does not know.
+    """
+    scored_by = version_of(case)
+    for hotkey, windows in case.windows.items():
+        _require_types(windows, f"$.windows.{hotkey}")
+    for hotkey, miner in (case.standing or {}).items():
+        _require_types(miner.types, f"$.standing.{hotkey}.types")
+    if not scored_by.pays_by_standing:
+        if case.standing is not None:
+            raise SchemaError(f"leave it out: {scored_by.name} pays every window - at `$.standing`")
+        plan = scored_by.score_weights(case.windows)
+        return {"scores": plan.scores, "weights": plan.weights, "unallocated": plan.unallocated}
+    if case.standing is None:
+        raise SchemaError(f"{scored_by.name} needs it; a hotkey that it does not name is unpaid - at `$.standing`")
+    plan = scored_by.score_weights(case.windows, case.standing)
+    return {
+        "scores": {
+            hotkey: {"assessment": score, "workflow": plan.workflows[hotkey]}
+            for hotkey, score in plan.assessments.items()
+        },
+        "unpaid": plan.unpaid,
+        "weights": plan.weights,
+        "unallocated": plan.unallocated,
+    }
+
+
+def _require_types(names: Iterable[str], where: str) -> None:
+    for name in names:
+        if name not in WINDOW_TYPES:
+            raise SchemaError(f"must be one of {', '.join(WINDOW_TYPES)} - at `{where}.{name}`")
+
+
+def score_collusion_case(case: CollusionCase) -> dict[str, Any]:
+    """Return which samples counted and after which (index) a flag was raised (SPEC 9)."""
+    scored_by = version_of(case)
+    counted: list[bool] = []
+    flags: list[int] = []
+    window: tuple[AgreementPair, ...] = ()
+    for i, sample in enumerate(case.samples):
+        counted.append(scored_by.auditors_are_witnesses(sample.auditor_agreement))
+        if counted[-1]:
+            step = scored_by.add_sample(window, AgreementPair(sample.with_primaries, sample.with_auditors))
+            window = step.window
+            flags += [i] if step.flag else []
+    return {"counted": counted, "flags": flags}
+
+
+def score_reputation_case(case: ReputationCase) -> dict[str, Any]:
+    """Return the value after each event (SPEC 10)."""
+    scored_by, value = version_of(case), case.start
+    values = []
+    for kind in case.events:
+        value = scored_by.apply_event(value, kind)
+        values.append(value)
+    return {"values": values}
+
+
+def score_keys_case(case: KeysCase) -> dict[str, Any]:
+    """Return each finding's key, None where the finding is invalid (SPEC 3)."""
+    scored_by = version_of(case)
+    return {"keys": [_key_or_none(scored_by, finding) for finding in case.findings]}
+
+
+def _key_or_none(scored_by: Version, finding: Finding) -> str | None:
+    try:
+        check_finding(finding, "$")
+    except SchemaError:
+        return None
+    return scored_by.finding_key(finding)
+
+
+def score_emission_case(case: EmissionCase) -> Any:
+    """Return the axes that apply, epsilon, quality, the factors and the emission (SPEC 6, 7).
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    window = Window(*case.window)
+    if window.deadline <= window.t_min:
+        raise SchemaError("the deadline must exceed t_min - at `$.window`")
+    for i, finding in enumerate(case.findings):
+        check_finding(finding, f"$.findings[{i}]")
+    check_injections(case.truth.injections or (), "$.truth.injections")
+    return msgspec.to_builtins(version_of(case).emission(case))
+
+
+def score_workflow_case(case: WorkflowCase) -> Any:
+    """Return the four parts and S (SPEC 12).
+
+    Raises:
+        SchemaError: more steps completed than there are.
+    """
+    try:
+        return msgspec.to_builtins(version_of(case).score_workflow(case))
+    except ValueError as error:
+        raise SchemaError(str(error)) from None
+
+
+def score_execution_case(case: ExecutionCase) -> dict[str, Any]:
+    """Return why the execution is inconclusive, null where it is not, S by base file, and the results (SPEC 15).
+
+    Raises:
+        SchemaError: a hotkey that stands twice.
+    """
+    refuse_repeated([one.hotkey for one in case.answers], "answers")
+    probes = {name: frozenset(case.probes.get(name, ())) for name in BASE_TRACES}
+    found = version_of(case).compare_execution(
+        [ExecutionRun(run.ended, *_traced(run.signatures, probes)) for run in case.runs],
+        [TracedAnswer(one.hotkey, *_traced(one.signatures, probes)) for one in case.answers],
+        probes=probes,
+        mark=case.mark,
+        made_here=case.made_here,
+        submitted=case.submitted,
+    )
+    return {
+        "inconclusive": found.inconclusive and found.inconclusive.removeprefix("execution_"),
+        "stable": {name: sorted(one.stable) for name, one in found.files.items()},
+        "results": [{"hotkey": one.hotkey, "event": one.event} for one in found.answers if found.inconclusive is None],
+    }
+
+
+def _traced(signatures: Signatures, probes: Sets) -> tuple[bool, Sets]:
+    """Return whether all probes show in these, and these as sets."""
+    traced: Sets = {name: frozenset(signatures.get(name, ())) for name in BASE_TRACES}
+    return all(probes[name] <= traced[name] for name in BASE_TRACES), traced
+
+
+def refuse_repeated(hotkeys: Sequence[str], field: str) -> None:
+    """Raise SchemaError if a hotkey stands twice in `field`."""
+    seen: set[str] = set()
+    for i, hotkey in enumerate(hotkeys):
+        if hotkey in seen:
+            raise SchemaError(f"this hotkey stands in it twice - at `$.{field}[{i}].hotkey`")
+        seen.add(hotkey)
+
+
+def select_case(case: SelectionCase) -> dict[str, Any]:
+    """Return primaries, auditors, promoted, demoted, excluded and mode (SPEC 8).
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    refuse_repeated([candidate.hotkey for candidate in case.candidates], "candidates")
+    for i, candidate in enumerate(case.candidates):
+        if candidate.failures > candidate.dispatches:
+            raise SchemaError(f"must not exceed dispatches - at `$.candidates[{i}].failures`")
+    group = version_of(case).select_group(case.candidates, bytes.fromhex(case.seed), case.round_id, case.task_id)
+    result = msgspec.structs.asdict(group)
+    del result["task_id"]
+    return result
+
+
+CASES: Final[Mapping[Number, tuple[Any, Callable[[Any], Any]]]] = {
+    "collusion": (CollusionCase, score_collusion_case),
+    "consensus": (ConsensusCase, score_consensus_case),
+    "emission": (EmissionCase, score_emission_case),
+    "execution": (ExecutionCase, score_execution_case),
+    "keys": (KeysCase, score_keys_case),
+    "reputation": (ReputationCase, score_reputation_case),
+    "weights": (WeightsCase, score_weights_case),
+    "workflow": (WorkflowCase, score_workflow_case),
+}
+
+
+def score(
+    number: Annotated[Number, typer.Argument(metavar="NUMBER", help=", ".join(get_args(Number)))], files: Files
+) -> None:
+    """Recompute a number from JSON documents; each file gives one line.
+
+    consensus: components, consensus and agreements of a task's group (SPEC 4). emission: axes, epsilon, quality and
+    emission of an answer (SPEC 6, 7). weights: scores and capped weights of windows (SPEC 11). workflow: S of a run
+    (SPEC 12). execution: traces next to three runs of a task's bundle (SPEC 15). keys: of findings (SPEC 3).
+    reputation: after each event (SPEC 10). collusion: which samples count, and which raise a flag (SPEC 9).
+    """
+    score_files(files, *CASES[number])
 
 
 @GROUPS.command()
 def select(files: Files) -> None:
     """Select the group of a task from its frozen pool and seed."""
-    score_files(files, cases.SelectionCase, cases.select_case)
+    score_files(files, SelectionCase, select_case)
 
 
 def score_files(files: Iterable[str], kind: type[T], score: Callable[[T], Any]) -> None:

@@ -40,73 +40,48 @@ def log_to_standard_error() -> None:
     configure_logging("warning", "auto", sys.stderr)
 
 
-def ask_store(config: Path | None, question: Callable[["Transaction", Settings], Awaitable[T]]) -> T:
-    """Return what `question` finds in one read transaction.
-
-    Raises:
-        SettingsError, StoreError: the settings or the store cannot be used.
-        UnknownScoringVersionError: the store belongs to a newer program.
-    """
+def ask_store(config: Path | Settings | None, question: Callable[["Transaction", Settings], Awaitable[T]]) -> T:
+    """Return what `question` finds in one read transaction; raises as `use_store`."""
 
     async def ask(store: "Store", settings: Settings) -> T:
         async with store.read() as tx:
-            await _require_known(tx)
             return await question(tx, settings)
 
-    return _in_store(config, ask)
+    return use_store(config, ask)
 
 
 def change_store(config: Path | None, change: Callable[["Transaction", Settings], Awaitable[T]]) -> T:
-    """Return what `change` returns; its changes are committed together. A validator may be running.
-
-    Raises:
-        SettingsError, StoreError: the settings or the store cannot be used.
-        UnknownScoringVersionError: the store belongs to a newer program.
-    """
+    """Return what `change` returns; its changes are committed together. Raises as `use_store`."""
 
     async def commit(store: "Store", settings: Settings) -> T:
         async with store.begin() as tx:
-            await _require_known(tx)
             return await change(tx, settings)
 
-    return _in_store(config, commit)
+    return use_store(config, commit)
 
 
-def use_store(config: Path | None, work: Callable[["Store", Settings], Awaitable[T]]) -> T:
-    """Return what `work` does with the store, in transactions of its own.
+def use_store(config: Path | Settings | None, work: Callable[["Store", Settings], Awaitable[T]]) -> T:
+    """Open the store that the settings name and return what `work` does with it. A validator may be running.
 
     Raises:
         SettingsError, StoreError: the settings or the store cannot be used.
         UnknownScoringVersionError: the store belongs to a newer program.
     """
-
-    async def use(store: "Store", settings: Settings) -> T:
-        async with store.read() as tx:
-            await _require_known(tx)
-        return await work(store, settings)
-
-    return _in_store(config, use)
-
-
-async def _require_known(tx: "Transaction") -> None:
-    from validator.store.identity import require_known_version  # noqa: PLC0415 - as in `_in_store`
-
-    await require_known_version(tx)
-
-
-def _in_store(config: Path | None, work: Callable[["Store", Settings], Awaitable[T]]) -> T:
     # Here and not above: commands that use no store load none of it.
     from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 - see above
 
     from validator.store import open_store  # noqa: PLC0415 - see above
+    from validator.store.known import require_known_version  # noqa: PLC0415 - see above
     from validator.store.schema import unreachable  # noqa: PLC0415 - see above
     from validator.store.urls import parse_url  # noqa: PLC0415 - see above
 
-    settings = settings_of(config)
+    settings = config if isinstance(config, Settings) else settings_of(config)
     url = settings.store.url.get_secret_value()
 
     async def run() -> T:
         async with open_store(url, archive=settings.store.archive) as store:
+            async with store.read() as tx:
+                await require_known_version(tx)
             return await work(store, settings)
 
     try:

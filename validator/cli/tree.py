@@ -9,7 +9,6 @@ from typer.core import TyperGroup
 
 from validator.cli.audit import AUDIT
 from validator.cli.db import DB
-from validator.cli.db_retention import archive, forecast_, prune_
 from validator.cli.dispatch import JOINED, command_of
 from validator.cli.doctor import doctor
 from validator.cli.drain import drain
@@ -22,7 +21,7 @@ from validator.cli.options import group
 from validator.cli.proof import PROOF
 from validator.cli.replay import replay
 from validator.cli.rounds import ROUNDS
-from validator.cli.score import GROUPS, SCORE
+from validator.cli.score import GROUPS, score
 from validator.cli.service import run, worker
 from validator.cli.setup import WALLET, init
 from validator.cli.status import status
@@ -37,12 +36,9 @@ def _itself(_version: Annotated[bool, typer.Option("--version", help="Print the 
     """Hold the option, which `dispatch.py` answers."""
 
 
-for command in (init, run, drain, worker, replay, explain, doctor, status, health):
+for command in (init, run, drain, worker, replay, explain, doctor, status, health, score):
     APP.command()(command)
-DB.command("prune")(prune_)
-DB.command()(archive)
-DB.command("forecast")(forecast_)
-for commands in (ROUNDS, MINERS, FLAGS, EXECUTIONS, CHECKS, WALLET, WEIGHTS, TASKS, AUDIT, SCORE, PROOF, GROUPS, DB):
+for commands in (ROUNDS, MINERS, FLAGS, EXECUTIONS, CHECKS, WALLET, WEIGHTS, TASKS, AUDIT, PROOF, GROUPS, DB):
     APP.add_typer(commands)
 
 TREE: Final[Any] = typer.main.get_command(APP)
