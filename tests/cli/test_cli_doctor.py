@@ -73,7 +73,7 @@ async def test_beside_a_validator_that_runs_all_is_well(tmp_path: Path, sqlite_u
     assert seen["chain of the store"]["status"] == "ok"
     assert seen["database write"]["status"] == "ok"
     assert seen["registration"]["seen"] == "uid 0 on netuid 1"
-    assert screen["running"]["answers"] is True
+    assert screen["running"]["report"]["version"]
     assert screen["running"]["report"]["started_at"]
     assert (screen["chain"]["me"]["uid"], screen["chain"]["me"]["validator_permit"]) == (0, True)
     assert screen["chain"]["head"]["number"] >= screen["store"]["rounds"][0]["block"]

@@ -23,9 +23,7 @@ from validator.health.status import (
     OnChain,
     OnChainWeights,
     Overview,
-    Running,
     Stored,
-    _standing,
     disk_of,
     stored,
 )
@@ -37,7 +35,7 @@ from validator.store.rows import LogHead, WeightsRecord
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ME = Neuron("5Me", 3, 1000.0, True, None)
-NOBODY = Running("http://127.0.0.1:9337", answers=False, status="no answer: Connection refused")
+NOBODY = HealthAnswer(False, "http://127.0.0.1:9337", "no answer: Connection refused")
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +60,7 @@ def test_without_a_validator_it_says_so_first_and_shows_what_is_stored(example: 
 def test_json_has_all_of_it(example: Example) -> None:
     done = called("status", "--no-chain", "--json", "--config", str(example.config))
     found = json.loads(done.stdout)
-    assert found["running"]["answers"] is False
+    assert found["running"]["report"] is None
     assert found["store"]["in_hand"]["round_id"] == 1
     assert found["store"]["flags"] == 1
     assert found["disk"]["bytes"] > 0
@@ -77,7 +75,7 @@ def test_a_store_that_cannot_be_read_is_said_and_has_an_exit_code(tmp_path: Path
 
 
 def test_a_hotkey_that_cannot_be_read_has_a_line_of_its_own() -> None:
-    lines = screen(seen(hotkey=None, hotkey_problem="The hotkey's file is not there: x"))
+    lines = screen(seen(hotkey=None, problems={"wallet": "The hotkey's file is not there: x", "chain": "not asked"}))
     assert lines[1].startswith("netuid 1, hotkey unknown, ")
     assert "wallet     unknown: The hotkey's file is not there: x" in lines
 
@@ -147,13 +145,13 @@ async def test_what_is_stored_is_told_alike_by_both_databases(store: Store, stor
 
 def seen(**changes: object) -> Overview:
     """A validator that does not run, with an empty store and no chain, but for what is changed."""
-    nothing = Stored((), (), Miners(0, 0, 0, 0, 0, 0), 0, {}, {}, None, None)
-    base = Overview(NOW, 1, "5Me", "", NOBODY, nothing, Disk(1024, None, None), "", None, "not asked")
+    nothing = Stored((), None, (), Miners(0, 0, 0, 0, 0, 0), 0, {}, {}, None, None)
+    base = Overview(NOW, 1, "5Me", NOBODY, nothing, Disk(1024, None, None), None, {"chain": "not asked"})
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
 def with_stored(**changes: object) -> Stored:
-    empty = seen().stored
+    empty = seen().store
     assert empty is not None
     return replace(empty, **changes)  # type: ignore[arg-type]
 
@@ -174,30 +172,30 @@ def test_a_slow_chain_and_one_that_cannot_be_read_are_said() -> None:
         seen(chain=replace(chain(7, {}), latency_s=2.04))
     )
     problem = "head: no answer within 20 s: ws://n:9944: no connection: Connection refused"
-    lines = screen(seen(chain_problem=problem))
+    lines = screen(seen(problems={"chain": problem}))
     assert f"chain      unknown: {problem}" in lines
     assert f"  the chain cannot be read from here: {problem}" in lines
 
 
 def test_the_newest_receipt_that_an_export_must_reach() -> None:
     assert "log        no receipt yet" in screen(seen())
-    lines = screen(seen(stored=with_stored(log=LogHead(41, "ab" * 32, "2026-01-01T00:00:00Z"))))
+    lines = screen(seen(store=with_stored(log=LogHead(41, "ab" * 32, "2026-01-01T00:00:00Z"))))
     assert f"log        receipt 41 of 2026-01-01T00:00:00Z, digest {'ab' * 32}" in lines
 
 
 def test_the_chain_and_the_row_in_force() -> None:
     stored_weights = with_stored(weights=(weights(6, {3: 65_535}),))
-    text = "\n".join(screen(seen(stored=stored_weights, chain=chain(7, {3: 65_535}))))
+    text = "\n".join(screen(seen(store=stored_weights, chain=chain(7, {3: 65_535}))))
     assert "role       uid 3, validator permit, stake 1000 TAO (least 500)" in text
     assert "block      150, 4 s old; 12 neurons" in text
     assert "epoch      7 [############............] 50%, until block 200; weights due in 30 blocks" in text
     assert "epoch 6 confirmed at block 135, 2 h ago; on chain 1 targets, updated at block 135, as sent" in text
     assert "to look at" not in text
-    text = "\n".join(screen(seen(stored=stored_weights, chain=chain(9, {4: 1}, me=None))))
+    text = "\n".join(screen(seen(store=stored_weights, chain=chain(9, {4: 1}, me=None))))
     assert "NOT REGISTERED on this subnet" in text
     assert "NOT what this store sent last" in text
     assert "  weights: none confirmed since epoch 6, now it is 9; `validator weights plan`" in text
-    text = "\n".join(screen(seen(stored=stored_weights, chain=chain(7, {}, commits=(140,)))))
+    text = "\n".join(screen(seen(store=stored_weights, chain=chain(7, {}, commits=(140,)))))
     assert "on chain 1 not revealed yet, the newest of block 140" in text
 
 
@@ -210,9 +208,9 @@ def test_an_epochs_progress_is_that_between_its_own_steps(number: int, shown: st
 
 
 def test_what_somebody_should_look_at_comes_last() -> None:
-    running = Running("http://x", answers=True, status="degraded: local_disk", conditions=(f"local_disk: {EVIL}",))
+    running = HealthAnswer(True, "http://x", "degraded: local_disk", {}, (f"local_disk: {EVIL}",))
     disk = Disk(10 * 1024**2, 100 * 1024**2, 20.0 * 1024**2)
-    lines = screen(seen(running=running, stored=with_stored(locked=EVIL), disk=disk))
+    lines = screen(seen(running=running, store=with_stored(locked=EVIL), disk=disk))
     assert lines[0].startswith("A validator runs: degraded: local_disk, http://x")
     assert "disk       10.0 MiB, about 20.0 MiB a day; 100.0 MiB free, room for 5 days" in lines
     assert lines[-4:] == [
@@ -221,13 +219,6 @@ def test_what_somebody_should_look_at_comes_last() -> None:
         f"  weights are locked: {EVIL_SHOWN}; see `validator weights unlock --help`",
         "  disk: room for 5 days at this pace",
     ]
-
-
-def test_a_note_of_the_validators_is_nothing_to_look_at() -> None:
-    listed = [{"name": "executions_off", "severity": "note"}, {"name": "local_disk", "severity": "unhealthy"}]
-    answer = HealthAnswer(True, "http://x", "ok", {"conditions": listed}, ("executions_off: …", "local_disk: …"))
-    assert _standing(answer) == ("local_disk: …",)
-    assert _standing(answer._replace(report=None, conditions=())) == ()
 
 
 @pytest.mark.parametrize(

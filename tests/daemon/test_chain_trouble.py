@@ -81,7 +81,8 @@ async def said(daemon: Running, row: Row, since: float, store_url: str) -> float
     assert (code, report["status"]) == (row.code, row.status)
     assert row.condition in [each["name"] for each in report["conditions"]]
     shown = (await status_of(daemon, store_url)).running
-    assert (shown.answers, row.status in shown.status) == (True, True)
+    assert shown.report is not None
+    assert row.status in shown.status
     assert any(row.condition in one for one in shown.conditions)
     assert f'validator_condition{{condition="{row.condition}"}} 1.0'.encode() in daemon.metrics.render()
     return seconds

@@ -76,6 +76,19 @@ async def test_ready_is_200_where_every_check_is_passed_else_503_with_the_report
         assert (answer.healthy, answer.status) == (True, "stopping")
 
 
+async def test_a_note_has_a_line_of_its_own_and_is_nothing_to_look_at() -> None:
+    state = new_state()
+    async with running(HealthService(ANY_PORT, state)) as settings:
+        state.board.raise_("executions_off")
+        state.board.raise_("local_disk", "1 MiB")
+        answer = await ask(settings)
+    assert answer.status == "unhealthy: local_disk"
+    assert [line.partition(":")[0] for line in answer.conditions] == ["local_disk (unhealthy)"]
+    assert [line.partition(":")[0] for line in answer.notes] == ["executions_off (note)"]
+    assert "Seen: 1 MiB. " in answer.conditions[0]
+    assert "Seen" not in answer.notes[0]
+
+
 async def test_what_others_can_make_fail_is_named_and_leaves_ready_at_200() -> None:
     theirs = {name for check in CHECKS.values() if check.theirs for name in check.conditions}
     assert {"miners_out", "weights_few_paid", "weights_concentrated", "rounds_no_valid_answers"} <= theirs

@@ -23,12 +23,10 @@ def health(
     """
     answer = ask_health(settings_of(config).health, timeout)
     if as_json:
-        print_json(
-            {"healthy": answer.healthy, "address": answer.address, "status": answer.status, "report": answer.report}
-        )
+        print_json(answer)
     else:
         print_line(f"{answer.address}: {answer.status}")
-        for line in answer.conditions:
+        for line in (*answer.conditions, *answer.notes):
             print_line(f"  {line}")
     degraded = answer.report is not None and answer.report.get("status") == "degraded"
     if not answer.healthy or (strict and degraded):

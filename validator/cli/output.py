@@ -2,7 +2,10 @@
 
 import json
 import sys
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -18,9 +21,27 @@ NONE: Final = "-"
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document on one line: ASCII, numbers in full, times in wire form."""
-    plain = msgspec.to_builtins(value, builtin_types=(datetime,), str_keys=True)
-    write_line(json.dumps(plain, default=format_time, allow_nan=False))
+    """Print one JSON document on one line: ASCII, numbers in full, times in wire form, named tuples as objects."""
+    write_line(json.dumps(_plain(value), default=_plain_leaf, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    elif is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    elif isinstance(value, msgspec.Struct):
+        return msgspec.to_builtins(value, builtin_types=(datetime,), str_keys=True)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _plain_leaf(value: Any) -> Any:
+    """Return what `json` does not know."""
+    if isinstance(value, Path):
+        return str(value)
+    return format_time(value) if isinstance(value, datetime) else msgspec.to_builtins(value)
 
 
 def print_line(text: str = "") -> None:

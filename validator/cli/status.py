@@ -4,7 +4,6 @@ import asyncio
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -62,39 +61,12 @@ def status(
         return
     seen = run_whole(_once(observer))
     if as_json:
-        print_json(document(seen))
+        print_json(seen)
     else:
         for line in screen(seen):
             print_line(line)
-    if seen.stored is None:
+    if seen.store is None:
         raise typer.Exit(Exit.NOT_READY)
-
-
-def document(seen: Overview) -> dict[str, Any]:
-    """Return what was seen as `--json` shows it."""
-    return {
-        "at": seen.at,
-        "netuid": seen.netuid,
-        "hotkey": seen.hotkey,
-        "running": seen.running,
-        "store": None if seen.stored is None else _store_json(seen.stored),
-        "disk": seen.disk,
-        "chain": None if seen.chain is None else _chain_json(seen.chain),
-        "problems": {"wallet": seen.hotkey_problem, "store": seen.stored_problem, "chain": seen.chain_problem},
-    }
-
-
-def _store_json(stored: Stored) -> dict[str, Any]:
-    log = None if stored.log is None else stored.log._asdict()
-    return {**_fields(stored), "in_hand": stored.in_hand, "log": log}
-
-
-def _chain_json(chain: OnChain) -> dict[str, Any]:
-    return {**_fields(chain), "head": chain.head._asdict(), "epoch_passed": chain.epoch_passed}
-
-
-def _fields(value: OnChain | Stored) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 async def _once(observer: Observer) -> Overview:
@@ -108,7 +80,7 @@ async def _watch(observer: Observer, every_s: float, console: Console | None) ->
     try:
         if console is None:
             while True:
-                print_json(document(await observer.look()))
+                print_json(await observer.look())
                 await asyncio.sleep(every_s)
         with Live(console=console, screen=True, auto_refresh=False) as live:
             while True:
@@ -128,7 +100,7 @@ def screen(seen: Overview) -> list[str]:
 
 def _head(seen: Overview) -> Iterator[str]:
     running = seen.running
-    if running.answers:
+    if running.report is not None:
         yield f"A validator runs: {running.status}, {running.address}{_since(seen)}"
     else:
         where = f" at {running.address}" if running.address else ""
@@ -148,18 +120,18 @@ def _since(seen: Overview) -> str:
 
 def _body(seen: Overview) -> Iterator[str]:
     if seen.hotkey is None:
-        yield _line("wallet", f"unknown: {seen.hotkey_problem}")
+        yield _line("wallet", f"unknown: {seen.problems['wallet']}")
     yield from _chain(seen)
-    if seen.stored is None:
-        yield _line("store", f"unknown: {seen.stored_problem}")
+    if seen.store is None:
+        yield _line("store", f"unknown: {seen.problems['store']}")
         return
-    yield from _weights(seen, seen.stored)
-    yield from _counts(seen.stored)
+    yield from _weights(seen, seen.store)
+    yield from _counts(seen.store)
     yield from _disk(seen.disk)
-    yield _line("log", _log(seen.stored.log))
-    yield _line("round", _in_hand(seen.stored.in_hand, seen.at))
+    yield _line("log", _log(seen.store.log))
+    yield _line("round", _in_hand(seen.store.in_hand, seen.at))
     yield ""
-    yield from _rounds(seen.stored, seen.at)
+    yield from _rounds(seen.store, seen.at)
 
 
 def _line(label: str, text: str) -> str:
@@ -169,7 +141,7 @@ def _line(label: str, text: str) -> str:
 def _chain(seen: Overview) -> Iterator[str]:
     chain = seen.chain
     if chain is None:
-        yield _line("chain", f"unknown: {seen.chain_problem}")
+        yield _line("chain", f"unknown: {seen.problems['chain']}")
         return
     yield _line("role", _role(chain))
     head = chain.head
@@ -188,13 +160,14 @@ def _role(chain: OnChain) -> str:
 
 
 def _progress(chain: OnChain) -> str:
-    passed, head = chain.epoch_passed, chain.head
-    if passed is None:
+    head, start, end = chain.head, chain.head.epoch_start, chain.head.epoch_end
+    if start is None or end is None:
         return "(the chain does not tell its end)"
+    passed = min(1.0, max(0.0, (head.number - start + 1) / max(1, end - start + 1)))
     full = round(passed * _BAR)
     due = chain.due_block - head.number
     when = f"due in {due} blocks" if due > 0 else "due now or sent"
-    return f"[{'#' * full}{'.' * (_BAR - full)}] {passed:.0%}, until block {head.epoch_end}; weights {when}"
+    return f"[{'#' * full}{'.' * (_BAR - full)}] {passed:.0%}, until block {end}; weights {when}"
 
 
 def _weights(seen: Overview, stored: Stored) -> Iterator[str]:
@@ -291,9 +264,9 @@ def _rounds(stored: Stored, at: datetime) -> Iterator[str]:
 
 def _warnings(seen: Overview) -> Iterator[str]:
     yield from seen.running.conditions
-    stored, chain = seen.stored, seen.chain
-    if chain is None and not seen.chain_problem.startswith("not asked"):
-        yield f"the chain cannot be read from here: {seen.chain_problem}"
+    stored, chain = seen.store, seen.chain
+    if chain is None and not seen.problems["chain"].startswith("not asked"):
+        yield f"the chain cannot be read from here: {seen.problems['chain']}"
     if stored is None:
         return
     if stored.locked is not None:

@@ -1,7 +1,8 @@
 """Asking a running validator for its health; with the standard library alone, because containers ask often."""
 
 import http.client
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.strict_json import JsonError, decode_plain
@@ -18,17 +19,25 @@ class HealthAddressError(ValidatorError):
     """The health endpoint's address is not known."""
 
 
-class HealthAnswer(NamedTuple):
-    """Answer of a validator: `status` is the report's, with the names of active conditions, or why there is none.
+@dataclass(frozen=True, slots=True)
+class HealthAnswer:
+    """Answer of a validator.
 
-    `conditions` has a line for each condition; `report` is None without one.
+    Attributes:
+        healthy: it can do its work.
+        address: where it was asked; empty where the settings leave that to chance.
+        status: the report's, with the names of active conditions; or why there is no report.
+        report: None without an answer.
+        conditions: a line for each that somebody should look at, with advice.
+        notes: the same for how it was set up.
     """
 
     healthy: bool
     address: str
     status: str
-    report: dict[str, Any] | None
+    report: dict[str, Any] | None = None
     conditions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def ask_health(settings: HealthSettings, timeout_s: float) -> HealthAnswer:
@@ -49,12 +58,11 @@ def ask_health(settings: HealthSettings, timeout_s: float) -> HealthAnswer:
         body = response.read(_MAX_REPORT + 1)
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return HealthAnswer(healthy=False, address=shown, status=f"no answer: {reason}", report=None)
+        return HealthAnswer(healthy=False, address=shown, status=f"no answer: {reason}")
     finally:
         connection.close()
     if response.status == _UNAUTHORIZED:
-        status = "it asks for another health.token"
-        return HealthAnswer(healthy=False, address=shown, status=status, report=None)
+        return HealthAnswer(healthy=False, address=shown, status="it asks for another health.token")
     return _read(shown, body)
 
 
@@ -64,16 +72,19 @@ def _read(address: str, body: bytes) -> HealthAnswer:
     except JsonError:
         report = None
     if not isinstance(report, dict) or not isinstance(report.get("status"), str):
-        return HealthAnswer(healthy=False, address=address, status="no health report there", report=None)
+        return HealthAnswer(healthy=False, address=address, status="no health report there")
     listed = report.get("conditions")
-    conditions = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-    names = ", ".join(str(each.get("name")) for each in conditions if each.get("severity") != "note")
+    active = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    notes = [each for each in active if each.get("severity") == "note"]
+    failing = [each for each in active if each not in notes]
+    names = ", ".join(str(each.get("name")) for each in failing)
     return HealthAnswer(
         healthy=report["status"] in _HEALTHY,
         address=address,
         status=report["status"] + (f": {names}" if names else ""),
         report=report,
-        conditions=tuple(_line(each) for each in conditions),
+        conditions=tuple(map(_line, failing)),
+        notes=tuple(map(_line, notes)),
     )
 
 
@@ -81,8 +92,4 @@ def _line(condition: dict[str, Any]) -> str:
     name, severity, meaning, detail, advice = (
         str(condition.get(key, "")) for key in ("name", "severity", "meaning", "detail", "advice")
     )
-    return (
-        f"{name} ({severity}): {meaning} Seen: {detail}. {advice}"
-        if detail
-        else f"{name} ({severity}): {meaning} {advice}"
-    )
+    return f"{name} ({severity}): {meaning} {f'Seen: {detail}. ' if detail else ''}{advice}"

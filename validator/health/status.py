@@ -7,22 +7,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from sqlalchemy.exc import DBAPIError
 
 from validator.audit.views.miners import MinerView, miner_list
 from validator.audit.views.rounds import round_list
-from validator.chain.base import Chain, ChainError, Head
-from validator.chain.opening import real_chain
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, load_state
+from validator.chain.base import Chain, Head
+from validator.chain.opening import reading_chain
 from validator.chain.wallet import WalletError, load_signer
 from validator.health.client import HealthAnswer, ask_health
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Neuron
-from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.settings import Settings
 from validator.sources import Clock, SystemClock, within
@@ -32,23 +29,30 @@ from validator.store.identity import require_known_version
 from validator.store.rows import LogHead, RoundRecord, WeightsRecord
 from validator.store.urls import parse_url
 from validator.weights.plan import mechanisms
-from validator.weights.sight import Eyes, Sight, due_block
+from validator.weights.sight import Eyes, due_block
+
+_ROUNDS: Final = 8
+_LEAST: Final = timedelta(hours=6)  # below that, what there is says nothing of a day
+_DAY: Final = timedelta(days=1)
+_HEALTH_S: Final = 3.0
+_CHAIN_S: Final = 60.0  # all of it; each call has its own limit
+_FRESH_S: Final = 12.0  # a block's time: so long is what the chain said good enough
+_PROBLEM: Final = 300
 
 
-@dataclass(frozen=True, slots=True)
-class OnChainWeights:
+class OnChainWeights(NamedTuple):
     """The row of this hotkey for one mechanism.
 
     Attributes:
         last_update: block of its last weights or commitment; None without a slot.
-        row: target uid to u16, in force; empty if none.
+        row: target uid to u16, in force.
         commits: blocks of commitments that are not revealed.
     """
 
     mechid: int
-    last_update: int | None
-    row: dict[int, int]
-    commits: tuple[int, ...]
+    last_update: int | None = None
+    row: Mapping[int, int] = {}
+    commits: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,6 @@ class OnChain:
     """The subnet at one moment.
 
     Attributes:
-        head: the newest block.
         due_block: from which on the epoch's weights are sent.
         neurons: how many there are.
         me: this hotkey's slot; None without one.
@@ -74,14 +77,6 @@ class OnChain:
     weights: tuple[OnChainWeights, ...]
     latency_s: float | None = None
 
-    @property
-    def epoch_passed(self) -> float | None:
-        """The part of the epoch that has passed, 0 to 1; None where the chain does not tell its bounds."""
-        start, end = self.head.epoch_start, self.head.epoch_end
-        if start is None or end is None:
-            return None
-        return min(1.0, max(0.0, (self.head.number - start + 1) / max(1, end - start + 1)))
-
 
 async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) -> OnChain:
     """Return what the chain shows now.
@@ -89,11 +84,11 @@ async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) 
     Raises:
         ChainError, TimeoutError: it could not be read.
     """
-    wanted = mechanisms(settings.weights)
+    wanted = tuple(mechanisms(settings.weights))
     looks = asyncio.gather(*(Eyes(chain, clock, hotkey, mechid).look() for mechid in wanted))
-    head, found = await asyncio.gather(chain.head(), looks)
-    sights = list(zip(wanted, found, strict=True))
-    snapshot, parameters, _ = sights[-1][1]
+    head, sights = await asyncio.gather(chain.head(), looks)
+    snapshot, parameters, _ = sights[-1]
+    slots = [sight.slot for sight in sights]
     return OnChain(
         netuid=snapshot.netuid,
         head=head,
@@ -101,30 +96,23 @@ async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) 
         neurons=len(snapshot.neurons),
         me=snapshot.by_hotkey(hotkey),
         min_stake_tao=parameters.min_stake_tao,
-        weights=tuple(_weights(mechid, sight) for mechid, sight in sights),
+        weights=tuple(
+            OnChainWeights(mechid, slot.last_update, dict(slot.weights), tuple(slot.commits))
+            if slot
+            else OnChainWeights(mechid)
+            for mechid, slot in zip(wanted, slots, strict=True)
+        ),
         latency_s=chain.latency_s,
     )
 
 
-def _weights(mechid: int, sight: Sight) -> OnChainWeights:
-    slot = sight.slot
-    if slot is None:
-        return OnChainWeights(mechid, None, {}, ())
-    return OnChainWeights(mechid, slot.last_update, dict(slot.weights), tuple(slot.commits))
-
-
-_ROUNDS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Miners:
+class Miners(NamedTuple):
     """Number of hotkeys of each kind; a hotkey may be of several.
 
     Attributes:
         seen: ever; validators among them.
         registered: that the newest stored metagraph names.
-        declaring: of those, with a declaration that counts now.
-        scored: of those, with a score above 0.
+        declaring, scored: of those, with a declaration that counts now, and with a score above 0.
         flagged: with a standing flag.
         ejected: with so many that they are in no group.
     """
@@ -142,9 +130,9 @@ class Stored:
     """Content of the store at one moment.
 
     Attributes:
-        rounds: the newest ones, newest first; one in hand is `open`.
+        rounds: the newest ones, newest first.
+        in_hand: the newest that is open.
         weights: the newest submission of each mechanism that has one, by mechanism.
-        miners: how many of each kind.
         flags: standing ones.
         unpaid: how many windows would not be paid now, by reason (SPEC 16, D-23).
         executions: how many in each state that any is in.
@@ -153,6 +141,7 @@ class Stored:
     """
 
     rounds: tuple[RoundRecord, ...]
+    in_hand: RoundRecord | None
     weights: tuple[WeightsRecord, ...]
     miners: Miners
     flags: int
@@ -160,11 +149,6 @@ class Stored:
     executions: Mapping[str, int]
     locked: str | None
     log: LogHead | None
-
-    @property
-    def in_hand(self) -> RoundRecord | None:
-        """The newest round that is not over."""
-        return next((one for one in self.rounds if one.state == "open"), None)
 
 
 async def stored(tx: Transaction, settings: Settings, now: datetime) -> Stored:
@@ -178,6 +162,7 @@ async def stored(tx: Transaction, settings: Settings, now: datetime) -> Stored:
         head = await tx.receipts.head()
     return Stored(
         rounds=rounds,
+        in_hand=next((one for one in rounds if one.state == "open"), None),
         weights=tuple(one for one in newest if one is not None),
         miners=_miners(everyone),
         flags=sum(miner.flags for miner in everyone),
@@ -200,12 +185,7 @@ def _miners(everyone: tuple[MinerView, ...]) -> Miners:
     )
 
 
-_LEAST: Final = timedelta(hours=6)  # below that, what there is says nothing of a day
-_DAY: Final = timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(NamedTuple):
     """The store's size.
 
     Attributes:
@@ -240,54 +220,25 @@ async def disk_of(store: Store, settings: Settings, now: datetime) -> Disk:
     return Disk(size, free, size / (age / _DAY) if age >= _LEAST else None)
 
 
-_HEALTH_S: Final = 3.0
-_CHAIN_S: Final = 60.0  # all of it; each call has its own limit
-_FRESH_S: Final = 12.0  # a block's time: so long is what the chain said good enough
-_PROBLEM: Final = 300
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """Answer of the running validator.
-
-    Attributes:
-        address: where it was asked; empty where the settings leave that to chance.
-        answers: whether one answered.
-        status: `ok`, `degraded`, `stopping`, `unhealthy` with the active conditions; or why there is no answer.
-        conditions: a line for each that somebody should look at, with advice.
-        report: all of it; None without an answer.
-    """
-
-    address: str
-    answers: bool
-    status: str
-    conditions: tuple[str, ...] = ()
-    report: Mapping[str, Any] | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Overview:
     """One look.
 
     Attributes:
-        at: when.
-        netuid: of the settings.
-        hotkey: the validator's own, None where the wallet cannot be read; `hotkey_problem` says why.
-        running: the validator itself.
-        stored, disk, stored_problem: the store and its size, or why there is none.
-        chain, chain_problem: the chain, or why there is none.
+        hotkey: the validator's own; None where the wallet cannot be read.
+        running: what the running validator answers.
+        store, disk, chain: None where they cannot be read.
+        problems: why something cannot be read: `wallet`, `store`, `chain`; empty where it can.
     """
 
     at: datetime
     netuid: int
     hotkey: str | None
-    hotkey_problem: str
-    running: Running
-    stored: Stored | None
+    running: HealthAnswer
+    store: Stored | None
     disk: Disk | None
-    stored_problem: str
     chain: OnChain | None
-    chain_problem: str
+    problems: Mapping[str, str]
 
 
 @dataclass
@@ -303,49 +254,38 @@ class Observer:
     settings: Settings
     with_chain: bool = True
     clock: Clock = field(default_factory=SystemClock)
-    _signer: Signer | None = field(init=False, default=None)
-    _signer_problem: str = field(init=False, default="")
+    _hotkey: str | None = field(init=False, default=None)
+    _wallet_problem: str = field(init=False, default="")
     _store: Store | None = field(init=False, default=None)
     _chain: Chain | None = field(init=False, default=None)
     _seen: tuple[float, OnChain] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         try:
-            self._signer = load_signer(self.settings.wallet)
+            self._hotkey = load_signer(self.settings.wallet).hotkey
         except WalletError as error:
-            self._signer_problem = _said(error)
+            self._wallet_problem = _said(error)
 
     async def look(self) -> Overview:
         """Return how things are; takes some 30 s where the chain does not answer."""
         running, (of_store, disk, store_problem), (of_chain, chain_problem) = await asyncio.gather(
             asyncio.to_thread(self._running), self._stored(), self._on_chain()
         )
-        return Overview(
-            at=self.clock.now(),
-            netuid=self.settings.validator.netuid,
-            hotkey=None if self._signer is None else self._signer.hotkey,
-            hotkey_problem=self._signer_problem,
-            running=running,
-            stored=of_store,
-            disk=disk,
-            stored_problem=store_problem,
-            chain=of_chain,
-            chain_problem=chain_problem,
-        )
+        problems = {"wallet": self._wallet_problem, "store": store_problem, "chain": chain_problem}
+        netuid = self.settings.validator.netuid
+        return Overview(self.clock.now(), netuid, self._hotkey, running, of_store, disk, of_chain, problems)
 
     async def close(self) -> None:
         """Let go of store and chain."""
-        if self._store is not None:
-            await self._store.close()
-        if self._chain is not None:
-            await self._chain.close()
+        for one in (self._store, self._chain):
+            if one is not None:
+                await one.close()
 
-    def _running(self) -> Running:
+    def _running(self) -> HealthAnswer:
         health = self.settings.health
         if health.port == 0:
-            return Running("", answers=False, status="health.port is 0: it can be anywhere")
-        answer = ask_health(health, _HEALTH_S)
-        return Running(answer.address, answer.report is not None, answer.status, _standing(answer), answer.report)
+            return HealthAnswer(healthy=False, address="", status="health.port is 0: it can be anywhere")
+        return ask_health(health, _HEALTH_S)
 
     async def _stored(self) -> tuple[Stored | None, Disk | None, str]:
         try:
@@ -366,37 +306,20 @@ class Observer:
     async def _on_chain(self) -> tuple[OnChain | None, str]:
         if not self.with_chain:
             return None, "not asked"
-        if self._signer is None:
+        if self._hotkey is None:
             return None, "not asked: the hotkey cannot be read"
         now = self.clock.monotonic()
         if self._seen is not None and now - self._seen[0] < _FRESH_S:
             return self._seen[1], ""
         try:
-            chain = self._opened(self._signer)
-            if chain is None:
-                return None, "the simulated chain is made by the first `validator run`"
-            found = await within(self.clock, _CHAIN_S, on_chain(chain, self.clock, self.settings, self._signer.hotkey))
-        except (ChainError, TimeoutError) as error:
+            chain = self._chain or reading_chain(self.settings, self.clock)
+            if self.settings.chain.kind == "bittensor":  # the simulated one is read anew from its file each time
+                self._chain = chain
+            found = await within(self.clock, _CHAIN_S, on_chain(chain, self.clock, self.settings, self._hotkey))
+        except (ValidatorError, TimeoutError) as error:
             return None, _said(error)
         self._seen = now, found
         return found, ""
-
-    def _opened(self, signer: Signer) -> Chain | None:
-        settings = self.settings
-        if settings.chain.kind == "bittensor":
-            self._chain = self._chain or real_chain(settings, signer, self.clock)
-            return self._chain
-        if settings.chain.state is None or not settings.chain.state.exists():
-            return None
-        # Read anew each time, and never written: the validator that runs keeps the file.
-        return SimulatedChain(SimulatedSubnet(load_state(settings.chain.state), self.clock), signer.hotkey)
-
-
-def _standing(answer: HealthAnswer) -> tuple[str, ...]:
-    """Return the conditions that somebody should look at: notes are how it was set up."""
-    listed = (answer.report or {}).get("conditions")
-    found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    return tuple(line for one, line in zip(found, answer.conditions, strict=True) if one.get("severity") != "note")
 
 
 def _said(error: Exception) -> str:
