@@ -73,31 +73,24 @@ def export(
     of retired tasks alone (`validator tasks retire`), and anybody may read it. Exit 1: there is no such receipt, or
     the log tells truths from before they were committed to; --since starts behind them.
     """
-    with line_writer(out, public=public) as write:
-        written = use_store(config, lambda store, _: _write_log(store, since, write, public=public))
-        if not written:
-            nothing = "the log is not opened yet" if since is None else f"round {since} has no receipt"
-            say_no(f"{nothing}; `validator rounds list` shows the rounds")
-
-
-async def _write_log(
-    store: "Store", since: int | None, write: Callable[[bytes], None], *, public: bool = False
-) -> bool:
-    """Write the log from a round's receipt on, a transaction for each receipt; return whether there is one."""
     from validator.audit.log import EVERY, RETIRED, audit_lines, first_sequence  # noqa: PLC0415 - they load the store
 
-    async with store.read() as tx:
-        first = await first_sequence(tx, since)
+    async def write_log(store: "Store", write: Callable[[bytes], None]) -> None:
+        """Write it in a transaction for each receipt."""
+        async with store.read() as tx:
+            first, many = await first_sequence(tx, since), await tx.receipts.count()
         if first is None:
-            return False
-        numbers = range(first, await tx.receipts.count())
-    with progress("exporting", len(numbers)) as advance:
-        for sequence in numbers:
-            async with store.read() as tx:
-                async for data in audit_lines(tx, sequence, RETIRED if public else EVERY):
-                    write(data)
-            advance()
-    return True
+            nothing = "the log is not opened yet" if since is None else f"round {since} has no receipt"
+            say_no(f"{nothing}; `validator rounds list` shows the rounds")
+        with progress("exporting", many - first) as advance:
+            for sequence in range(first, many):
+                async with store.read() as tx:
+                    async for data in audit_lines(tx, sequence, RETIRED if public else EVERY):
+                        write(data)
+                advance()
+
+    with line_writer(out, public=public) as write:
+        use_store(config, lambda store, _: write_log(store, write))
 
 
 @AUDIT.command()
@@ -157,14 +150,13 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
     with progress("verifying", file.stat().st_size) as advance:
         try:
             found = _verified(file, checkpoint, hotkey, lambda offset: advance(to=offset), given)
-            there = None if settings is None else ask_chain(settings, found)
-            beyond = Beyond(reach, None if there is None else there.anchored)
+            anchored, there = (None, ()) if settings is None else ask_chain(settings, found)
+            beyond = Beyond(reach, anchored)
             beyond.look(file)
         except FaultError as fault:
             _print_fault(fault, as_json=as_json)
             raise typer.Exit(EXIT_NO) from None
-    held = [] if row is None else [HeldRow(row, row_fault(found, row))]
-    held += () if there is None else there.rows
+    held = [*([] if row is None else [HeldRow(row, row_fault(found, row))]), *there]
     _print_verified(found, beyond, held, as_json=as_json, asked=chain)
     if not beyond.reached or not all(one.holds for one in held):
         raise typer.Exit(EXIT_NO)
@@ -185,16 +177,13 @@ def _verified(
         return verify_file(file, hotkey, progress, given)
     key = own_key(key_file())
     gone = verify_on(file, checkpoint, key, hotkey, progress)
-    _note(_begun(gone, existed=checkpoint.exists()))
-    _note(_written(gone, checkpoint, key))
-    return gone.found
-
-
-def _begun(gone: GoneOn, *, existed: bool) -> str:
     if gone.begun is not None:
         at = f"receipt {gone.begun.sequence}, line {gone.begun.line}"
-        return f"went on behind {at}; the bytes before are those that were verified"
-    return "verified from the first line" + (": another program made the checkpoint" if existed else "")
+        _note(f"went on behind {at}; the bytes before are those that were verified")
+    else:
+        _note("verified from the first line" + (": another program made the checkpoint" if checkpoint.exists() else ""))
+    _note(_written(gone, checkpoint, key))
+    return gone.found
 
 
 def _written(gone: GoneOn, checkpoint: Path, key: Key) -> str:
@@ -248,9 +237,7 @@ def _print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool)
     """Print how two files stand to each other."""
     if as_json:
         named = zip("ab", files, found.first, found.last, strict=True)
-        sides = {
-            side: {"file": str(path), "first": one._asdict(), "last": end._asdict()} for side, path, one, end in named
-        }
+        sides = {side: {"file": path, "first": first, "last": last} for side, path, first, last in named}
         told = {"relation": found.relation, "longer": found.longer, "hotkey": found.hotkey, "common": found.common}
         print_json({"ok": found.one_history, **told, **sides})
         return

@@ -138,15 +138,8 @@ def row_lines(rows: Sequence[HeldRow], found: Verified, *, asked: bool) -> Itera
             yield f"the row on chain is NOT that of the newest confirmed vector: {held.fault}"
 
 
-class OnChain(NamedTuple):
-    """What the chain has: the anchor, and every row beside the file."""
-
-    anchored: Anchored
-    rows: tuple[HeldRow, ...]
-
-
-def ask_chain(settings: "Settings", found: Verified) -> OnChain:
-    """Ask the settings' chain of a file's owner; no wallet is needed.
+def ask_chain(settings: "Settings", found: Verified) -> tuple[Anchored, tuple[HeldRow, ...]]:
+    """Return the anchor and the rows that a file's owner has on the settings' chain; no wallet is needed.
 
     Raises:
         ChainError: the chain does not answer, or cannot be used.
@@ -154,22 +147,18 @@ def ask_chain(settings: "Settings", found: Verified) -> OnChain:
     from validator.chain.opening import reading_chain  # noqa: PLC0415 - verification loads no chain
     from validator.sources import SystemClock  # noqa: PLC0415 - see above
 
-    return run_whole(_asked(reading_chain(settings, SystemClock()), found, settings.validator.netuid))
+    chain = reading_chain(settings, SystemClock())
+
+    async def ask() -> tuple[Anchored, tuple[HeldRow, ...]]:
+        try:
+            return await _anchored(chain, found.hotkey, settings.validator.netuid), await held_rows(chain, found)
+        finally:
+            await chain.close()
+
+    return run_whole(ask())
 
 
-async def _asked(chain: "Chain", found: Verified, netuid: int) -> OnChain:
-    try:
-        return OnChain(await ask_anchor(chain, found.hotkey, netuid), await held_rows(chain, found))
-    finally:
-        await chain.close()
-
-
-async def ask_anchor(chain: "Chain", hotkey: str, netuid: int) -> Anchored:
-    """Ask the chain what `hotkey` has anchored.
-
-    Raises:
-        ChainError: the chain does not answer, or cannot be used.
-    """
+async def _anchored(chain: "Chain", hotkey: str, netuid: int) -> Anchored:
     from validator.chain.base import MissingError  # noqa: PLC0415 - verification loads no chain
 
     try:

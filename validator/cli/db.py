@@ -97,7 +97,7 @@ def copy(
     with progress("copying", rows) as advance:
         copied = asyncio.run(copy_store(source, target, lambda _table, many: advance(many)))
     if as_json:
-        print_json({"tables": [found._asdict() for found in copied]})
+        print_json({"tables": copied})
     else:
         print_table("table rows> digest_of_all_rows", [(found.name, found.rows, found.digest) for found in copied])
         spans = asyncio.run(_spans(source))
@@ -169,7 +169,7 @@ def export(
     with progress("exporting", sum(many for name, many in counts.items() if not names or name in names)) as advance:
         written = ask_store(settings, write)
     if as_json:
-        print_json({"tables": [{**one._asdict(), "file": str(one.file)} for one in written]})
+        print_json({"tables": written})
     else:
         print_table("table rows> file", [(one.name, one.rows, one.file) for one in written])
 
@@ -187,8 +187,7 @@ def backup(
         made = back_up(url.get_secret_value(), file, advance)
     spans = asyncio.run(_spans(url_of(file)))
     if as_json:
-        said = {"file": str(made.file), "bytes": made.bytes, "sha256": made.sha256, "state": made.state}
-        print_json({**said, "archives": [span.file for span in spans]})
+        print_json({**made._asdict(), "archives": [span.file for span in spans]})
         return
     print_line(f"{url} is in {made.file}: {made.bytes} bytes, sha256 {made.sha256}")
     if made.state != "current":
@@ -288,7 +287,7 @@ def prune_(config: Config = None, as_json: Json = False) -> None:
                 }
                 for name, days, gone, was, then in rows
             ]
-            print_json({"location": str(settings.store.url), "tables": tables, "store": size._asdict()})
+            print_json({"location": str(settings.store.url), "tables": tables, "store": size})
             return
         print_table(
             "table kept,_days> rows_removed> rows_before> rows_after> before> after>",
@@ -351,7 +350,7 @@ def archive(
                 "last_round": choice.last if some else None,
                 "held": choice.held,
                 "left": left,
-                "files": [span._asdict() for span in files],
+                "files": files,
             }
         )
         return
@@ -395,12 +394,12 @@ def forecast_(config: Config = None, as_json: Json = False) -> None:
         print_json(
             {
                 "location": str(settings.store.url),
-                "store": size._asdict(),
-                "rounds": pace._asdict(),
-                "tables": [one._asdict() for one in found.tables],
+                "store": size,
+                "rounds": pace,
+                "tables": found.tables,
                 "in_a_year": found.in_a_year,
                 "kept_bytes": kept,
-                "kinds": [one._asdict() for one in grown.kinds],
+                "kinds": grown.kinds,
                 "archives": {**files._asdict(), "in_a_year": grown.files_after(365)},
                 "archive_days": grown.archive_days,
                 "free": free,

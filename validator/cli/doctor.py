@@ -7,12 +7,12 @@ from typing import Annotated, Final
 import typer
 
 from validator.cli.options import Config, Json
-from validator.cli.output import NONE, print_json, print_line
+from validator.cli.output import print_json, print_line
 from validator.cli.rendering import print_table
 from validator.cli.session import log_to_standard_error
 from validator.daemon.exits import Exit
 from validator.daemon.world import judging_workers
-from validator.health.doctor import Diagnosis, Finding, Status, diagnose
+from validator.health.doctor import Diagnosis, Status, diagnose
 
 _ADVISED: Final = ("fault", "warning", "note")
 _WORDS: Final[dict[Status, tuple[str, str]]] = {
@@ -56,10 +56,7 @@ def _code(found: Diagnosis) -> Exit:
 
 
 def _document(found: Diagnosis) -> dict[str, object]:
-    checks = [
-        {"check": one.check, "seconds": one.seconds, "findings": [finding._asdict() for finding in one.findings]}
-        for one in found.examined
-    ]
+    checks = [{"check": one.check, "seconds": one.seconds, "findings": one.findings} for one in found.examined]
     return {"counts": {status: found.counts[status] for status in _WORDS}, "checks": checks}
 
 
@@ -70,15 +67,6 @@ def _print(found: Diagnosis) -> None:
     for status in _ADVISED:
         for finding in findings:
             if finding.status == status and finding.advice:
-                print_line(_advice(finding))
-    print_line(
-        ", ".join(_counted(found.counts[status], words) for status, words in _WORDS.items() if found.counts[status])
-    )
-
-
-def _counted(number: int, words: tuple[str, str]) -> str:
-    return f"{number} {words[number != 1]}"
-
-
-def _advice(finding: Finding) -> str:
-    return f"{finding.status}, {finding.about}: {finding.advice or NONE}"
+                print_line(f"{status}, {finding.about}: {finding.advice}")
+    counts = ((found.counts[status], words) for status, words in _WORDS.items())
+    print_line(", ".join(f"{number} {words[number != 1]}" for number, words in counts if number))

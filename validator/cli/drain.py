@@ -6,16 +6,14 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import typer
-from sqlalchemy.exc import DBAPIError
 
 from validator.cli.errors import say_no
 from validator.cli.options import Config
 from validator.cli.output import print_line
-from validator.cli.session import settings_of
-from validator.store import Store, open_store
+from validator.cli.session import use_store
+from validator.store import Store
 from validator.store.errors import StoreLockedError
 from validator.store.locks import take_lock
-from validator.store.schema import unreachable
 from validator.store.urls import parse_url
 
 _EVERY_S: Final = 0.5
@@ -31,40 +29,31 @@ def drain(
 
     Unlike SIGTERM it sets the round no limit. Exit 1: no validator runs, it ended otherwise, or the time was over.
     """
-    url = settings_of(config).store.url.get_secret_value()
-    try:
-        fault = asyncio.run(_drained(url, timeout))
-    except DBAPIError as error:
-        raise unreachable(parse_url(url), error) from None
+    fault = use_store(config, lambda store, settings: _drained(store, settings.store.url.reveal(), timeout))
     if fault is not None:
         say_no(fault)
     print_line("drained: the round in hand was finished, the validator has ended")
 
 
-async def _drained(url: str, timeout_s: float | None) -> str | None:
+async def _drained(store: Store, url: str, timeout_s: float | None) -> str | None:
     """Ask, and wait; return why it was in vain."""
     if not await _runs(url):
         return "no validator runs on this store"
     until = None if timeout_s is None else time.monotonic() + timeout_s
-    async with open_store(url) as store:
-        async with store.begin() as tx:
-            number = await tx.drains.ask(datetime.now(UTC))
-        print_line("asked: the validator finishes the round in hand, which may take as long as its longest deadline")
-        while True:
-            runs = await _runs(url)
-            if await _ended(store, number):
-                return None
-            if not runs:
-                return "the validator ended without finishing the round in hand; the next start resumes it"
-            if until is not None and time.monotonic() >= until:
-                return f"not drained within {timeout_s:g} s; the request stays"
-            await asyncio.sleep(_EVERY_S)
-
-
-async def _ended(store: Store, number: int) -> bool:
-    async with store.read() as tx:
-        found = await tx.drains.get(number)
-    return found is not None and found.ended_at is not None
+    async with store.begin() as tx:
+        number = await tx.drains.ask(datetime.now(UTC))
+    print_line("asked: the validator finishes the round in hand, which may take as long as its longest deadline")
+    while True:
+        runs = await _runs(url)
+        async with store.read() as tx:
+            found = await tx.drains.get(number)
+        if found is not None and found.ended_at is not None:
+            return None
+        if not runs:
+            return "the validator ended without finishing the round in hand; the next start resumes it"
+        if until is not None and time.monotonic() >= until:
+            return f"not drained within {timeout_s:g} s; the request stays"
+        await asyncio.sleep(_EVERY_S)
 
 
 async def _runs(url: str) -> bool:

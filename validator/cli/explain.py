@@ -294,6 +294,6 @@ def _gates_json(gates: Gates) -> dict[str, Any]:
         "http_status": dispatch.http_status,
         "body_bytes": dispatch.body_bytes,
         "sssa_sha256": dispatch.signed_sha256,
-        "gates": [gate._asdict() for gate in gates.gates],
+        "gates": gates.gates,
         "semantic_subset": gates.semantic_subset,
     }

@@ -130,7 +130,7 @@ def round_json(view: RoundView) -> dict[str, Any]:
         "tasks": [_task_json(task, view.uids) for task in view.tasks],
         "flags": view.flags,
         "reputation": view.reputation,
-        "stalls": [stall._asdict() for stall in view.stalls],
+        "stalls": view.stalls,
     }
 
 

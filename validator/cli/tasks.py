@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 import typer
@@ -26,7 +26,7 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
 from validator.sources import SystemClock
-from validator.tasks.check import CheckedTask, check_tasks, located
+from validator.tasks.check import check_tasks, located
 from validator.tasks.downloads import parse_reference
 from validator.tasks.folder import DRAFT_NAME, find_tasks
 from validator.tasks.package_manifest import Rebuilt, pack_path, rebuild
@@ -104,13 +104,13 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
             raise typer.BadParameter("--type, --truth, --window and --canary go with a SOURCE")
         _pack_again(manifest, output or Path("tasks"), replace=replace, as_json=as_json)
         return
-    out = output or task_folder(what)
-    options = PackOptions(skill_type, truth, parse_windows(window), canary, replace)
+    out = output or _task_folder(what)
+    options = PackOptions(skill_type, truth, _windows(window), canary, replace)
     packed = pack_path(what, out, options, manifest)
     if as_json:
-        print_json(packed_document(packed, out))
+        print_json(_packed_document(packed, out))
     else:
-        print_packed(packed, out)
+        _print_packed(packed, out)
 
 
 def _pack_again(manifest: Path, output: Path, *, replace: bool, as_json: bool) -> None:
@@ -123,14 +123,14 @@ def _pack_again(manifest: Path, output: Path, *, replace: bool, as_json: bool) -
             print_line(f"{one.path}: {one.fault or (f'is there, {bundle}' if one.there else bundle)}")
     faults = sum(one.fault is not None for one in done)
     if as_json:
-        print_json({"packages": [rebuilt_document(one) for one in done]})
+        print_json({"packages": [_rebuilt_document(one) for one in done]})
     else:
         print_line(f"{len(done)} packages, {faults} refused")
     if faults:
         raise typer.Exit(EXIT_NO)
 
 
-def parse_windows(texts: Sequence[str] | None) -> Windows | None:
+def _windows(texts: Sequence[str] | None) -> Windows | None:
     """Return the windows of both roles, None where nothing is said.
 
     Raises:
@@ -152,7 +152,7 @@ def parse_windows(texts: Sequence[str] | None) -> Windows | None:
         raise typer.BadParameter(str(error), param_hint="--window") from None
 
 
-def task_folder(what: str) -> Path:
+def _task_folder(what: str) -> Path:
     """Return tasks/NAME after the folder, archive, distribution or package elsewhere `what`.
 
     Raises:
@@ -166,11 +166,10 @@ def task_folder(what: str) -> Path:
     return Path("tasks") / (name if name not in {"", ".", ".."} else Path(what).resolve().name or "task")
 
 
-def packed_document(packed: Packed, out: Path) -> dict[str, Any]:
-    """Return what was made, for JSON."""
+def _packed_document(packed: Packed, out: Path) -> dict[str, Any]:
     task = packed.task.task
     return {
-        "path": str(out),
+        "path": out,
         "skill_type": task.skill_type,
         "skill_type_reason": packed.reason,
         "bundle_sha256": task.bundle_sha256,
@@ -186,20 +185,13 @@ def packed_document(packed: Packed, out: Path) -> dict[str, Any]:
     }
 
 
-def rebuilt_document(one: Rebuilt) -> dict[str, Any]:
-    """Return what became of a package of a manifest, for JSON."""
-    return {
-        "name": one.package.name,
-        "source": one.package.source,
-        "path": str(one.path),
-        "bundle_sha256": one.package.bundle_sha256,
-        "there": one.there,
-        "fault": one.fault,
-    }
+def _rebuilt_document(one: Rebuilt) -> dict[str, Any]:
+    of = one.package
+    found = {"path": one.path, "bundle_sha256": of.bundle_sha256, "there": one.there, "fault": one.fault}
+    return {"name": of.name, "source": of.source, **found}
 
 
-def print_packed(packed: Packed, out: Path) -> None:
-    """Print what was made."""
+def _print_packed(packed: Packed, out: Path) -> None:
     task = packed.task.task
     for note in packed.notes:
         print_line(note)
@@ -229,7 +221,8 @@ def check(
     checked = [task for root in directories for task in check_tasks(root)]
     problems = sum(len(task.problems) for task in checked)
     if as_json:
-        print_json({"tasks": [_document(task) for task in checked]})
+        tasks = [(task.path, list(map(located, task.problems)), list(map(located, task.notes))) for task in checked]
+        print_json({"tasks": [{"path": path, "problems": bad, "notes": notes} for path, bad, notes in tasks]})
     else:
         for task in checked:
             for problem in task.problems:
@@ -241,14 +234,6 @@ def check(
         print_line(f"{len(checked) - drafts} tasks{beside}, {problems} problems")
     if problems:
         raise typer.Exit(EXIT_NO)
-
-
-def _document(task: CheckedTask) -> dict[str, Any]:
-    return {
-        "path": str(task.path),
-        "problems": [located(text)._asdict() for text in task.problems],
-        "notes": [located(text)._asdict() for text in task.notes],
-    }
 
 
 @TASKS.command()
@@ -383,17 +368,25 @@ def retire(  # noqa: PLR0913, PLR0917 - the options of a command
     A task is known by its source bundle, or its workflow's document: one that comes again is as retired. There is no
     way back, for what was exported once is known. Exit 1: no such task is named, or the answer is no.
     """
-    chosen = _Chosen(_named(names or [], file), tuple(skill_types or ()), before and before.replace(tzinfo=UTC))
-    if chosen == _Chosen(None, (), None):
+    named = _named(names or [], file)
+    if named is None and not skill_types and before is None:
         raise typer.BadParameter("name tasks, or give --file, --before or --type")
-    found = ask_store(config, lambda tx, _: chosen.found(tx))
-    if not found and chosen.names is not None:
+    since = before and before.replace(tzinfo=UTC)
+
+    async def unretired(tx: "Transaction") -> list[str]:
+        known = await tx.retired.known(named, skill_types=tuple(skill_types or ()), before=since)
+        retired = await tx.retired.among(known)
+        return [one for one in known if one not in retired]
+
+    found = ask_store(config, lambda tx, _: unretired(tx))
+    if not found and named is not None:
         say_no("no task of a past round is named that is not retired yet; `validator tasks retired` lists those")
     if not found:
         print_line("no task to retire")
         return
     told = count(len(found), "task")
-    if not yes and not _agreed(f"Retire {told}? Their truth becomes public; there is no way back"):
+    question = f"Retire {told}? Their truth becomes public; there is no way back"
+    if not yes and not (sys.stdin.isatty() and typer.confirm(question)):
         say_no("nothing was retired; --yes does not ask")
     now = datetime.now(UTC)
     added = change_store(config, lambda tx, _: tx.retired.add(found, now))
@@ -413,24 +406,6 @@ def retired(config: Config = None, as_json: Json = False) -> None:
         print_line("no retired tasks")
     else:
         print_table("source retired", found)
-
-
-class _Chosen(NamedTuple):
-    """What an operator chose; see `RetiredTasks.known`."""
-
-    names: frozenset[str] | None
-    skill_types: tuple[SkillType, ...]
-    before: datetime | None
-
-    async def found(self, tx: "Transaction") -> list[str]:
-        """Return the digests of what they came from, of those that are not retired yet."""
-        known = await tx.retired.known(self.names, skill_types=self.skill_types, before=self.before)
-        retired = await tx.retired.among(known)
-        return [one for one in known if one not in retired]
-
-
-def _agreed(question: str) -> bool:
-    return sys.stdin.isatty() and typer.confirm(question)
 
 
 def _named(names: list[str], file: Path | None) -> frozenset[str] | None:
@@ -498,15 +473,3 @@ async def _serve(directory: Path, host: str, port: int, signer: Signer, validato
         await stop.wait()
     finally:
         await server.close()
-
-
-def serve_tasks(directory: Path, host: str, port: int, signer: Signer, validators: frozenset[str]) -> None:
-    """Serve the tasks below `directory` until SIGINT or SIGTERM; print the address once it can be asked.
-
-    Raises:
-        TaskError: the directory cannot be listed.
-        OSError: the address cannot be had.
-    """
-    find_tasks(directory)
-    configure_logging("info", "auto", sys.stderr)
-    asyncio.run(_serve(directory, host, port, signer, validators))
