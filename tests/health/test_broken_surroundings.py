@@ -16,7 +16,7 @@ from task_builders import numbered, serving
 
 from validator.daemon.world import judging_workers
 from validator.health.doctor import Check, Diagnosis, Finding, UnknownCheckError, machine
-from validator.health.doctor.examination import NotLookedAtError, Site, examine, ok
+from validator.health.doctor.examination import NotSeenError, Site, examine, ok
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.settings import Settings, ValidatorSettings
@@ -222,7 +222,7 @@ async def test_checks_run_at_once_and_one_that_hangs_or_fails_costs_only_itself(
         raise KeyError("ours\x1b")
 
     async def waits(_: Site) -> list[Finding]:
-        raise NotLookedAtError("needs another")
+        raise NotSeenError("needs another")
 
     runs: list[tuple[Any, Literal["ok", "fault", "unknown"], str, str]] = [
         (meets, "ok", "both were there", ""),

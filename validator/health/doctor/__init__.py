@@ -25,20 +25,20 @@ from validator.workers.interface import Workers
 __all__ = ["CHECKS", "LIMITS", "Check", "Diagnosis", "Examined", "Finding", "Limits", "Status", "diagnose"]
 
 CHECKS: Final = (
-    configuration.SETTINGS,
-    configuration.WALLET,
-    network.ENDPOINTS,
-    network.SUBNET,
-    network.CLOCK,
-    storage.DATABASE,
-    storage.HISTORY,
-    storage.WEIGHTS,
-    tasks.TASKS,
-    tasks.BASES,
-    network.MINERS,
-    machine.ENGINE,
-    machine.PROCESS,
-    machine.MACHINE,
+    configuration.check_settings,
+    configuration.check_wallet,
+    network.check_endpoints,
+    network.check_subnet,
+    network.check_clock,
+    storage.check_database,
+    storage.check_history,
+    storage.check_weights,
+    tasks.check_tasks,
+    tasks.check_bases,
+    network.check_miners,
+    machine.check_engine,
+    machine.check_process,
+    machine.check_machine,
 )
 """All checks, in the order in which they are told."""
 NAMES: Final = tuple(check.name for check in CHECKS)

@@ -18,7 +18,7 @@ from validator.chain.wallet import (
     load_signer,
 )
 from validator.files import read_at_most
-from validator.health.doctor.examination import Check, Finding, Site, fault, note, ok, warning
+from validator.health.doctor.examination import Finding, Site, check, fault, note, ok, warning
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
@@ -37,7 +37,9 @@ def refused(error: SettingsError) -> list[Finding]:
     return [fault("settings", line, _CORRECT) for line in error.problems]
 
 
-async def _settings(site: Site) -> list[Finding]:
+@check(_CORRECT, 5.0)
+async def check_settings(site: Site) -> list[Finding]:
+    """Keys and variables that set nothing, who may read a password, the scoring schedule, what is unusual."""
     settings = site.settings
     used = f"{printable(str(site.file))}: netuid {settings.validator.netuid}, chain {settings.chain.kind}"
     return [
@@ -111,15 +113,6 @@ def _unusual(settings: Settings) -> Iterator[Finding]:
         yield note("log", f"log.level is {settings.log.level}: the lines of rounds and weights are not in the log")
 
 
-SETTINGS: Final = Check(
-    "settings",
-    "Keys and variables that set nothing, who may read a password, the scoring schedule, what is unusual.",
-    _CORRECT,
-    5.0,
-    _settings,
-)
-
-
 # What is put in front of an error's detail, and what to do; "": the surroundings tell.
 _KEY_REFUSED: Final[Mapping[type[WalletError], tuple[str, str]]] = {
     HotkeyMissingError: ("no such file: ", ""),
@@ -137,7 +130,9 @@ _USED_BY_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MOST_NAMES: Final = 5
 
 
-async def _wallet(site: Site) -> list[Finding]:
+@check("look at the disk that the wallet lies on; the hotkey must be a plain file", 5.0)
+async def check_wallet(site: Site) -> list[Finding]:
+    """The hotkey's file: whose hotkey, readable by this user alone, unlocked if encrypted, no coldkey next to it."""
     return await asyncio.to_thread(_hotkey_findings, site.settings.wallet, site.signer)
 
 
@@ -217,12 +212,3 @@ def user_name(number: int) -> str:
         return pwd.getpwuid(number).pw_name
     except KeyError:
         return str(number)
-
-
-WALLET: Final = Check(
-    "wallet",
-    "The hotkey's file: whose hotkey, readable by this user alone, unlocked if encrypted, the coldkey not beside it.",
-    "look at the disk that the wallet lies on; the hotkey must be a plain file",
-    5.0,
-    _wallet,
-)

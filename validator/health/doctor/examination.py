@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
@@ -134,39 +135,29 @@ class Check:
     run: Callable[[Site], Awaitable[Sequence[Finding]]]
 
 
-class NotLookedAtError(ValidatorError):
+class NotSeenError(ValidatorError):
     """Something else kept it from being looked at."""
 
 
-def ok(about: str, seen: str) -> Finding:
-    """Return a finding that all is well."""
-    return _finding(about, "ok", seen, "")
+def check(advice: str, limit_s: float) -> Callable[[Callable[[Site], Awaitable[Sequence[Finding]]]], Check]:
+    """Return a decorator that makes a check of `check_NAME`, whose docstring is the meaning."""
+
+    def made(run: Any) -> Check:
+        return Check(run.__name__.removeprefix("check_"), run.__doc__, advice, limit_s, run)
+
+    return made
 
 
-def note(about: str, seen: str, advice: str = "") -> Finding:
-    """Return a finding that an operator may want to know of."""
-    return _finding(about, "note", seen, advice)
-
-
-def unknown(about: str, why: str) -> Finding:
-    """Return that it could not be looked at, and why."""
-    return _finding(about, "unknown", why, "")
-
-
-def warning(about: str, seen: str, advice: str) -> Finding:
-    """Return something that somebody should look at."""
-    return _finding(about, "warning", seen, advice)
-
-
-def fault(about: str, seen: str, advice: str) -> Finding:
-    """Return something that keeps the validator from its work."""
-    return _finding(about, "fault", seen, advice)
-
-
-def _finding(about: str, status: Status, seen: str, advice: str) -> Finding:
+def _finding(status: Status, about: str, seen: str, advice: str = "") -> Finding:
     return Finding(about, status, printable(seen, _MOST), printable(advice, _MOST))
 
 
+# Each takes what a finding is about, what was seen, and what to do.
+ok = partial(_finding, "ok")
+note = partial(_finding, "note")
+unknown = partial(_finding, "unknown")
+warning = partial(_finding, "warning")
+fault = partial(_finding, "fault")
 _CLOSE_S: Final = 1.0
 
 
@@ -193,7 +184,7 @@ async def _made(check: Check, site: Site, began: float) -> Examined:
     except TimeoutError:
         cut_off = True
         findings = [fault(check.name, f"no end within {limit:g} s", check.advice)]
-    except NotLookedAtError as error:
+    except NotSeenError as error:
         findings = [unknown(check.name, error.detail)]
     except Exception as error:  # noqa: BLE001 - whatever it is, the other checks are worth having
         seen = f"this check failed, an error of ours: {type(error).__name__}: {error}"

@@ -20,10 +20,10 @@ from validator.health.catalogue import CONDITIONS
 from validator.health.client import ask_health
 from validator.health.doctor.examination import (
     LIMITS,
-    Check,
     Finding,
-    NotLookedAtError,
+    NotSeenError,
     Site,
+    check,
     fault,
     note,
     ok,
@@ -51,12 +51,14 @@ _MEMINFO: Final = Path("/proc/meminfo")
 _LIBRARIES: Final = "bittensor", "SQLAlchemy", "aiohttp"
 
 
-async def _machine(site: Site) -> list[Finding]:
+@check("look at the machine's load and disks", LIMITS.whole)
+async def check_machine(site: Site) -> list[Finding]:
+    """Versions, memory for the workers, file descriptors and disk space for a round on this subnet."""
     found = [_versions(), *_memory()]
     try:
         snapshot = (await seen_subnet(site)).snapshot
         found += await asyncio.to_thread(lambda: list(_round(site, snapshot)))
-    except NotLookedAtError as error:
+    except NotSeenError as error:
         found += [unknown("file descriptors", error.detail), unknown("disk for a round", error.detail)]
     return found
 
@@ -102,21 +104,12 @@ def _round(site: Site, snapshot: MetagraphSnapshot) -> Iterator[Finding]:
     del clock
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     shown = (f"{limit} in this shell; a service has a limit of its own", f"enough in {spool_folder()} and at the store")
-    for about, check, fine in zip(("file descriptors", "disk for a round"), others, shown, strict=True):
-        missing = check(snapshot)
+    for about, missing_in, fine in zip(("file descriptors", "disk for a round"), others, shown, strict=True):
+        missing = missing_in(snapshot)
         if missing is None:
             yield ok(about, fine)
         else:
             yield fault(about, missing.detail, CONDITIONS[missing.reason].advice)
-
-
-MACHINE: Final = Check(
-    "machine",
-    "Versions, memory for the workers, file descriptors and disk space for a round on this subnet.",
-    "look at the machine's load and disks",
-    LIMITS.whole,
-    _machine,
-)
 
 
 _ASK_S: Final = 3.0
@@ -127,7 +120,9 @@ _OTHER_PORT: Final = "if a validator of yours runs there, set its health.token; 
 _ONE_WRITER: Final = "find it: only one validator may write to a store; if it is meant to run, this is as it should be"
 
 
-async def _process(site: Site) -> list[Finding]:
+@check("look at the machine's load", LIMITS.database + 2.0)
+async def check_process(site: Site) -> list[Finding]:
+    """Whether a validator runs with these settings and how it is, its port, who writes to the store."""
     (answers, health), who = await asyncio.gather(
         asyncio.to_thread(_health, site.settings.health), _writer(site, site.limits.database)
     )
@@ -219,20 +214,13 @@ async def _session(url: StoreUrl) -> str:
     return f"session {found.pid} from {printable(found.host or 'this machine', 60)} writes to it"
 
 
-PROCESS: Final = Check(
-    "process",
-    "Whether a validator runs with these settings and how it is, its port, who writes to the store.",
-    "look at the machine's load",
-    LIMITS.database + 2.0,
-    _process,
-)
-
-
 _START_ENGINE: Final = "start it, let this user use its socket (its group), or correct sandbox.engine or DOCKER_HOST"
 _NO_ENGINE: Final = "set sandbox.engine to have answers run again (docs/operators/sandbox.md)"
 
 
-async def _engine(site: Site) -> list[Finding]:
+@check(_START_ENGINE, LIMITS.engine + 2.0)
+async def check_engine(site: Site) -> list[Finding]:
+    """The container engine that runs answers again: reachable, and able to hold every limit."""
     sandbox = site.settings.sandbox
     host = sandbox.engine or site.environ.get("DOCKER_HOST")
     if not host:
@@ -252,12 +240,3 @@ async def _engine(site: Site) -> list[Finding]:
         return [fault("engine", f"{shown} lacks {', '.join(missing)}", advice)]
     version, runtime = printable(str(info.get("ServerVersion")), 40), sandbox.runtime or info.get("DefaultRuntime")
     return [ok("engine", f"{shown}: version {version}, runtime {printable(str(runtime), 40)}")]
-
-
-ENGINE: Final = Check(
-    "engine",
-    "The container engine that runs answers again: reachable, and able to hold every limit.",
-    _START_ENGINE,
-    LIMITS.engine + 2.0,
-    _engine,
-)

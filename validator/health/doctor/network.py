@@ -15,10 +15,10 @@ from validator.chain.subnet import SimulatedSubnet, load_state
 from validator.health.catalogue import CONDITIONS
 from validator.health.doctor.examination import (
     LIMITS,
-    Check,
     Finding,
-    NotLookedAtError,
+    NotSeenError,
     Site,
+    check,
     fault,
     note,
     ok,
@@ -53,7 +53,9 @@ async def nodes(site: Site) -> tuple[Node, ...]:
     return tuple(one for one in seen if isinstance(one, Node) and one.spec == SPEC)
 
 
-async def _endpoints(site: Site) -> list[Finding]:
+@check("look at the network of this machine and at chain.endpoints", LIMITS.chain)
+async def check_endpoints(site: Site) -> list[Finding]:
+    """Each of chain.endpoints: which chain and runtime, how high, how fast; what answers instead of a node."""
     if site.settings.chain.kind == "simulated":
         return [note("chain.endpoints", "none: the chain is simulated")]
     seen = await site.once(endpoints)
@@ -90,15 +92,6 @@ def _differing(good: Sequence[Node]) -> list[Finding]:
     named = ", ".join(f"{node.place}: {node.chain} {node.genesis[:10]}…" for node in good)
     advice = "name endpoints of one chain: after a change of endpoint the validator would be on another"
     return [fault("chain.endpoints", f"they are of different chains: {named}", advice)]
-
-
-ENDPOINTS: Final = Check(
-    "endpoints",
-    "Each of chain.endpoints: which chain and runtime, how high, how fast; what answers instead of a node.",
-    "look at the network of this machine and at chain.endpoints",
-    LIMITS.chain,
-    _endpoints,
-)
 
 
 _READER: Final = "//Doctor"  # signs nothing: reading needs no key, the chain's client wants one
@@ -140,7 +133,7 @@ async def subnet(site: Site) -> Subnet:
 
     Raises:
         ChainFault: it cannot be read.
-        NotLookedAtError: no node answers, or the simulated chain is not made yet.
+        NotSeenError: no node answers, or the simulated chain is not made yet.
     """
     chain = await _opened(site)
     try:
@@ -158,12 +151,12 @@ async def seen_subnet(site: Site) -> Subnet:
     """Return the subnet, for checks that only use it.
 
     Raises:
-        NotLookedAtError: it cannot be read; the check of the subnet tells why.
+        NotSeenError: it cannot be read; the check of the subnet tells why.
     """
     try:
         return await site.once(subnet)
     except ChainError:
-        raise NotLookedAtError("needs the subnet, which cannot be read") from None
+        raise NotSeenError("needs the subnet, which cannot be read") from None
 
 
 async def _read_subnet(chain: Chain) -> Subnet:
@@ -176,7 +169,7 @@ async def _opened(site: Site) -> Chain:
     if settings.chain.kind == "simulated":
         return SimulatedChain(simulated(site, settings.chain.state), signer.hotkey)
     if not await site.once(nodes):
-        raise NotLookedAtError("needs an endpoint, and none is a node that can be used")
+        raise NotSeenError("needs an endpoint, and none is a node that can be used")
     return real_chain(settings, signer, site.clock)
 
 
@@ -184,11 +177,11 @@ def simulated(site: Site, file: Path | None) -> SimulatedSubnet:
     """Return the simulated subnet as its file has it; whatever is done to it, the file stays as it is.
 
     Raises:
-        NotLookedAtError: there is no file yet.
+        NotSeenError: there is no file yet.
         ChainFault: it cannot be used.
     """
     if file is None or not file.exists():
-        raise NotLookedAtError("the simulated chain is made by the first `validator run`")
+        raise NotSeenError("the simulated chain is made by the first `validator run`")
     try:
         state = load_state(file)
     except ChainError as error:
@@ -200,7 +193,9 @@ def simulated(site: Site, file: Path | None) -> SimulatedSubnet:
     return SimulatedSubnet(state, site.clock)
 
 
-async def _subnet(site: Site) -> list[Finding]:
+@check(_NODE, LIMITS.whole)
+async def check_subnet(site: Site) -> list[Finding]:
+    """The subnet and the hotkey on it: registration, permit, stake, mechanism, version key, rate limit."""
     try:
         found = await site.once(subnet)
     except ChainFault as error:
@@ -231,26 +226,19 @@ def _on_subnet(site: Site, found: Subnet) -> Iterator[Finding]:
             yield warning(about, f"{detail}: no weights could be sent now ({reason})", _PRECONDITIONS[name])
 
 
-SUBNET: Final = Check(
-    "subnet",
-    "The subnet and the hotkey on it: registration, permit, stake, mechanism, version key, rate limit.",
-    _NODE,
-    LIMITS.whole,
-    _subnet,
-)
-
-
 _EVERY_S: Final = 0.5
 _OLD_BLOCK: Final = "wait for a new block and ask again; if none comes, the node or its chain stands still"
 
 
-async def _clock(site: Site) -> list[Finding]:
+@check("compare the clock with a time server (`timedatectl`)", LIMITS.endpoint + LIMITS.fresh_block + 2.0)
+async def check_clock(site: Site) -> list[Finding]:
+    """This machine's clock against the time of fresh blocks."""
     if site.settings.chain.kind == "simulated":
         return [note("clock", "nothing to compare it with: a simulated chain's blocks follow it")]
     good = await site.once(nodes)
     timed = [node for node in good if node.time is not None and not node.syncing]
     if not timed:
-        raise NotLookedAtError("needs the time of a block, and no endpoint gave one")
+        raise NotSeenError("needs the time of a block, and no endpoint gave one")
     freshest = max(timed, key=lambda node: node.time or 0.0)
     watch = ClockWatch(site.clock)
     watch.saw(freshest.height, freshest.time or 0.0)
@@ -285,15 +273,6 @@ def _clock_finding(watch: ClockWatch, age: float) -> Finding:
     return ok("clock", f"no more than {MOST_OFF_S:.0f} s off: the newest block is {max(0.0, age):.0f} s old")
 
 
-CLOCK: Final = Check(
-    "clock",
-    "This machine's clock against the time of fresh blocks.",
-    "compare the clock with a time server (`timedatectl`)",
-    LIMITS.endpoint + LIMITS.fresh_block + 2.0,
-    _clock,
-)
-
-
 _OPEN: Final = 64
 _CONNECT_S: Final = 4.0
 _THEIRS: Final = "nothing, if they are few: these miners are offline or send what does not count"
@@ -307,10 +286,12 @@ _BY_REASON: Final[Mapping[Reason, str]] = {
 }
 
 
-async def _miners(site: Site) -> list[Finding]:
+@check("look at this machine's way out", LIMITS.whole)
+async def check_miners(site: Site) -> list[Finding]:
+    """How many registered miners answer with a declaration that counts, and why the others do not."""
     snapshot = (await seen_subnet(site)).snapshot
     if site.signer is None:
-        raise NotLookedAtError("needs the hotkey, which cannot be read, to sign what it asks")
+        raise NotSeenError("needs the hotkey, which cannot be read, to sign what it asks")
     listening = [
         (one.hotkey, one.axon) for one in snapshot.neurons if one.axon is not None and one.hotkey != site.signer.hotkey
     ]
@@ -350,12 +331,3 @@ def _declared(asked: int, answers: Sequence[Declaration | Refused]) -> Finding:
         return ok("miners", seen)
     most = refused.most_common(1)[0][0] if refused else None
     return warning("miners", seen, _THEIRS if most is None else _BY_REASON.get(most, _THEIRS))
-
-
-MINERS: Final = Check(
-    "miners",
-    "How many registered miners answer with a declaration that counts, and why the others do not.",
-    "look at this machine's way out",
-    LIMITS.whole,
-    _miners,
-)

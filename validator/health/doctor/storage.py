@@ -19,10 +19,10 @@ from validator.chain.base import ChainError
 from validator.chain.probe import NoNodeError, Rpc
 from validator.health.doctor.examination import (
     LIMITS,
-    Check,
     Finding,
-    NotLookedAtError,
+    NotSeenError,
     Site,
+    check,
     fault,
     note,
     ok,
@@ -79,7 +79,9 @@ _START_SERVER: Final = (
 _RIGHTS: Final = "let its user write: it must own the tables, and the server must be no standby"
 
 
-async def _database(site: Site) -> list[Finding]:
+@check(_START_SERVER, LIMITS.database + 8.0)
+async def check_database(site: Site) -> list[Finding]:
+    """Whether it answers, its version and encoding, its tables, room for it, a write that is taken back."""
     try:
         url = parse_url(site.settings.store.url.reveal())
     except StoreError as error:
@@ -220,20 +222,13 @@ def _let_in(error: DBAPIError) -> str:
     return next((advice for words, advice in _REFUSALS.items() if words in said), _START_SERVER)
 
 
-DATABASE: Final = Check(
-    "database",
-    "Whether it answers, its version and encoding, its tables, room for it, a write that is taken back.",
-    _START_SERVER,
-    LIMITS.database + 8.0,
-    _database,
-)
-
-
 _CHAIN: Final = "chain of the store"
 _OTHER_CHAIN: Final = "name the chain's endpoints that this store was made on, or begin a new store (another store.url)"
 
 
-async def _history(site: Site) -> list[Finding]:
+@check("look at the database", LIMITS.database + LIMITS.endpoint)
+async def check_history(site: Site) -> list[Finding]:
+    """The newest round in the store, and whether the chain is the one that the store belongs to."""
     genesis = await _genesis(site)
     belongs: Finding | None = None
     try:
@@ -243,7 +238,7 @@ async def _history(site: Site) -> list[Finding]:
     except OtherChainError as error:
         belongs = fault(_CHAIN, error.detail, _OTHER_CHAIN)
     except StoreError:
-        raise NotLookedAtError("needs the store, which cannot be read or has no tables yet") from None
+        raise NotSeenError("needs the store, which cannot be read or has no tables yet") from None
     if not rounds:
         return [note("rounds", "none yet"), *([belongs] if belongs else [])]
     return [_newest_round(rounds[0]), belongs or await _pinned(site, rounds[0])]
@@ -255,7 +250,7 @@ async def _genesis(site: Site) -> str | None:
         if site.settings.chain.kind == "simulated":
             return simulated(site, site.settings.chain.state).blocks.identity
         good = await site.once(nodes)
-    except (NotLookedAtError, ChainError):
+    except (NotSeenError, ChainError):
         return None
     return good[0].genesis.lower().removeprefix("0x") if good else None
 
@@ -270,7 +265,7 @@ async def _pinned(site: Site, newest: RoundRecord) -> Finding:
     """Hold the block that the newest round is pinned to against the chain's."""
     try:
         there = await _block_hash(site, newest.block)
-    except NotLookedAtError as error:
+    except NotSeenError as error:
         return unknown(_CHAIN, error.detail)
     except (NoNodeError, ChainError, TimeoutError):
         return unknown(_CHAIN, "needs the chain, which cannot be read")
@@ -292,25 +287,18 @@ async def _block_hash(site: Site, number: int) -> str | None:
         return blocks.hash(number) if number <= blocks.number() else None
     good = await site.once(nodes)
     if not good:
-        raise NotLookedAtError("needs an endpoint, and none is a node that can be used")
+        raise NotSeenError("needs an endpoint, and none is a node that can be used")
     async with asyncio.timeout(site.limits.endpoint), Rpc(good[0].url) as rpc:
         found = await rpc.ask("chain_getBlockHash", number)
     return found if isinstance(found, str) else None
 
 
-HISTORY: Final = Check(
-    "history",
-    "The newest round in the store, and whether the chain is the one that the store belongs to.",
-    "look at the database",
-    LIMITS.database + LIMITS.endpoint,
-    _history,
-)
-
-
 _UNLOCK: Final = f"stop the other program that uses this hotkey, wait for its last weights, then: {CLEAR}"
 
 
-async def _weights(site: Site) -> Sequence[Finding]:
+@check("look at the database", LIMITS.database)
+async def check_weights(site: Site) -> Sequence[Finding]:
+    """Whether weights are locked, and what became of the newest ones."""
     try:
         file = stop_file_of(site.settings)
     except StoreUrlError:
@@ -334,15 +322,6 @@ def _newest_weights(record: WeightsRecord) -> Finding:
         said = f"{seen}: {record.message or 'no word why'}"
         return warning("weights", said, "`validator weights plan` says what stands in the way")
     return ok("weights", seen)
-
-
-WEIGHTS: Final = Check(
-    "weights",
-    "Whether weights are locked, and what became of the newest ones.",
-    "look at the database",
-    LIMITS.database,
-    _weights,
-)
 
 
 _MOUNTS: Final = Path("/proc/self/mountinfo")

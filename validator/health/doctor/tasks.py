@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from validator.cancellation import together
-from validator.health.doctor.examination import Check, Finding, Site, fault, note, ok, unknown, warning
+from validator.health.doctor.examination import Finding, Site, check, fault, note, ok, unknown, warning
 from validator.planting.shapes import shapes_with
 from validator.planting.templates import TemplateError
 from validator.protocol.signatures import Signer
@@ -54,7 +53,9 @@ class _Folder(NamedTuple):
     unread: int
 
 
-async def _tasks(site: Site) -> list[Finding]:
+@check("look at the disk that tasks.directory lies on, or at the task server", 14.0)
+async def check_tasks(site: Site) -> list[Finding]:
+    """The task folder by type with its newest task and what is broken; or what the task server gives this hotkey."""
     tasks = site.settings.tasks
     if tasks.server_url is not None and tasks.server_hotkey is not None:
         if site.signer is None:
@@ -142,15 +143,6 @@ async def _served(source: HttpSource) -> list[str]:
     return [str(kind) for kind, tasks in zip(ASSESSED_TYPES, found, strict=True) if tasks]
 
 
-TASKS: Final = Check(
-    "tasks",
-    "The task folder by type with its newest task and what is broken; or whether the task server serves this hotkey.",
-    "look at the disk that tasks.directory lies on, or at the task server",
-    14.0,
-    _tasks,
-)
-
-
 _MOST_BASES: Final = 200  # that are read whole
 _BUILT_IN: Final = "set tasks.bases to the benign tasks that the others were seeded from (docs/seeding.md)"
 
@@ -163,7 +155,9 @@ class _Bases(NamedTuple):
     passed_over: int
 
 
-async def _bases(site: Site) -> list[Finding]:
+@check("look at the disk that tasks.bases lies on", 14.0)
+async def check_bases(site: Site) -> list[Finding]:
+    """Material of canaries: the benign tasks of tasks.bases by type, the shapes of tasks.shapes, and their faults."""
     tasks = site.settings.tasks
     if not tasks.canaries:
         return [ok("bases", "none needed: rounds hold no canaries")]
@@ -215,12 +209,3 @@ def _of_bases(found: _Bases, shown: str) -> Iterator[Finding]:
             "miners can tell",
             "put a benign task of each into it: `validator tasks pack FOLDER --out DIR/NAME`",
         )
-
-
-BASES: Final = Check(
-    "bases",
-    "What canaries are made of: the benign tasks of tasks.bases by type, the shapes of tasks.shapes, and their faults.",
-    "look at the disk that tasks.bases lies on",
-    14.0,
-    _bases,
-)
