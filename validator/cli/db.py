@@ -24,16 +24,21 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.settings import Settings, StoreSettings
 from validator.store import SchemaState, Store, Transaction, open_store, schema_state, upgrade
-from validator.store.archived import ArchivedSpan
-from validator.store.archiving.archiver import STEPS, Archiver
-from validator.store.archiving.choosing import Choice
-from validator.store.archiving.estimating import files_of
+from validator.store.archiving import STEPS, Archiver, Choice, prune
 from validator.store.backup import amount, back_up, restoring
 from validator.store.copying import copy_store, row_counts
-from validator.store.forecast import KEPT_ROUNDS, Forecast, forecast
-from validator.store.growth import Files, Growth, growth
-from validator.store.pruning import prune
-from validator.store.sizes import store_size, table_sizes
+from validator.store.forecast import (
+    KEPT_ROUNDS,
+    Files,
+    Forecast,
+    Growth,
+    files_of,
+    forecast,
+    growth,
+    store_size,
+    table_sizes,
+)
+from validator.store.rows import ArchivedSpan
 from validator.store.urls import parse_url, url_of
 
 if TYPE_CHECKING:
@@ -132,7 +137,7 @@ async def _checks(store: Store, settings: Settings) -> "list[Check]":
     from validator.store.checking import checks  # noqa: PLC0415 - it compares with the migrations, which takes Alembic
 
     async with store.read() as tx:
-        return [one async for one in checks(tx.connection, settings.store.archive)]
+        return [one async for one in checks(tx, settings.store.archive)]
 
 
 @DB.command()

@@ -71,7 +71,7 @@ def use_store(config: Path | Settings | None, work: Callable[["Store", Settings]
     from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 - see above
 
     from validator.store import open_store  # noqa: PLC0415 - see above
-    from validator.store.known import require_known_version  # noqa: PLC0415 - see above
+    from validator.store.identity import require_known_version  # noqa: PLC0415 - see above
     from validator.store.schema import unreachable  # noqa: PLC0415 - see above
     from validator.store.urls import parse_url  # noqa: PLC0415 - see above
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from validator.cancellation import together
 from validator.health.doctor.examination import Finding, Site, check, fault, note, ok, unknown, warning
 from validator.planting.shapes import shapes_with
 from validator.planting.templates import TemplateError
