@@ -24,7 +24,7 @@ from validator.audit.log import (
     verify_on,
     write_checkpoint,
 )
-from validator.audit.log.incremental import GoneOn
+from validator.audit.log.checkpoint import GoneOn
 from validator.audit.log.verify import Reading
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Schedule

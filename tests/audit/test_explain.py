@@ -21,9 +21,9 @@ from validator.audit.explain import (
     explain_miner,
     explain_round,
 )
-from validator.audit.explain.miner_lookup import AmbiguousMinerError, NotAMinerError, find_hotkey
+from validator.audit.explain.round import AmbiguousMinerError, NotAMinerError, find_hotkey
 from validator.audit.paid import UNMIXED, paid_now
-from validator.audit.views.faults import FaultShare, fault_list
+from validator.audit.views.miners import FaultShare, fault_list
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.protocol.reasons import Reason

@@ -12,8 +12,8 @@ from pay_world import PayWorld
 from world import VALIDATOR
 
 from validator.audit.log import FaultError, Verified, verify_file
-from validator.audit.log.claims import shares
 from validator.audit.log.uid_owners import Around
+from validator.audit.log.vector import shares
 from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.receipt import Receipt, WeightsLink
 from validator.protocol.round import MetagraphSnapshot, Neuron

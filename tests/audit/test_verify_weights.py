@@ -14,8 +14,8 @@ from pay_world import BROKEN, FAILING, WITHDRAWN, PayWorld
 from world import VALIDATOR, on_virtual_time
 
 from validator.audit.log import ChainRow, FaultError, Verified, row_fault, verify_file
-from validator.audit.log.fates import Confirmed, Fates
-from validator.audit.log.salts import WrongReceiptError
+from validator.audit.log.chain import WrongReceiptError
+from validator.audit.log.weights import Confirmed, Fates
 from validator.protocol.receipt import FateLink, FateState, WeightsLink
 from validator.protocol.skill_types import SkillType
 from validator.protocol.weights_document import Owner, WeightedMiner, WeightsDocument

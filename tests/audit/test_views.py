@@ -6,9 +6,8 @@ from builders import V1
 from state_kit import plant_flag
 from world import World, on_virtual_time
 
-from validator.audit.views.flags import MAX_FLAG_ID, flag_details
 from validator.audit.views.miners import miner_list
-from validator.audit.views.rounds import round_list, round_view
+from validator.audit.views.rounds import MAX_FLAG_ID, flag_details, round_list, round_view
 from validator.audit.views.weights import latest_weights
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Engine
 from world import World, frozen_of, one_round
 
 import validator
-from validator.audit.log.faults import FaultError
+from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
 from validator.audit.replay.inputs import Past
 from validator.audit.replay.rounds import replay_round

@@ -6,7 +6,7 @@ import msgspec
 from audit_file import receipts
 from msgspec import UNSET
 
-from validator.audit.log.fates import Confirmed, Fates
+from validator.audit.log.weights import Confirmed, Fates
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.receipt import FateLink, Receipt, WeightsLink, line
 from validator.protocol.weights_document import Owner, WeightedMiner, WeightsDocument

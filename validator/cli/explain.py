@@ -14,9 +14,8 @@ from validator.audit.explain import (
     explain_miner,
     explain_round,
 )
+from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
 from validator.audit.explain.miner import Point
-from validator.audit.explain.standing import Collusion, ReputationChange
-from validator.audit.explain.window import TypeWindow, WeightEffect
 from validator.cli.errors import say_no
 from validator.cli.executions import write_execution
 from validator.cli.kinds.pages import page_of

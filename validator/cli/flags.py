@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from validator.audit.views.flags import FlagDetailView, flag_details, flag_list
+from validator.audit.views.rounds import FlagDetailView, flag_details, flag_list
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, group
 from validator.cli.output import cell, print_json, print_line

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from validator.audit.explain.miner_lookup import find_hotkey
-from validator.audit.explain.round import NothingToExplainError
+from validator.audit.explain.round import NothingToExplainError, find_hotkey
 from validator.audit.paid import UNMIXED, Mechanisms, paid_now
 from validator.protocol.means import mean
 from validator.protocol.reasons import Reason, meaning_of

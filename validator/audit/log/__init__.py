@@ -2,16 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from validator.audit.log.checkpoint import CheckpointError, Key, key_file, own_key, write_checkpoint
+from validator.audit.log.chain_evidence import ChainRow, Reach, Reached, look_for, read_row, row_fault
+from validator.audit.log.checkpoint import CheckpointError, GoneOn, Key, key_file, own_key, verify_on, write_checkpoint
 from validator.audit.log.comparing import Compared, InFileError, Place, compare_files
-from validator.audit.log.fates import Confirmed
-from validator.audit.log.faults import FaultError, NotAnAuditFileError
 from validator.audit.log.folders import Folder, Given, GivenError
-from validator.audit.log.incremental import GoneOn, verify_on
-from validator.audit.log.reach import Reach, Reached, look_for
+from validator.audit.log.lines import FaultError, NotAnAuditFileError
 from validator.audit.log.report import Verified
-from validator.audit.log.rows import ChainRow, read_row, row_fault
 from validator.audit.log.verify import verify_file
+from validator.audit.log.weights import Confirmed
 from validator.doors import door
 
 if TYPE_CHECKING:

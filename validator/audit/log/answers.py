@@ -11,8 +11,7 @@ from typing import Any
 from msgspec import structs
 
 from validator.audit.log.documents import Planned, converted
-from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import DEPTH, Line, LineReader, parse, require_canonical
+from validator.audit.log.lines import DEPTH, FaultError, Line, LineReader, parse, require_canonical
 from validator.kinds.judging import expected_of
 from validator.kinds.registry import kind_of
 from validator.protocol.canonical import sha256_hex

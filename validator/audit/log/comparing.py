@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, NamedTuple
 
 from validator.audit.log.chain import Chain
-from validator.audit.log.faults import FaultError
-from validator.audit.log.lines import Line, LineReader, require_audit_file
+from validator.audit.log.lines import FaultError, Line, LineReader, require_audit_file
 from validator.protocol.receipt import Receipt
 
 Relation = Literal["same", "prefix", "forked", "apart"]

@@ -19,7 +19,7 @@ from msgspec import UNSET
 
 from validator.audit.log.answers import Answers
 from validator.audit.log.documents import Planned
-from validator.audit.log.faults import FaultError
+from validator.audit.log.lines import FaultError
 from validator.audit.replay.differences import first_difference
 from validator.audit.replay.gates import StoredGates
 from validator.protocol.answer import parse_answer

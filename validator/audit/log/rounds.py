@@ -10,12 +10,10 @@ from msgspec import UNSET
 from validator.audit.input_check import input_fault, late_counts
 from validator.audit.log.answers import check_ends, read_answers
 from validator.audit.log.documents import Planned, read_outcome, read_planned
-from validator.audit.log.faults import FaultError
 from validator.audit.log.folders import Given
-from validator.audit.log.lines import LineReader
-from validator.audit.log.report import Checked
+from validator.audit.log.lines import FaultError, LineReader
+from validator.audit.log.report import Checked, Words
 from validator.audit.log.scores import Scores
-from validator.audit.log.words import Words
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_LOG_TASKS
 from validator.protocol.receipt import Receipt, RoundEnd, plan_line

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from validator.audit.log.faults import FaultError
+from validator.audit.log.lines import FaultError
 from validator.protocol.receipt import WeightsLink
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.weights_document import WeightsDocument

@@ -10,9 +10,8 @@ import msgspec
 from msgspec import UNSET
 
 from validator.audit.log.chain import Chain
-from validator.audit.log.faults import FaultError
 from validator.audit.log.folders import Given
-from validator.audit.log.lines import START, Line, LineReader, require_audit_file
+from validator.audit.log.lines import START, FaultError, Line, LineReader, require_audit_file
 from validator.audit.log.report import Checked, Verified
 from validator.audit.log.rounds import Course, check_round
 from validator.audit.log.weights import Vectors

@@ -8,15 +8,15 @@ from validator.doors import door
 if TYPE_CHECKING:
     from validator.audit.replay.batches import replay_rounds, round_ids
     from validator.audit.replay.distributed import ReplayErrand, replay_elsewhere
-    from validator.audit.replay.report import Bodies, RoundReplay
-    from validator.audit.replay.rounds import replay_round
+    from validator.audit.replay.groups import Bodies
+    from validator.audit.replay.rounds import RoundReplay, replay_round
 else:  # these read a store; comparing has no use for one
     __getattr__ = door(
         __name__,
         {
-            "Bodies": "report",
+            "Bodies": "groups",
             "ReplayErrand": "distributed",
-            "RoundReplay": "report",
+            "RoundReplay": "rounds",
             "replay_elsewhere": "distributed",
             "replay_round": "rounds",
             "replay_rounds": "batches",

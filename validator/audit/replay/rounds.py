@@ -1,16 +1,15 @@
-"""One round computed again: input, plan, answers, gates, outcome, rows; each held against what is stored."""
+"""One round computed again: input, plan, answers, gates, outcome, rows; each compared with what is stored."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from validator.audit.replay.differences import Difference, compared, compared_bytes
-from validator.audit.replay.groups import AnswersDigest, GroupsReplay, RawBodies
+from validator.audit.replay.groups import AnswersDigest, Bodies, GroupsReplay, RawBodies
 from validator.audit.replay.inputs import Past, filled_differences, filled_entry_rows, filled_rows, input_differences
-from validator.audit.replay.report import Bodies, RoundReplay
 from validator.audit.replay.rows import (
     StoredRows,
     entered_rows,
@@ -37,8 +36,36 @@ from validator.state import Ended
 from validator.store import DispatchKey, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
-from validator.store.rows import RoundRecord
-from validator.store.waiting_work import queued_checks, queued_executions
+from validator.store.records import RoundRecord, RoundState
+from validator.store.waiting import queued_checks, queued_executions
+
+Verdict = Literal["equal", "different", "unscored"]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundReplay:
+    """One round, computed again.
+
+    Attributes:
+        round_id: which one.
+        state: of the round.
+        reason: code of the round, None while it is open.
+        scoring_version: that of its input; None without a readable one.
+        verdict: `unscored` where nothing was to be scored (open, void, skipped, abandoned) and nothing differs.
+        differences: the first of each part, in the order of the computation.
+        bodies: how much of the gates could be computed again.
+        digests: part to hex sha256 of what was computed here: the same on every machine, database and Python.
+    """
+
+    round_id: int
+    state: RoundState
+    reason: Reason | None
+    scoring_version: str | None
+    verdict: Verdict
+    differences: tuple[Difference, ...]
+    bodies: Bodies
+    digests: Mapping[str, str]
+
 
 T = TypeVar("T")
 

@@ -1,0 +1,117 @@
+"""Evidence from outside a log: a receipt that it must reach, rows of weights and an anchor on chain (SPEC 16, D-28)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+from msgspec import Meta
+
+from validator.audit.log.lines import Line, LineReader, parse
+from validator.audit.log.report import Verified
+from validator.protocol.limits import MAX_LOG_MINERS, MAX_RECEIPT, MIB
+from validator.protocol.receipt import Count, Receipt
+from validator.protocol.sssa import Document
+from validator.protocol.strict_json import decode
+from validator.protocol.weights_document import U16
+
+
+class Reached(NamedTuple):
+    """Where the receipt stands.
+
+    Attributes:
+        sequence: its number in the log.
+        line: its number in the file, from 1; None where the file begins right behind it and names its digest.
+    """
+
+    sequence: int
+    line: int | None
+
+
+@dataclass(slots=True)
+class Reach:
+    """Looks for a receipt in a file.
+
+    Args:
+        digest: sha256 of the receipt's line, lower-case hex.
+
+    Attributes:
+        at: where it stands; None while it was not seen.
+    """
+
+    digest: str
+    at: Reached | None = field(init=False, default=None)
+
+    def see(self, found: Line, *, first: bool) -> None:
+        """Look at the next receipt's line; the first one of the file names the one before it."""
+        if first and (receipt := _receipt(found)).previous == self.digest:
+            self.at = Reached(receipt.sequence - 1, None)
+        elif found.digest == self.digest:
+            self.at = Reached(_receipt(found).sequence, found.number)
+
+
+def look_for(path: Path, wanted: Sequence[Reach]) -> None:
+    """Look for receipts in a file that `verify_file` found to hold, in one pass: what they say is taken from them.
+
+    Raises:
+        FaultError: it does not hold.
+        OSError: it cannot be read.
+    """
+    left = list(wanted)
+    with path.open("rb") as file:
+        first = True
+        for found in LineReader(file).receipts() if left else ():
+            for one in left:
+                one.see(found, first=first)
+            left = [one for one in left if one.at is None]
+            first = False
+            if not left:
+                return
+
+
+def _receipt(found: Line) -> Receipt:
+    return parse(found, Receipt, found.document, None, MAX_RECEIPT)
+
+
+MAX_ROW: Final = MIB
+
+
+class ChainRow(Document, frozen=True):
+    """What a chain has stored for a validator.
+
+    Attributes:
+        netuid, mechid, uid: whose row, of which mechanism.
+        block: at which it was read.
+        row: [uid, u16] by uid.
+    """
+
+    netuid: Count
+    mechid: Count
+    uid: U16
+    block: Count
+    row: Annotated[tuple[tuple[U16, U16], ...], Meta(max_length=MAX_LOG_MINERS + 1)]
+
+
+def read_row(data: bytes) -> ChainRow:
+    """Return the row that a document tells.
+
+    Raises:
+        JsonError: it is none.
+    """
+    return decode(data, ChainRow, limit=MAX_ROW)
+
+
+def row_fault(found: Verified, row: ChainRow) -> str | None:
+    """Return what of the row is not as the log's newest confirmed vector says, None if nothing."""
+    of = f"netuid {row.netuid}, mechanism {row.mechid}"
+    told = next((one for one in found.confirmed if (one.netuid, one.mechid) == (row.netuid, row.mechid)), None)
+    if told is None:
+        return f"{of}: the file has no confirmed vector"
+    if row.block < told.block:
+        return f"{of}: the row was read at block {row.block}, the newest confirmed vector is in block {told.block}"
+    ours, theirs = dict(told.row), dict(row.row)
+    for uid in sorted(ours.keys() | theirs.keys()):
+        if ours.get(uid) != theirs.get(uid):
+            vector = f"the vector of epoch {told.epoch} (receipt {told.sequence})"
+            return f"{of}, uid {uid}: {theirs.get(uid, 0)} on chain, {ours.get(uid, 0)} in {vector}"
+    return None
