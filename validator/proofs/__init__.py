@@ -1,7 +1,6 @@
 """Consensus proofs of groups and of debates, sealed so that anyone can check them (SPEC 14). Pure."""
 
 from validator.proofs.builder import ConsensusBuilder
-from validator.proofs.checks import ProofError, UnknownClaimError
 from validator.proofs.debate import Debate, DebateError, debate_proof, parse_debate
 from validator.proofs.document import (
     NotAProofError,
@@ -12,10 +11,18 @@ from validator.proofs.document import (
     seal,
     verify_document,
 )
-from validator.proofs.holding import Doubt
-from validator.proofs.partial import ClaimConsensus
-from validator.proofs.proof import ConsensusProof
-from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Evidence, UnresolvedTension, VoteType
+from validator.proofs.proof import ClaimConsensus, ConsensusProof
+from validator.proofs.records import (
+    Claim,
+    ConsensusVote,
+    DissentRecord,
+    Evidence,
+    ProofError,
+    UnknownClaimError,
+    UnresolvedTension,
+    VoteType,
+)
+from validator.proofs.rules import Doubt
 
 __all__ = [
     "Claim",

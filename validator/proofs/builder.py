@@ -3,10 +3,24 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from validator.proofs.checks import EPOCH, UnknownClaimError, text, unit
 from validator.proofs.proof import ConsensusProof
-from validator.proofs.records import Claim, ConsensusVote, DissentRecord, Evidence, UnresolvedTension, VoteType
-from validator.proofs.votes import DISSENTING, SUPPORTING, agents_of, counted, weighted_confidence
+from validator.proofs.records import (
+    DISSENTING,
+    EPOCH,
+    SUPPORTING,
+    Claim,
+    ConsensusVote,
+    DissentRecord,
+    Evidence,
+    UnknownClaimError,
+    UnresolvedTension,
+    VoteType,
+    agents_of,
+    counted,
+    text,
+    unit,
+    weighted_confidence,
+)
 from validator.protocol.text import printable
 
 FINAL: Final = "final"

@@ -6,9 +6,8 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from validator.proofs.builder import FINAL, ConsensusBuilder
-from validator.proofs.checks import EPOCH, MAX_WEIGHT, ProofError
 from validator.proofs.proof import ConsensusProof
-from validator.proofs.records import VoteType
+from validator.proofs.records import EPOCH, MAX_WEIGHT, ProofError, VoteType
 from validator.protocol.limits import MIB
 from validator.protocol.sssa import Document, Unit
 from validator.protocol.strict_json import decode

@@ -7,9 +7,9 @@ import msgspec
 
 from validator.kinds.interface import ProvenTask
 from validator.proofs.builder import ConsensusBuilder
-from validator.proofs.groups import NO_VERDICT
 from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import VoteType
+from validator.proofs.rules import NO_VERDICT
 from validator.protocol.canonical import digest
 from validator.protocol.round import (
     GoalTask,

@@ -1,0 +1,229 @@
+"""The rules that a proof must follow: its votes and evidence give everything else (SPEC 14)."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from validator.proofs.proof import ConsensusProof
+from validator.proofs.records import DISSENTING, SUPPORTING, Claim, VoteType, agents_of, weighted_confidence
+from validator.protocol.text import printable
+
+_SHOWN: Final = 120  # code points of a value in a message
+
+
+class Difference(NamedTuple):
+    """The first place where two values differ; `...` is a value that is not there."""
+
+    place: str
+    stands: Any
+    follows: Any
+
+    @property
+    def told(self) -> str:
+        """What stands there and what follows, in one printable line."""
+        if self.stands is ...:
+            return f"is missing, {shown(self.follows)} follows"
+        return f"is {shown(self.stands)}, {'nothing' if self.follows is ... else shown(self.follows)} follows"
+
+
+def shown(value: Any) -> str:
+    """Return a JSON value in one short printable line."""
+    return printable(json.dumps(value, ensure_ascii=False), _SHOWN)
+
+
+def first_difference(one: Any, other: Any, path: str = "") -> Difference | None:
+    """Return the first place where two JSON values differ, None where they do not."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = [*one, *(key for key in other if key not in one)]
+        pairs = [(f"{path}.{key}" if path else key, one.get(key, ...), other.get(key, ...)) for key in keys]
+    elif isinstance(one, list) and isinstance(other, list):
+        longest = range(max(len(one), len(other)))
+        pairs = [(f"{path}[{i}]", _item(one, i), _item(other, i)) for i in longest]
+    else:
+        return None if one == other else Difference(path, one, other)
+    return next((first_difference(a, b, place) for place, a, b in pairs if a != b), None)
+
+
+def _item(values: list[Any], i: int) -> Any:
+    return values[i] if i < len(values) else ...
+
+
+NO_VERDICT: Final = "NONE"  # the final claim of a group without one
+FAILED_SEVERITY: Final = 0.5
+LEAST_VALID: Final = 3
+_DISSENTS: Final = {
+    VoteType.DISAGREE: "full",
+    VoteType.CONDITIONAL: "partial",
+    VoteType.ABSTAIN: "procedural",
+}
+
+
+def group_faults(proof: ConsensusProof) -> Iterator[tuple[str, str]]:
+    """Yield place and fault of what does not follow in the proof of an assessment's or a workflow task's group."""
+    valid = _valid(proof)
+    agreeing = sum(vote.vote is VoteType.AGREE for vote in proof.votes)
+    reached = valid is not None and len(valid) >= LEAST_VALID and 2 * agreeing > len(valid)
+    follows: dict[str, Any] = {"consensus_reached": reached}
+    stands: dict[str, Any] = {"consensus_reached": proof.consensus_reached}
+    if valid is None:
+        follows["votes"] = [{"vote": str(VoteType.ABSTAIN)}] * len(proof.votes)
+        stands["votes"] = [{"vote": str(vote.vote)} for vote in proof.votes]
+    else:
+        follows["metadata"] = {"n_valid": len(valid), "threshold": len(valid) // 2 + 1}
+        stands["metadata"] = {name: proof.metadata.get(name) for name in follows["metadata"]}
+    found = first_difference(stands, follows)
+    if found is not None:
+        yield found.place, f"{found.told} from the votes"
+    yield from _dissent_faults(proof, verdict=valid is not None)
+    for i, claim in enumerate(proof.claims):
+        yield from _claim_faults(f"claims[{i}]", claim, valid)
+
+
+def _valid(proof: ConsensusProof) -> list[str] | None:
+    """Return who passed the gates, sorted; None without a verdict, where votes do not tell."""
+    if proof.final_claim == NO_VERDICT:
+        return None
+    return sorted(vote.agent for vote in proof.votes if vote.vote is not VoteType.ABSTAIN)
+
+
+def _dissent_faults(proof: ConsensusProof, *, verdict: bool) -> Iterator[tuple[str, str]]:
+    follows = [
+        {
+            "agent": vote.agent,
+            "claim_id": "final",
+            "dissent_type": _DISSENTS[vote.vote],
+            "severity": FAILED_SEVERITY if vote.vote is VoteType.ABSTAIN else max(0.0, 1.0 - vote.confidence),
+        }
+        for vote in proof.votes
+        if verdict and vote.vote in _DISSENTS
+    ]
+    stands = [
+        {
+            "agent": dissent.agent,
+            "claim_id": dissent.claim_id,
+            "dissent_type": dissent.dissent_type,
+            "severity": dissent.severity,
+        }
+        for dissent in proof.dissents
+    ]
+    found = first_difference(stands, follows, "dissents")
+    if found is not None:
+        yield found.place, f"{found.told} from the votes"
+
+
+def _claim_faults(place: str, claim: Claim, valid: list[str] | None) -> Iterator[tuple[str, str]]:
+    """Hold a claim to the members: each valid one has one item of strength 1, and their share is the confidence."""
+    supporting = [item.source for item in claim.supporting_evidence]
+    sources = sorted(supporting + [item.source for item in claim.refuting_evidence])
+    follows: dict[str, Any] = {"confidence": len(supporting) / len(sources) if sources else 0.0}
+    stands: dict[str, Any] = {"confidence": claim.confidence}
+    for side in ("supporting_evidence", "refuting_evidence"):
+        items = getattr(claim, side)
+        stands[side] = [{"strength": item.strength} for item in items]
+        follows[side] = [{"strength": 1.0}] * len(items)
+    if valid is not None and sources != valid:
+        yield place, "has not one piece of evidence of each valid member"
+    found = first_difference(stands, follows, place)
+    if found is not None:
+        yield found.place, f"{found.told} from the evidence"
+
+
+DISSENT_TYPES: Final = ("full", "partial", "procedural")
+_LISTS: Final = (("supporting_agents", SUPPORTING), ("dissenting_agents", DISSENTING))
+
+
+class Doubt(NamedTuple):
+    """Something about a proof that does not follow.
+
+    Attributes:
+        place: path of the field.
+        what: what stands there and what follows, printable.
+        level: `wrong` refuses the proof; `unknown` cannot be recomputed from what the proof has; `odd` is against the
+            form, in the proof of another producer.
+    """
+
+    place: str
+    what: str
+    level: Literal["wrong", "unknown", "odd"]
+
+
+def doubts(proof: ConsensusProof) -> Iterator[Doubt]:
+    """Yield what does not follow in a proof, fields in the order of SPEC 14; the cost is linear.
+
+    A proof whose metadata have `kind` group, workflow or debate is made by this program and has all that is needed.
+    Another producer's may lack votes, name an agent's earlier votes or bring a confidence of its own: what then cannot
+    be recomputed is yielded as `unknown`.
+    """
+    kind = proof.metadata.get("kind")
+    own = kind in ("group", "workflow", "debate")
+    yield from _lists(proof, own=own)
+    yield from _confidence(proof, may_be_given=kind not in ("group", "workflow"))
+    if kind in ("group", "workflow"):
+        for place, what in group_faults(proof):
+            yield Doubt(place, what, "wrong")
+    for i, dissent in enumerate(proof.dissents):
+        if dissent.dissent_type not in DISSENT_TYPES:
+            what = f"is {shown(dissent.dissent_type)}, must be full, partial or procedural"
+            yield Doubt(f"dissents[{i}].dissent_type", what, "wrong" if own else "odd")
+    divided = divided_evidence(proof) if own else None
+    if divided is not None:
+        yield Doubt(*divided, "wrong")
+
+
+def divided_evidence(proof: ConsensusProof) -> tuple[str, str] | None:
+    """Return the place of the first evidence that its claim and the chain tell differently, and what is wrong."""
+    chain = {item.evidence_id: item for item in proof.evidence_chain}
+    for i, claim in enumerate(proof.claims):
+        for side, supports in (("supporting_evidence", True), ("refuting_evidence", False)):
+            for j, item in enumerate(getattr(claim, side)):
+                place, other = f"claims[{i}].{side}[{j}]", chain.get(item.evidence_id)
+                if other is None:
+                    return f"{place}.evidence_id", "is not what the evidence chain says"
+                if other != item:
+                    found = first_difference(msgspec.to_builtins(item), msgspec.to_builtins(other), place)
+                    return found.place if found else place, "is not what the evidence chain says"
+                if item.supports_claim is not supports:
+                    return f"{place}.supports_claim", f"is {shown(not supports)}, the list it is in gives the opposite"
+    return None
+
+
+def _lists(proof: ConsensusProof, *, own: bool) -> Iterator[Doubt]:
+    unknown: Literal["wrong", "unknown"] = "wrong" if own else "unknown"
+    again = _second_vote(proof)
+    if again is not None:
+        what = f"{shown(proof.votes[again].agent)} has voted before: the agent lists cannot be recomputed"
+        yield Doubt(f"votes[{again}].agent", what, unknown)
+        return
+    for name, kinds in _LISTS:
+        stands: Sequence[str] = getattr(proof, name)
+        if not proof.votes and stands:
+            yield Doubt(name, "cannot be recomputed: the proof has no votes", unknown)
+            continue
+        # Only this program promises an order.
+        listed, follows = list(stands) if own else sorted(stands), agents_of(proof.votes, kinds)
+        found = first_difference(listed, follows, name)
+        if found is not None:
+            yield Doubt(found.place if own else name, f"{found.told} from the votes", "wrong")
+
+
+def _second_vote(proof: ConsensusProof) -> int | None:
+    seen: set[str] = set()
+    for i, vote in enumerate(proof.votes):
+        if vote.agent in seen:
+            return i
+        seen.add(vote.agent)
+    return None
+
+
+def _confidence(proof: ConsensusProof, *, may_be_given: bool) -> Iterator[Doubt]:
+    mean = weighted_confidence(proof.votes)
+    if proof.confidence == mean:
+        if proof.confidence_given:
+            yield Doubt("confidence_given", "is true, but the confidence is the mean of the votes", "wrong")
+    elif proof.confidence_given and may_be_given:
+        what = f"{proof.confidence!r} was given and cannot be recomputed: the votes give {mean!r}"
+        yield Doubt("confidence", what, "unknown")
+    else:
+        yield Doubt("confidence", f"is {proof.confidence!r}, {mean!r} follows from the votes", "wrong")
