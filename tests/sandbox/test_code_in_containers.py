@@ -275,7 +275,7 @@ async def test_tests_that_are_never_reached_have_not_passed(
     sandbox: ContainerCodeSandbox, runtime_image: RuntimeImage
 ) -> None:
     code = f"{FINE}\n\ndef hang():\n    while True:\n        pass\n"
-    found = await judged_in(sandbox, runtime_image, code, trying(*["hang()"] * 8), wall_s=20.0)
+    found = await judged_in(sandbox, runtime_image, code, trying(*["hang()"] * 8), wall_s=10.0)
     assert (found.passed, found.total) == (0, 9)
 
 

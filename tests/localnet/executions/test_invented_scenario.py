@@ -1,6 +1,6 @@
 """`validator devnet --scenario invented` with real containers: who invents traces is caught, and nobody else.
 
-`INVENTED_ROUNDS` sets its length, 6 by default; from 24 on pay is asserted, too. docs/localnet.md has the figures.
+`INVENTED_ROUNDS` sets its length, 3 by default; from 24 on pay is asserted, too. docs/localnet.md has the figures.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from validator.sandbox.engine import Engine
 pytestmark = pytest.mark.engine
 
 CONFIG = Path(__file__).parents[3] / "config" / "demo.toml"
-ROUNDS = int(os.environ.get("INVENTED_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("INVENTED_ROUNDS", "3"))
 LONG = 24  # rounds from which on pay is asserted
 MOST_PAID = 0.25  # of an honest pay, to who runs nothing
 MOST_PASSED = 0.05  # of the tasks made here, by those who run nothing
