@@ -19,7 +19,8 @@ from samples.postgres import postgres
 from samples.whole_rounds import WholeRounds, whole_rounds
 
 from validator.protocol.draws import draws_of
-from validator.protocol.round import RoundInput, RoundPlan, RoundResults
+from validator.protocol.results import RoundResults
+from validator.protocol.round import RoundInput, RoundPlan
 from validator.scoring import CURRENT, version
 
 _SCORED_BY: Final = version(CURRENT)

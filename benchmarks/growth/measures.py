@@ -19,7 +19,6 @@ from samples.group import answers, bodies
 from samples.scored import SCORED_BY, from_bytes
 
 from validator.protocol.canonical import canonical_bytes
-from validator.protocol.round.forms import input_form
 
 ROUNDS_A_DAY: Final = 144  # one in ten minutes
 _RUNS: Final = 3
@@ -43,7 +42,7 @@ def by_miners(sizes: Sequence[int]) -> Iterator[tuple[int, dict[str, float]]]:
                 "plan and score a round, ms": 1e3 * _least(whole),
                 "settle an epoch, ms": settled,
                 "memory of planning and scoring, MiB": _memory(whole),
-                "input as stored before packing, KiB": len(canonical_bytes(input_form(frozen))) / 1024,
+                "input as stored before packing, KiB": len(canonical_bytes(frozen)) / 1024,
             },
         )
 

@@ -11,7 +11,6 @@ from validator.protocol.answer import Role
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementPair, AssessedMember, RoundOutcome
-from validator.protocol.round.forms import outcome_form
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, version
 from validator.state import ENTRIES, ROLES, ROUNDS, SAMPLES, Delta, Miner, Pair, Window
@@ -98,7 +97,7 @@ def _outcome(round_id: int, answered: Sequence[tuple[str, str, Role, str]]) -> b
         for task_id, hotkey, role, reason in answered
     )
     outcome = RoundOutcome(str(round_id), CURRENT, (), members, (), (), ())
-    return canonical_bytes(outcome_form(outcome))
+    return canonical_bytes(outcome)
 
 
 async def _keep(url: str, rounds: int, miners: Sequence[str]) -> None:

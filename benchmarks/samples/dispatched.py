@@ -20,7 +20,8 @@ from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call, Reply, Sent
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask, GroupPlan, Neuron, Rejection, RoundInput, RoundPlan
+from validator.protocol.results import Rejection
+from validator.protocol.round import AssessmentTask, GroupPlan, Neuron, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.rounds.dispatch import Dispatcher

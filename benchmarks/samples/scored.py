@@ -5,7 +5,7 @@ from typing import Final
 
 from samples.group import PLAN, TASK
 from validator.protocol.answer import Answer, answer_limit, parse_answer
-from validator.protocol.round import Checks, Submission
+from validator.protocol.results import Checks, Submission
 from validator.scoring import CURRENT, version
 
 SCORED_BY: Final = version(CURRENT)

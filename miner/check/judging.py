@@ -24,7 +24,8 @@ from validator.miners.client import MinerClient
 from validator.outgoing.calls import Call, Reply
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask, GoalTask, Packed, RoundTask, Submission, WorkflowSubmission, packed
+from validator.protocol.results import Packed, Submission, WorkflowSubmission, packed
+from validator.protocol.round import AssessmentTask, GoalTask, RoundTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.traces import read_traces
 from validator.scoring import Standard, Version

@@ -27,7 +27,7 @@ from process_watch import Lag, Memory, lag_of, memory_watched, metrics_of
 from test_daemon_crash import reader
 
 from validator.protocol.reasons import Reason
-from validator.protocol.round import WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
 from validator.protocol.task import Windows
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import run_id_of

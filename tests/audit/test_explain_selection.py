@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from builders import V1, make_task
+from builders import NOTHING_LATE, V1, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +32,7 @@ def frozen_with(miners: dict[str, dict[str, Any]]) -> RoundInput:
         salt_commitment="ef" * 32,
         miners=tuple(msgspec.structs.replace(plain, hotkey=hotkey, **miners[hotkey]) for hotkey in sorted(miners)),
         tasks=(make_task(RAG),),
+        **NOTHING_LATE,
     )
 
 

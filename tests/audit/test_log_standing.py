@@ -9,8 +9,17 @@ from group_rounds import NAMES, Settled, settled, signed, signer
 
 from validator.audit.input_check import input_fault
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AgreementPair, AgreementSample, FlagRaised, RoundInput, RoundOutcome, TypeHistory
-from validator.protocol.round.acts import Acts, ClearedFlag, FlagsCleared
+from validator.protocol.round import (
+    Acts,
+    AgreementPair,
+    AgreementSample,
+    ClearedFlag,
+    FlagRaised,
+    FlagsCleared,
+    RoundInput,
+    RoundOutcome,
+    TypeHistory,
+)
 from validator.protocol.skill_types import SkillType
 from validator.state import Change, Ended, State, UnknownFlagError, apply, known_from, learned
 

@@ -14,8 +14,8 @@ from truths_world import GOALS, SECRET, TruthsWorld, secret_tasks
 from validator.audit.log import RETIRED, compare_files
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.receipt import wrapped
-from validator.protocol.round import AssessedMember, AssessmentTask, Submission
-from validator.protocol.round.forms import outcome_form
+from validator.protocol.results import Submission
+from validator.protocol.round import AssessedMember, AssessmentTask
 from validator.protocol.workflow_task import task_sha256
 from validator.scoring import Standard, version
 from validator.store import open_store
@@ -192,7 +192,7 @@ def test_a_forger_who_commits_to_another_truth_is_found_by_its_scores(full: byte
 
 def members(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Those that were scored by the curated truths, which nobody sees."""
-    return [one for one in document["members"] if one["emission"] and "pi" in one["emission"]["axes"]]
+    return [one for one in document["members"] if one.get("emission") and "pi" in one["emission"]["axes"]]
 
 
 def raise_bonus(document: dict[str, Any]) -> None:
@@ -222,17 +222,17 @@ def test_what_needs_no_truth_is_computed_again_without_one(
     [
         (lambda task: task.update(truth_random="0" * 64), "truth_random"),
         (lambda task: task.update(truth=told_truth()), "truth_sha256"),
-        (lambda task: task.update(workflow={**task["workflow"], "reference": {"text": "x"}}), "truth_sha256"),
-        (lambda task: task.pop("truth_sha256"), "workflow.reference"),
+        (lambda task: task.update(goal={**task["goal"], "reference": {"text": "x"}}), "truth_sha256"),
+        (lambda task: task.pop("truth_sha256"), "goal.reference"),
     ],
 )
 def test_an_input_that_contradicts_itself_is_found(
     public: bytes, tmp_path: Path, change: Callable[[dict[str, Any]], object], path: str
 ) -> None:
-    workflow = path == "workflow.reference" or "workflow" in change.__code__.co_consts
+    workflow = path == "goal.reference" or "goal" in change.__code__.co_names + change.__code__.co_consts
 
     def of_a_task(document: dict[str, Any]) -> None:
-        change(next(task for task in document["tasks"] if (task["skill_type"] == "workflow") == workflow))
+        change(next(task for task in document["tasks"] if (task["kind"] == "workflow") == workflow))
 
     fault = fault_of(tmp_path, with_document(public, "input", of_a_task))
     assert (fault.kind, fault.path.split(".", 1)[1]) == ("input", path)
@@ -266,6 +266,6 @@ async def test_axes_that_no_truth_gives_are_found_whatever_follows_from_them(
             emission = scores.emission_of(facts, member.emission.axes | axes)
             member = msgspec.structs.replace(member, emission=emission, window_entry=emission.emission)
         told.append(member)
-    members = msgspec.to_builtins(outcome_form(msgspec.structs.replace(outcome, members=tuple(told))))["members"]
+    members = msgspec.to_builtins(msgspec.structs.replace(outcome, members=tuple(told)))["members"]
     fault = fault_of(tmp_path, with_document(public, "outcome", lambda document: document.update(members=members)))
     assert (fault.kind, fault.path.split("[")[0]) == ("outcome", "members")

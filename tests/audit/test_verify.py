@@ -225,8 +225,8 @@ WRONG: dict[str, tuple[str, str, Change]] = {
     "another task": ("input", "tasks[0].task_id", lambda d: _first(d, "tasks", 0).update(source_sha256="0" * 64)),
     "a goal in an assessment": (
         "input",
-        "tasks[0].workflow",
-        lambda d: _first(d, "tasks", 0).update(workflow=msgspec.to_builtins(make_workflow())),
+        "",
+        lambda d: _first(d, "tasks", 0).update(goal=msgspec.to_builtins(make_workflow())),
     ),
     "another salt": ("input", "salt_commitment", lambda d: d.update(salt_commitment="0" * 64)),
     "an answer left out": ("answers", "", lambda d: d["rejections"].pop()),  # type: ignore[attr-defined]
@@ -234,8 +234,8 @@ WRONG: dict[str, tuple[str, str, Change]] = {
     "a better score": ("outcome", "members[0]", lambda d: _first(d, "members", 0).update(window_entry=9.5)),
     "an answer as a plan": (
         "outcome",
-        "members[0].components",
-        lambda d: _first(d, "members", 0).update(reason="workflow_deferred"),
+        "",
+        lambda d: _first(d, "members", 0).update(kind="ran"),
     ),
     "another version": ("outcome", "scoring_version", lambda d: d.update(scoring_version="9")),
 }

@@ -25,8 +25,8 @@ from validator.protocol.bundles import index_bundle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask, RawAnswer
-from validator.protocol.round.acts import ClearedFlag, FlagsCleared
+from validator.protocol.results import RawAnswer
+from validator.protocol.round import AssessmentTask, ClearedFlag, FlagsCleared
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows

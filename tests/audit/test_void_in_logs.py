@@ -17,7 +17,7 @@ from validator.audit.log.lines import LineReader
 from validator.audit.log.verify import verify_file
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd, RoundLines, line, line_digest
-from validator.protocol.round import RoundResults, VoidDispatch, packed
+from validator.protocol.results import RoundResults, VoidDispatch, packed
 from validator.rounds.settle import void_round
 from validator.scoring import version
 from validator.store import open_store

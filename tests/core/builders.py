@@ -39,6 +39,15 @@ FILES = {"a.py": b"print(1)\nprint(2)\n", "docs/readme.md": b"one\ntwo\n"}
 MINER = Signer.from_uri("//Miner")
 OTHER = Signer.from_uri("//Other")
 
+NOTHING_LATE: dict[str, Any] = {
+    "runtime_image": UNPUBLISHED,
+    "executes": False,
+    "executions": (),
+    "filled": (),
+    "acts": (),
+}
+"""The fields of a `RoundInput` that most tests leave alone."""
+
 
 def make_task(
     skill_type: SkillType = SkillType.EXECUTABLE_PYTHON, *, canary: str | None = None, **changes: Any

@@ -14,7 +14,7 @@ from world import VALIDATOR, World, frozen_of, one_round
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
-from validator.protocol.round import WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput

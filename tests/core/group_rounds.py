@@ -7,26 +7,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from builders import V1, make_sssa, make_task
+from builders import NOTHING_LATE, V1, make_sssa, make_task
 
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
 from validator.proofs import ConsensusProof
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
+from validator.protocol.results import Checks, Rejection, RoundResults, Submission
 from validator.protocol.round import (
     AssessmentTask,
-    Checks,
     GroupPlan,
     MetagraphSnapshot,
     MinerState,
     Neuron,
-    Rejection,
     RoundInput,
     RoundOutcome,
     RoundPlan,
-    RoundResults,
-    Submission,
 )
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
@@ -105,6 +102,7 @@ def settled(  # noqa: PLR0913, PLR0917 - a round, and what tests vary of it
         salt_commitment="ef" * 32,
         miners=states,
         tasks=(task,),
+        **NOTHING_LATE,
     )
     members = [(hotkeys[name], roles[name]) for name in names if name in sssas or name in (failures or {})]
     group = GroupPlan(

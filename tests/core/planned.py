@@ -24,7 +24,8 @@ from validator.kinds.workflow.supply import Goals
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GoalTask, WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
+from validator.protocol.round import GoalTask
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan

@@ -17,27 +17,22 @@ from validator.protocol.answer import Role
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.execution import ExecutionEvent
 from validator.protocol.reasons import Reason
+from validator.protocol.results import Checks, Rejection, RoundResults, Submission, VoidTask, WorkflowSubmission
 from validator.protocol.round import (
     AgreementPair,
     AssessmentTask,
-    Checks,
     ExecutionResult,
     GoalTask,
     MetagraphSnapshot,
     MinerState,
     Neuron,
-    Rejection,
     RoundInput,
     RoundOutcome,
     RoundPlan,
-    RoundResults,
     RoundTask,
-    Submission,
     TypeHistory,
-    VoidTask,
-    WorkflowSubmission,
 )
-from validator.protocol.round.forms import outcome_form
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Analysis, Dependency, Evidence, Finding, Policy, Rule, Signature, Skill, Sssa
 from validator.protocol.task import Truth, Windows
@@ -141,9 +136,35 @@ def digest_of(numbers: Iterable[int], version: Version) -> str:
     for number in numbers:
         frozen, plan, outcome, dice = scored(number, version)
         for value in (plan, outcome, version.score_weights(_windows(frozen, dice))[:3]):
-            stored = outcome_form(value) if isinstance(value, RoundOutcome) else value
-            chain.update(msgspec.json.encode(stored, order="deterministic"))
+            told = _recorded_outcome(value) if isinstance(value, RoundOutcome) else value
+            chain.update(msgspec.json.encode(told, order="deterministic"))
     return chain.hexdigest()
+
+
+_OUTCOME: Any = msgspec.defstruct("_OUTCOME", RoundOutcome.__struct_fields__)
+_MEMBER: Any = msgspec.defstruct(
+    "_MEMBER",
+    [
+        "task_id",
+        "hotkey",
+        "role",
+        "reason",
+        "components",
+        "consensus",
+        "agreement_with_primaries",
+        "agreement_with_auditors",
+        "emission",
+        "window_entry",
+        "workflow",
+    ],
+)
+
+
+def _recorded_outcome(outcome: RoundOutcome) -> Any:
+    """Return the outcome as the recorded digests have it: every member with the fields of all kinds."""
+    members = [_MEMBER(*(getattr(one, name, None) for name in _MEMBER.__struct_fields__)) for one in outcome.members]
+    fields = {name: getattr(outcome, name) for name in outcome.__struct_fields__}
+    return _OUTCOME(**fields | {"members": members})
 
 
 def _frozen(number: int, dice: Dice, version: Version) -> RoundInput:
@@ -174,6 +195,10 @@ def _frozen(number: int, dice: Dice, version: Version) -> RoundInput:
             )
             for i in range(dice.below(2))
         ),
+        runtime_image=UNPUBLISHED,
+        executes=False,
+        filled=(),
+        acts=(),
     )
 
 

@@ -5,8 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import insert
 
-from validator.protocol.round import FlagRaised, TypeHistory
-from validator.protocol.round.acts import ClearedFlag
+from validator.protocol.round import ClearedFlag, FlagRaised, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.state import ENTRIES, ROUNDS, SAMPLES, Change, frozen_miner
 from validator.store import Transaction

@@ -12,7 +12,8 @@ from strategies import findings, groups, sssas
 
 from validator.protocol.evidence import EvidenceRefError, ordinary_form, parse_evidence_ref
 from validator.protocol.means import mean
-from validator.protocol.round import Checks, GroupPlan, Submission
+from validator.protocol.results import Checks, Submission
+from validator.protocol.round import GroupPlan
 from validator.protocol.sssa import Finding, Sssa, check_sssa
 from validator.protocol.strict_json import SchemaError
 from validator.scoring import Member

@@ -3,28 +3,23 @@
 from typing import Any
 
 import msgspec
-from builders import V1, finding, make_sssa, make_task
+from builders import NOTHING_LATE, V1, finding, make_sssa, make_task
 
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
+from validator.protocol.results import Checks, Rejection, RoundResults, Submission, VoidTask
 from validator.protocol.round import (
     AgreementPair,
     AssessmentTask,
-    Checks,
     ExecutionResult,
     GroupPlan,
     MetagraphSnapshot,
     MinerState,
     Neuron,
-    Rejection,
     RoundInput,
     RoundOutcome,
     RoundPlan,
-    RoundResults,
-    Submission,
-    VoidTask,
 )
-from validator.protocol.round.forms import input_form, outcome_form, read_input
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Sssa
 from validator.protocol.task import Truth
@@ -54,6 +49,7 @@ def frozen_input(
         salt_commitment="ef" * 32,
         miners=tuple(miner(hotkey) for hotkey in HOTKEYS) if miners is None else miners,
         tasks=tasks,
+        **NOTHING_LATE,
     )
     return msgspec.structs.replace(value, **changes)
 
@@ -225,12 +221,12 @@ def test_the_same_inputs_give_the_same_bytes() -> None:
         ),
         (),
     )
-    again = read_input(canonical_bytes(input_form(frozen)))
+    again = msgspec.json.decode(canonical_bytes(frozen), type=RoundInput)
     assert V1.plan(again) == plan
-    first = canonical_bytes(outcome_form(V1.score(frozen, plan, results)))
-    assert canonical_bytes(outcome_form(V1.score(again, plan, results))) == first
+    first = canonical_bytes(V1.score(frozen, plan, results))
+    assert canonical_bytes(V1.score(again, plan, results)) == first
     shuffled = RoundResults(results.passed[::-1], ())
-    assert canonical_bytes(outcome_form(V1.score(frozen, plan, shuffled))) == first
+    assert canonical_bytes(V1.score(frozen, plan, shuffled)) == first
 
 
 def test_planning_counts_earlier_tasks_of_the_round_as_in_flight() -> None:

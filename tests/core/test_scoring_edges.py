@@ -6,7 +6,7 @@ import pytest
 from builders import V1
 
 from validator.protocol.answer import Role
-from validator.protocol.round import Checks
+from validator.protocol.results import Checks
 from validator.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType
 from validator.protocol.task import Truth
 from validator.scoring import AnswerFacts

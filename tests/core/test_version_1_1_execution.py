@@ -6,6 +6,7 @@ from builders import V1, make_task
 
 from validator.protocol.execution import ExecutionEvent
 from validator.protocol.round import ExecutionResult, MetagraphSnapshot, MinerState, Neuron, RoundInput, TypeHistory
+from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
 from validator.scoring import StruckEntry, version
 
@@ -40,6 +41,10 @@ def frozen(*results: ExecutionResult, **history: Any) -> RoundInput:
         ),
         tasks=(make_task(PYTHON), make_task(SCRIPT, task_id="t2")),
         executions=results,
+        runtime_image=UNPUBLISHED,
+        executes=False,
+        filled=(),
+        acts=(),
     )
 
 

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Collection
 
-import msgspec
 import pytest
 from builders import V1
 from hypothesis import given
@@ -11,9 +10,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 from random_rounds import Dice, returned
 
-from validator.protocol.reasons import OURS, Reason
-from validator.protocol.round import GroupPlan, Judgement, RoundPlan, RoundResults, VoidDispatch
-from validator.protocol.round.forms import ResultsForm, results_form, results_of
+from validator.protocol.reasons import OURS
+from validator.protocol.results import Judgement, RoundResults, VoidDispatch
+from validator.protocol.round import GroupPlan, RoundPlan
 from validator.scoring import Version
 from validator.scoring import version as version_of
 
@@ -73,8 +72,3 @@ def test_a_member_that_is_missing_without_a_reason_is_an_error() -> None:
     one = next((answer.task_id, answer.hotkey) for answer in results.passed)
     with pytest.raises(KeyError):
         V1.score(frozen, plan, without(results, [one], ()))
-
-
-def test_void_dispatches_are_read_back_from_the_form_of_results() -> None:
-    told = RoundResults.of((), alone=(VoidDispatch("t", "h", Reason.LOCAL_STALL),))
-    assert results_of(msgspec.json.decode(msgspec.json.encode(results_form(told)), type=ResultsForm)) == told

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
+from builders import NOTHING_LATE
 from state_kit import plant_windows
 from virtual_time import all_wait_for_time, in_the_store, in_threads
 
@@ -90,7 +91,9 @@ async def give_scores(
     skill_type: str = "declarative",
 ) -> None:
     """Fill windows as of a round of 1.0.0 without tasks: what decides who is paid is tested elsewhere."""
-    frozen = RoundInput("1", "1.0.0", str(round_id), ME, subnet.snapshot(), "00" * 32, "00" * 32, (), ())
+    frozen = RoundInput(
+        "1", "1.0.0", str(round_id), ME, subnet.snapshot(), "00" * 32, "00" * 32, (), (), **NOTHING_LATE
+    )
     async with store.begin() as tx:
         await tx.rounds.open(frozen, RoundPlan(frozen.round_id, ()), START)
         await tx.rounds.settle(round_id, "void", Reason.VOID_OFFLINE, None, START)

@@ -44,7 +44,7 @@ GATES: Final''',
         from validator.kinds.assessment.gates import applying_gates
         from validator.kinds.assessment.judge import judge
         from validator.protocol.reasons import Reason, gate_of
-        from validator.protocol.round import Rejection
+        from validator.protocol.results import Rejection
         from validator.sources import SystemClock
         from validator.telemetry.metrics import Metrics
 

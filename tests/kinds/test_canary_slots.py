@@ -26,7 +26,7 @@ async def filled(round_id: int, source: list[SourcedTask], seed: str = "s") -> l
     supply = Bundles(MemorySource(source), made, SeededRandom(f"{seed} {round_id}"))
     packed = await supply.fill(V1.rules, str(round_id), InTurn(), SALT)
     for one in packed:
-        assert one.sourced == (one.task.provenance != "canary")  # type: ignore[union-attr]
+        assert one.sourced == (one.task.provenance != "canary")
     return [one.task for one in packed if isinstance(one.task, AssessmentTask)]
 
 

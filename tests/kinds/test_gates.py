@@ -35,7 +35,8 @@ from validator.protocol.archives import pack
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import GATE_NAMES, Reason
-from validator.protocol.round import AssessmentTask, Packed, Rejection, Submission
+from validator.protocol.results import Packed, Rejection, Submission
+from validator.protocol.round import AssessmentTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows

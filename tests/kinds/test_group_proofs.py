@@ -21,7 +21,8 @@ from validator.proofs import (
 )
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessedMember, Submission, VoidTask
+from validator.protocol.results import Submission, VoidTask
+from validator.protocol.round import AssessedMember
 from validator.protocol.signatures import verify_document as is_signed
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, signing_bytes

@@ -18,7 +18,8 @@ from validator.kinds.workflow.explain.worth import explain_worth
 from validator.kinds.workflow.gates import AcceptedPlan, judge_plan
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GoalTask, WorkflowOutcome, WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
+from validator.protocol.round import GoalTask, WorkflowOutcome
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowPlan, goal_sha256

@@ -6,7 +6,7 @@ from builders import MINER, OTHER, V1, expect, make_answer, make_task
 
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.signed import fault
-from validator.protocol.round import Packed, Submission
+from validator.protocol.results import Packed, Submission
 from validator.protocol.skill_types import SkillType
 
 TASK = make_task(SkillType.RAG_KNOWLEDGE)

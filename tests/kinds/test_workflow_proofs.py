@@ -11,7 +11,8 @@ from world import VALIDATOR
 
 from validator.proofs import ConsensusProof, VoteType, document_bytes, proof_document, verify_document
 from validator.protocol.canonical import digest
-from validator.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan, RoundResults, WorkflowSubmission
+from validator.protocol.results import RoundResults, WorkflowSubmission
+from validator.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan
 from validator.store import Store
 
 Round = tuple[RoundInput, RoundPlan, RoundResults, RoundOutcome]

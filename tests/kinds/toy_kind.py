@@ -15,7 +15,8 @@ from validator.proofs import ConsensusBuilder, ConsensusProof, VoteType
 from validator.protocol.answer import Role
 from validator.protocol.canonical import digest, sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask, Checks, Packed, Rejection, RoundInput, Submission, packed
+from validator.protocol.results import Checks, Packed, Rejection, Submission, packed
+from validator.protocol.round import AssessmentTask, RoundInput
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import SkillType

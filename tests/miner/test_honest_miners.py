@@ -13,7 +13,7 @@ from miner.tracing import RunPolicy
 from validator.kinds.judging import Judged
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Packed, Submission
+from validator.protocol.results import Packed, Submission
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock

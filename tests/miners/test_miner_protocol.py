@@ -38,7 +38,8 @@ from validator.protocol.bundles import index_bundle
 from validator.protocol.capabilities import parse_capabilities
 from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessmentTask, Packed
+from validator.protocol.results import Packed
+from validator.protocol.round import AssessmentTask
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.signatures import Signer, verify_document
 from validator.protocol.task import Windows

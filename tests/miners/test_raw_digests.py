@@ -6,7 +6,7 @@ from miner_servers import MIB, answering, call_to, http_client, ok, raw_server, 
 from validator.outgoing.calls import MEMORY_LIMIT
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RawAnswer
+from validator.protocol.results import RawAnswer
 
 
 @pytest.mark.parametrize("size", [0, 1, MEMORY_LIMIT + 1, 3 * MIB + 5])

@@ -5,8 +5,8 @@ import pytest
 
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason, gate_of, meaning_of
-from validator.protocol.round import VoidTask
-from validator.protocol.round.forms import ResultsForm
+from validator.protocol.receipt import AnswersDocument
+from validator.protocol.results import VoidTask
 from validator.protocol.workflow_run import Attempt, StepRecord
 
 FOREIGN = "local_of_tomorrow"
@@ -34,7 +34,7 @@ def test_documents_keep_codes_that_this_version_does_not_know() -> None:
         b'{"raw":[],"rejections":[],"submissions":[],"void":[{"reason":"local_of_tomorrow","task_id":"t1"}],'
         b'"void_dispatches":[],"workflows":[]}'
     )
-    results = msgspec.json.decode(stored, type=ResultsForm)
+    results = msgspec.json.decode(stored, type=AnswersDocument)
     assert results.void == (VoidTask("t1", Reason(FOREIGN)),)
     assert canonical_bytes(results) == stored
 

@@ -8,8 +8,7 @@ from sqlalchemy import text
 from state_kit import plant_flag
 from world import VALIDATOR, World, frozen_of, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.protocol.round import FlagRaised
-from validator.protocol.round.acts import MAX_ACTS, Acts, ClearedFlag, FlagsCleared
+from validator.protocol.round import MAX_ACTS, Acts, ClearedFlag, FlagRaised, FlagsCleared
 from validator.protocol.skill_types import SkillType
 from validator.protocol.times import format_time
 from validator.rounds.resume import resume_rounds

@@ -10,7 +10,7 @@ from world import World, prepared, tasks_of_all_types
 
 from validator.outgoing.calls import Body
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RawAnswer
+from validator.protocol.results import RawAnswer
 from validator.rounds import keeping
 from validator.rounds.keeping import Keeping, Received
 from validator.store import DispatchKey, Store, Transaction

@@ -9,7 +9,7 @@ from world import World, on_virtual_time, prepared, tasks_of_all_types
 from validator.audit.log.export import audit_lines
 from validator.cli.dispatch import without_collection
 from validator.protocol.canonical import canonical_bytes
-from validator.protocol.round.forms import results_form
+from validator.protocol.results import Submission
 from validator.rounds import settle
 from validator.rounds.settle import settle_round
 from validator.store import Store
@@ -60,7 +60,8 @@ async def test_the_line_of_the_answers_leaves_out_the_attestations_and_nothing_e
         lines = [data async for data in audit_lines(tx, receipt.sequence)]
     assert results.passed
     line = next(data for data in lines if data.startswith(b'{"answers":'))
-    for submission in results_form(results).submissions:
+    for submission in results.passed:
+        assert isinstance(submission, Submission)
         attestation = b',"sssa":' + canonical_bytes(submission.sssa)
         whole = canonical_bytes(submission)
         assert attestation in whole

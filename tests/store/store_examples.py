@@ -5,20 +5,20 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from builders import V1
+from builders import NOTHING_LATE, V1
 from msgspec import structs
 
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
+from validator.protocol.results import Checks, Submission, packed
 from validator.protocol.round import (
     AgreementPair,
     AgreementSample,
     AssessedMember,
     AssessmentTask,
     Axon,
-    Checks,
     Components,
     Emission,
     FailedMember,
@@ -32,9 +32,7 @@ from validator.protocol.round import (
     RoundInput,
     RoundOutcome,
     RoundPlan,
-    Submission,
     TypeHistory,
-    packed,
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import (
@@ -145,6 +143,7 @@ def a_round(
             for hotkey in sorted(hotkeys)
         ),
         tasks=tasks,
+        **NOTHING_LATE,
     )
     groups_ = tuple(group_plan(task, list(chosen[task.skill_type])) for task in tasks)
     return frozen, RoundPlan(str(round_id), groups_)

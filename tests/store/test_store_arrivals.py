@@ -6,7 +6,8 @@ import pytest
 from store_examples import HOTKEYS, PYTHON, at, open_round, sha
 
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RawAnswer, RoundPlan
+from validator.protocol.results import RawAnswer
+from validator.protocol.round import RoundPlan
 from validator.store import DispatchKey, Store
 from validator.store.codec import compressed
 from validator.store.dispatch import Arrival, Failure

@@ -8,7 +8,7 @@ from store_examples import HOTKEYS, PYTHON, RAG, a_submission, an_arrival, answe
 
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Rejection, RoundResults, VoidTask, packed
+from validator.protocol.results import Rejection, RoundResults, VoidTask, packed
 from validator.store import DispatchKey, Store
 from validator.store.codec import INLINE_LIMIT
 from validator.store.dispatch import Failure, JudgedAnswer

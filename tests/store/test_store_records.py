@@ -17,7 +17,6 @@ import validator
 from validator.audit.log.export import audit_lines
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
-from validator.protocol.round.forms import input_form
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, open_store, record
@@ -86,7 +85,7 @@ async def test_whatever_its_end_a_round_has_one_record(store: Store) -> None:
         void, skipped, abandoned, nothing = heads
         signed = [len(group.signed) async for group in tx.records.groups(0)]
     assert void is not None
-    assert (void.input, void.outcome) == (canonical_bytes(input_form(frozen)), None)
+    assert (void.input, void.outcome) == (canonical_bytes(frozen), None)
     assert [one.reason for one in void.dispatches] == ["deadline_late", *["accepted"] * 4]
     assert signed == [0]  # nothing of a void task counts
     assert skipped == Head(1, None, None, None, ())

@@ -17,7 +17,6 @@ from store_examples import (
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
-from validator.protocol.round.forms import input_form, outcome_form
 from validator.store import Store
 from validator.store.errors import (
     AlreadyOpenedError,
@@ -42,8 +41,8 @@ async def test_a_whole_round_comes_back_as_it_went_in(store: Store) -> None:
         assert stored is not None
         assert stored.input == frozen
         assert stored.outcome == outcome
-        assert stored.record.input_sha256 == sha256_hex(canonical_bytes(input_form(frozen)))
-        assert stored.record.outcome_sha256 == sha256_hex(canonical_bytes(outcome_form(outcome)))
+        assert stored.record.input_sha256 == sha256_hex(canonical_bytes(frozen))
+        assert stored.record.outcome_sha256 == sha256_hex(canonical_bytes(outcome))
         assert (stored.record.state, stored.record.reason) == ("settled", "settled")
         assert (stored.record.started_at, stored.record.settled_at) == (at(0), at(60))
         assert (stored.record.task_count, stored.record.dispatch_count) == (3, 8)

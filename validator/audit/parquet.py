@@ -14,8 +14,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Integer, LargeBinary, Table,
 from validator.files import new_file, new_folder, why
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.errors import ValidatorError
-from validator.protocol.round import Components, Emission, GroupOutcome, ReputationEvent
-from validator.protocol.round.forms import MemberForm, member_form
+from validator.protocol.round import Components, Emission, GroupOutcome, MemberOutcome, ReputationEvent
 from validator.protocol.sssa import Document
 from validator.protocol.text import printable
 from validator.store import Transaction
@@ -177,14 +176,15 @@ async def _dispatches(tx: Transaction, round_id: int) -> list[dict[str, Any]]:
 
 
 async def _scores(tx: Transaction, round_id: int) -> list[dict[str, Any]]:
-    return [{"round_id": round_id, **_flat(member_form(member))} for member in await tx.scores.of_round(round_id)]
+    return [{"round_id": round_id, **_flat(member)} for member in await tx.scores.of_round(round_id)]
 
 
-def _flat(member: MemberForm) -> dict[str, Any]:
-    emission = member.emission
+def _flat(member: MemberOutcome) -> dict[str, Any]:
+    """Return the columns of a member; those of other kinds are absent."""
+    components, emission = getattr(member, "components", None), getattr(member, "emission", None)
     return {
         **_fields(member),
-        **({} if member.components is None else _fields(member.components)),
+        **({} if components is None else _fields(components)),
         **({} if emission is None else {_EMISSION.get(name, name): v for name, v in _fields(emission).items()}),
         "emission": None if emission is None else emission.emission,
     }

@@ -15,7 +15,7 @@ from validator.cli.rendering import print_table
 from validator.cli.session import ask_store
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import gate_of, meaning_of
-from validator.protocol.round.forms import member_form
+from validator.protocol.round import AssessedMember, RanMember
 from validator.store.dispatch import ScoredDispatch
 from validator.store.rows import RoundRecord
 
@@ -140,7 +140,8 @@ def _task_json(task: TaskView, uids: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _dispatch_json(dispatch: ScoredDispatch, uid: int | None) -> dict[str, Any]:
-    score = None if dispatch.score is None else member_form(dispatch.score)
+    assessed = dispatch.score if isinstance(dispatch.score, AssessedMember) else None
+    ran = dispatch.score if isinstance(dispatch.score, RanMember) else None
     return {
         "hotkey": dispatch.key.hotkey,
         "uid": uid,
@@ -161,9 +162,9 @@ def _dispatch_json(dispatch: ScoredDispatch, uid: int | None) -> dict[str, Any]:
         "quality": dispatch.quality,
         "consensus": dispatch.consensus,
         "emission": dispatch.window_entry,
-        "agreement_with_primaries": score.agreement_with_primaries if score else None,
-        "agreement_with_auditors": score.agreement_with_auditors if score else None,
-        "components": score.components if score else None,
-        "factors": score.emission if score else None,
-        "workflow": score.workflow if score else None,
+        "agreement_with_primaries": assessed.agreement_with_primaries if assessed else None,
+        "agreement_with_auditors": assessed.agreement_with_auditors if assessed else None,
+        "components": assessed.components if assessed else None,
+        "factors": assessed.emission if assessed else None,
+        "workflow": ran.workflow if ran else None,
     }

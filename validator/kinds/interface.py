@@ -9,7 +9,8 @@ from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.judging import Accepted, Expected, Judged
 from validator.proofs import ConsensusProof
 from validator.protocol.answer import Role
-from validator.protocol.round import Passed, RoundInput, RoundTask
+from validator.protocol.results import Passed
+from validator.protocol.round import RoundInput, RoundTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Fault, FindingKeys, Rules, ScoredTask, Version

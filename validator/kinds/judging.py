@@ -6,7 +6,8 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Packed, Rejection, RoundInput, RoundTask
+from validator.protocol.results import Packed, Rejection
+from validator.protocol.round import RoundInput, RoundTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.strict_json import DuplicateKeyError, JsonError, TooDeepError, TooLargeError
 

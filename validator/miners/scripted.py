@@ -7,7 +7,7 @@ from validator.outgoing.addresses import AddressRefusedError, axon_address
 from validator.outgoing.calls import Body, Call, Reply, Sent
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RawAnswer
+from validator.protocol.results import RawAnswer
 from validator.sources import Clock
 
 _OK = 200

@@ -14,7 +14,8 @@ from typing import IO, Final, Literal, Self
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Axon, RawAnswer
+from validator.protocol.results import RawAnswer
+from validator.protocol.round import Axon
 
 MEMORY_LIMIT: Final = 256 * 1024  # bytes of one body in memory
 

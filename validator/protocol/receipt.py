@@ -11,9 +11,16 @@ from msgspec import UNSET, Meta, UnsetType
 
 from validator.protocol.canonical import canonical_bytes, canonical_plain, sha256_hex
 from validator.protocol.limits import MAX_SAFE_INTEGER
-from validator.protocol.round import Packed, RoundInput, RoundOutcome, RoundPlan
-from validator.protocol.round.forms import input_form, outcome_form
-from validator.protocol.round.truths import take_truths
+from validator.protocol.results import (
+    Packed,
+    RawAnswers,
+    Rejection,
+    Submission,
+    VoidDispatch,
+    VoidTask,
+    WorkflowSubmission,
+)
+from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, take_truths
 from validator.protocol.sssa import Document, Signature
 
 RECEIPT_VERSION: Final = "1"
@@ -176,7 +183,7 @@ def wrapped(kind: LineKind, canonical: bytes) -> bytes:
 
 def input_line(frozen: RoundInput) -> bytes:
     """Return a round input's line; see `input_lines`."""
-    return input_lines(msgspec.to_builtins(input_form(frozen)))[0]
+    return input_lines(msgspec.to_builtins(frozen))[0]
 
 
 def input_lines(plain: dict[str, Any]) -> tuple[bytes, list[dict[str, Any]]]:
@@ -193,6 +200,20 @@ def input_lines(plain: dict[str, Any]) -> tuple[bytes, list[dict[str, Any]]]:
 def plan_line(plan: RoundPlan) -> bytes:
     """Return a plan's line."""
     return line("plan", plan)
+
+
+class AnswersDocument(Document, frozen=True):
+    """What came back as the answers' line has it, each list in the order of the plan; see `RoundResults`.
+
+    Of a submission the line has no `sssa`: each has a line of its own.
+    """
+
+    submissions: tuple[Submission, ...]
+    rejections: tuple[Rejection, ...]
+    void: tuple[VoidTask, ...]
+    workflows: tuple[WorkflowSubmission, ...]
+    void_dispatches: tuple[VoidDispatch, ...]
+    raw: RawAnswers
 
 
 def answers_line(  # noqa: PLR0913 - everything that came back
@@ -237,7 +258,7 @@ def _told(submission: Mapping[str, Any], expected: Sequence[str]) -> Mapping[str
 
 def outcome_line(outcome: RoundOutcome) -> bytes:
     """Return an outcome's line."""
-    return line("outcome", outcome_form(outcome))
+    return line("outcome", outcome)
 
 
 def stored_outcome_line(canonical: bytes, committed: Collection[str]) -> bytes:
@@ -245,7 +266,7 @@ def stored_outcome_line(canonical: bytes, committed: Collection[str]) -> bytes:
 
     Args:
         canonical: the outcome's bytes.
-        committed: ids of the tasks whose truths are committed to; see `told_outcome`.
+        committed: ids of the tasks whose truths are committed to; see `outcome_as_told`.
 
     Raises:
         msgspec.MsgspecError: they are no outcome.

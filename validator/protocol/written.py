@@ -19,16 +19,19 @@ _SEQUENCES = (inspect.ListType, inspect.VarTupleType)
 
 @cache
 def is_plain(kind: type[Struct]) -> bool:
-    """Whether documents of this class are written as objects with all fields that are set under their own names."""
+    """Whether documents of this class are written as objects with all fields that are set under their own names.
+
+    A tag is one more text.
+    """
     config = kind.__struct_config__
     own_names = kind.__struct_fields__ == kind.__struct_encode_fields__
-    return own_names and config.tag is None and not config.array_like and not config.omit_defaults
+    return own_names and not isinstance(config.tag, int) and not config.array_like and not config.omit_defaults
 
 
 def shallow(document: Struct) -> dict[str, Any]:
     """Return a document's fields: as they are where it is plain, else as they are written."""
     kind = type(document)
-    if not is_plain(kind):
+    if not is_plain(kind) or kind.__struct_config__.tag is not None:
         fields: dict[str, Any] = msgspec.to_builtins(document)
         return fields
     fields = msgspec.structs.asdict(document)

@@ -15,7 +15,8 @@ from validator.kinds.registry import kind_of
 from validator.miners.client import MinerClient
 from validator.outgoing.calls import Reply
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundTask, packed
+from validator.protocol.results import packed
+from validator.protocol.round import RoundInput, RoundTask
 from validator.protocol.stalls import overlap
 from validator.rounds.attribution import Attribution, NetworkAway, StallsSince, network_there, no_stalls
 from validator.rounds.gatekeeper import Gatekeeper

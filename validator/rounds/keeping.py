@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from validator.outgoing.calls import Body
-from validator.protocol.round import RawAnswer
+from validator.protocol.results import RawAnswer
 from validator.store import DispatchKey, Store, Transaction
 from validator.store.codec import compressed
 from validator.store.dispatch import Arrival, Failure

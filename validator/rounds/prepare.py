@@ -16,14 +16,14 @@ from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
 from validator.protocol.round import (
     INPUT_VERSION,
+    TRUTH_BYTES,
+    Acts,
     MetagraphSnapshot,
     MinerState,
     RoundInput,
     RoundPlan,
     RoundTask,
 )
-from validator.protocol.round.acts import Acts
-from validator.protocol.round.truths import TRUTH_BYTES
 from validator.protocol.runtime_image import RuntimeImages
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType

@@ -11,7 +11,8 @@ from validator.kinds.judging import Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
-from validator.protocol.round import Packed, RoundInput
+from validator.protocol.results import Packed
+from validator.protocol.round import RoundInput
 from validator.protocol.signatures import Signer
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.receipts import write_receipt

@@ -26,21 +26,16 @@ from validator.protocol.receipt import (
     plan_line,
     wrapped,
 )
+from validator.protocol.results import Packed, RawAnswers, Rejection, RoundResults, VoidDispatch, VoidTask
 from validator.protocol.round import (
     GroupPlan,
-    Packed,
-    RawAnswers,
-    Rejection,
     RoundInput,
     RoundOutcome,
     RoundPlan,
-    RoundResults,
     RoundTask,
-    VoidDispatch,
-    VoidTask,
+    expected_commands,
+    outcome_as_told,
 )
-from validator.protocol.round.forms import outcome_form
-from validator.protocol.round.telling import expected_commands, outcome_as_told
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_score import WorkflowRun
 from validator.rounds.receipts import write_receipt
@@ -287,7 +282,7 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     measured = {key: run for group in groups.values() for key, run in group.measured.items()}
     return Scored(
         outcome,
-        canonical_bytes(outcome_form(outcome)),
+        canonical_bytes(outcome),
         Ended(frozen, plan, "settled", outcome, measured),
         _judged(frozen, returned, groups),
         entries_of(scored_by, frozen, outcome),

@@ -11,15 +11,8 @@ from validator.protocol.answer import Role
 from validator.protocol.execution import ExecutionEvent
 from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.reasons import Reason
-from validator.protocol.round import (
-    AgreementPair,
-    Checks,
-    Components,
-    GroupOutcome,
-    GroupPlan,
-    MemberOutcome,
-    RoundTask,
-)
+from validator.protocol.results import Checks
+from validator.protocol.round import AgreementPair, Components, GroupOutcome, GroupPlan, MemberOutcome, RoundTask
 from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Finding, Rule, Unit, Verdict
 from validator.protocol.task import Truth, Window

@@ -6,8 +6,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.round import AgreementPair
-from validator.protocol.round.acts import ClearedFlag
+from validator.protocol.round import AgreementPair, ClearedFlag
 from validator.protocol.skill_types import SkillType
 from validator.state.late import Late
 

@@ -7,7 +7,8 @@ import msgspec
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.round import AssessedMember, MemberOutcome, Packed, RawAnswer
+from validator.protocol.results import Packed, RawAnswer
+from validator.protocol.round import AssessedMember, MemberOutcome
 from validator.protocol.skill_types import SkillType
 
 DispatchState = Literal["planned", "sent", "answered", "failed", "void"]

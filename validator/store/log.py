@@ -24,8 +24,8 @@ from validator.protocol.receipt import (
     stored_outcome_line,
     wrapped,
 )
-from validator.protocol.round import Packed
-from validator.protocol.round.truths import commands_of
+from validator.protocol.results import Packed
+from validator.protocol.round import commands_of
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time

@@ -14,7 +14,8 @@ import msgspec
 
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GroupOutcome, VoidTask
+from validator.protocol.results import VoidTask
+from validator.protocol.round import GroupOutcome
 from validator.protocol.text import printable
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after
 from validator.store.dispatch import Dispatch

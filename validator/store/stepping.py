@@ -7,8 +7,8 @@ import msgspec
 from sqlalchemy import and_, func, select
 
 from validator.protocol import typed
-from validator.protocol.round import GoalTask, WorkflowSubmission
-from validator.protocol.round.forms import read_input
+from validator.protocol.results import WorkflowSubmission
+from validator.protocol.round import GoalTask, RoundInput
 from validator.protocol.text import printable
 from validator.protocol.workflow_score import WorkflowRun
 from validator.scoring import UnknownScoringVersionError, Version, version
@@ -91,7 +91,7 @@ async def _stepped(tx: Transaction, state: State, row: Any) -> State:
     if head is None or head.input is None or plan is None:
         return clouded(state, row.round_id) if row.state == "abandoned" else state
     try:
-        frozen = read_input(head.input)
+        frozen = typed.decode(head.input, RoundInput)
         outcome = await tx.records.outcome(row.round_id)
         if outcome is None:
             return apply(state, unscored(state, Ended(frozen, plan, "void" if row.state == "void" else "abandoned")))

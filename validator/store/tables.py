@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RawAnswer
+from validator.protocol.results import RawAnswer
 from validator.protocol.work_states import WORK_STATES
 from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
 from validator.store.rows import UnpaidWindow

@@ -5,7 +5,8 @@ from typing import ClassVar, NamedTuple
 
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GoalTask, WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
+from validator.protocol.round import GoalTask
 from validator.protocol.workflow_score import WorkflowRun
 from validator.sandbox.interface import CodeJob, CodeSandbox, SandboxFailure
 from validator.scoring import Version, version

@@ -25,7 +25,7 @@ from validator.kinds.workflow.explain.worth import OutputQuality, explain_output
 from validator.kinds.workflow.http import HttpStepClient
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
-from validator.protocol.round import WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha256

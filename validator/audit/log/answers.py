@@ -17,20 +17,9 @@ from validator.kinds.registry import kind_of
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.receipt import RoundEnd
-from validator.protocol.round import (
-    Packed,
-    Passed,
-    RawAnswer,
-    Rejection,
-    RoundPlan,
-    RoundResults,
-    RoundTask,
-    Submission,
-    packed,
-)
-from validator.protocol.round.forms import ResultsForm, results_of
-from validator.protocol.round.telling import expected_commands
+from validator.protocol.receipt import AnswersDocument, RoundEnd
+from validator.protocol.results import Packed, Passed, RawAnswer, Rejection, RoundResults, Submission, packed
+from validator.protocol.round import RoundPlan, RoundTask, expected_commands
 from validator.protocol.sssa import Sssa, check_sssa
 from validator.protocol.strict_json import SchemaError, decode_plain
 from validator.scoring import Version
@@ -107,12 +96,12 @@ def read_answers(
         raise FaultError(found.number, "answers", end.round_id, "does not list the submissions of a round") from None
     checks = _Checks(planned, end, scored_by, found, _witnesses(planned, listed))
     passed = [_attested(reader, end, found, checks, i, each) for i, each in enumerate(listed)]
-    form: ResultsForm = converted({**plain, "submissions": ()}, ResultsForm, found, end, "")
-    results = results_of(form)
-    for i, answer in enumerate(results.passed):
+    told: AnswersDocument = converted({**plain, "submissions": ()}, AnswersDocument, found, end, "")
+    for i, answer in enumerate(told.workflows):
         checks.look(f"workflows[{i}]", answer, None)
         passed.append(ListedAnswer(f"workflows[{i}]", packed(answer)))
-    answers = Answers(structs.replace(results, passed=()), passed, found.number, reader)
+    ends = RoundResults((), told.rejections, told.void, told.void_dispatches, told.raw)
+    answers = Answers(ends, passed, found.number, reader)
     checks.require(answers)
     return answers
 
@@ -124,7 +113,7 @@ def check_ends(reader: LineReader, planned: Planned, end: RoundEnd) -> None:
         FaultError: the line is missing, was changed or is not of its form, or does not fit.
     """
     found = reader.require("answers", end.round_id, end.lines.answers or "")
-    form = parse(found, ResultsForm, found.document, end.round_id)
+    form = parse(found, AnswersDocument, found.document, end.round_id)
     require_canonical(found, end.round_id)
     groups = planned.plan.groups
     members = [(group.task_id, hotkey) for group in groups for hotkey, _ in group.members]

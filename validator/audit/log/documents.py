@@ -1,8 +1,7 @@
 """Input, plan and outcome of a round from the lines that its receipt names, with the truths that are shown (D-31)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, structs
@@ -10,15 +9,15 @@ from msgspec import UNSET, structs
 from validator.audit.log.lines import FaultError, Line, LineReader, parse, require_canonical
 from validator.protocol import typed
 from validator.protocol.receipt import RoundEnd
-from validator.protocol.round import GoalTask, RoundInput, RoundOutcome, RoundPlan, RoundTask
-from validator.protocol.round.forms import (
-    FormError,
-    InputForm,
-    OutcomeForm,
-    input_of,
-    outcome_of,
+from validator.protocol.round import (
+    GoalTask,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundTask,
+    TruthDocument,
+    truth_sha256,
 )
-from validator.protocol.round.truths import TruthDocument, truth_sha256
 from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import check_injections
 from validator.protocol.workflow_task import check_reference
@@ -59,7 +58,7 @@ def _contradiction(task: RoundTask) -> tuple[str, str] | None:
     if task.truth_sha256 is not UNSET and task.secret is not None:
         return "truth_sha256", "stands beside the truth that it commits to"
     if task.truth_sha256 is UNSET and isinstance(task, GoalTask) and task.secret is None:
-        return "workflow.reference", "is missing, and nothing commits to it"
+        return "goal.reference", "is missing, and nothing commits to it"
     return None
 
 
@@ -88,8 +87,6 @@ def _shown(found: Line, end: RoundEnd, task: RoundTask, document: TruthDocument)
     return shown
 
 
-F = TypeVar("F")
-T = TypeVar("T")
 UNKNOWN_SEED: Final = "00" * 32  # stands where the salt is not public yet
 
 
@@ -112,7 +109,7 @@ def read_planned(reader: LineReader, end: RoundEnd, input_digest: str, plan_dige
     """
     found = reader.require("input", end.round_id, input_digest)
     complete = found.document[:-1] + b',"seed":"%s"}' % (seed or UNKNOWN_SEED).encode()
-    frozen = _valued(input_of, parse(found, InputForm, complete, end.round_id), found, end)
+    frozen = parse(found, RoundInput, complete, end.round_id)
     require_canonical(found, end.round_id)
     frozen = with_truths(reader, end, frozen)
     _same(found, end, "round_id", frozen.round_id, end.round_id)
@@ -134,8 +131,7 @@ def read_outcome(reader: LineReader, end: RoundEnd, outcome_digest: str) -> tupl
         FaultError: it is missing, was changed, or is not of its form.
     """
     found = reader.require("outcome", end.round_id, outcome_digest)
-    form = parse(found, OutcomeForm, found.document, end.round_id)
-    return _valued(outcome_of, form, found, end), found
+    return parse(found, RoundOutcome, found.document, end.round_id), found
 
 
 def converted(plain: Any, kind: Any, found: Line, end: RoundEnd, path: str) -> Any:
@@ -148,13 +144,6 @@ def converted(plain: Any, kind: Any, found: Line, end: RoundEnd, path: str) -> A
         return typed.convert(plain, kind)
     except msgspec.ValidationError as error:
         raise FaultError(found.number, found.kind, end.round_id, str(error), path) from None
-
-
-def _valued(convert: Callable[[F], T], form: F, found: Line, end: RoundEnd) -> T:
-    try:
-        return convert(form)
-    except FormError as error:
-        raise FaultError(found.number, found.kind, end.round_id, error.what, error.path) from None
 
 
 def _same(found: Line, end: RoundEnd, path: str, given: object, expected: object) -> None:

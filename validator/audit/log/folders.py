@@ -30,7 +30,8 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_BODY_RUNTIME_PRIMARY, MAX_BUNDLE_COMPRESSED, MAX_TASK_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd
-from validator.protocol.round import AssessmentTask, Packed, Rejection, RoundTask
+from validator.protocol.results import Packed, Rejection
+from validator.protocol.round import AssessmentTask, RoundTask
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, parse_task
 

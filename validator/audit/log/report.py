@@ -13,7 +13,8 @@ from validator.audit.log.documents import Planned
 from validator.audit.log.weights import Confirmed, Mechanism
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEndState
-from validator.protocol.round import AssessmentTask, GoalTask, Packed, RoundResults, RoundTask
+from validator.protocol.results import Packed, RoundResults
+from validator.protocol.round import AssessmentTask, GoalTask, RoundTask
 
 _OF_GATES: Final[Mapping[int, str]] = MappingProxyType(
     {2: "not parsed", 3: "not valid", 4: "other image", 5: "traces", 6: "probes"}

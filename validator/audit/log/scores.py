@@ -22,19 +22,18 @@ from validator.proofs.document import TouchedError, Unsealed, Verified, is_seale
 from validator.proofs.rules import first_difference
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import ProofNote, RoundEnd, outcome_line
+from validator.protocol.results import Passed, Submission
 from validator.protocol.round import (
     AssessedMember,
     AssessmentTask,
     Emission,
     GroupPlan,
     MemberOutcome,
-    Passed,
     RoundInput,
     RoundOutcome,
     RoundTask,
-    Submission,
+    outcome_as_told,
 )
-from validator.protocol.round.telling import outcome_as_told
 from validator.protocol.sssa import Verdict
 from validator.protocol.strict_json import decode_plain
 from validator.protocol.task import Truth

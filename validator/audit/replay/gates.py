@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from validator.kinds.judging import Judged, expected_of
 from validator.kinds.registry import kind_of
 from validator.protocol.answer import Role
-from validator.protocol.round import Packed, Rejection, RoundInput, RoundTask
+from validator.protocol.results import Packed, Rejection
+from validator.protocol.round import RoundInput, RoundTask
 from validator.scoring import version
 
 

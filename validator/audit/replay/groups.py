@@ -22,19 +22,8 @@ from validator.proofs import ProofError
 from validator.proofs.document import Unsealed, is_sealed, require_signer
 from validator.protocol.canonical import canonical_bytes, canonical_plain
 from validator.protocol.reasons import Reason
-from validator.protocol.round import (
-    GroupPlan,
-    Packed,
-    Passed,
-    RawAnswers,
-    Rejection,
-    RoundInput,
-    RoundPlan,
-    RoundResults,
-    RoundTask,
-    VoidDispatch,
-    VoidTask,
-)
+from validator.protocol.results import Packed, Passed, RawAnswers, Rejection, RoundResults, VoidDispatch, VoidTask
+from validator.protocol.round import GroupPlan, RoundInput, RoundPlan, RoundTask
 from validator.protocol.signatures import verified_once
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.text import printable
@@ -43,7 +32,7 @@ from validator.scoring import FindingKeys, ScoredTask, Version
 from validator.store import DispatchKey, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
-from validator.store.record import DispatchFacts, Group
+from validator.store.record import Group
 from validator.store.repositories.proofs import proof_record
 from validator.store.repositories.submissions import Kept, kept_answer, unpacked
 from validator.store.signed import ProofRecord
@@ -130,7 +119,7 @@ _TOGETHER: Final = 1024 * 1024  # bytes of raw bodies that are read at once; the
 
 
 class AnswersDigest:
-    """The sha256 of the canonical bytes of a round's `ResultsForm`, from one answer after the other."""
+    """The sha256 of the canonical bytes of a round's `AnswersDocument`, from one answer after the other."""
 
     def __init__(self, raw: RawAnswers, rejections: Sequence[Rejection]) -> None:
         self._hash = hashlib.sha256(

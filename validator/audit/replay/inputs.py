@@ -11,7 +11,8 @@ from validator.audit.replay.differences import Difference, compared
 from validator.audit.replay.rows import Rows
 from validator.protocol.draws import round_seed, salt_commitment, task_id
 from validator.protocol.errors import ValidatorError
-from validator.protocol.round import FilledQuality, GoalTask, RoundInput, WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
+from validator.protocol.round import FilledQuality, GoalTask, RoundInput
 from validator.protocol.text import printable
 from validator.scoring import Version, version
 from validator.state import Change, Ended, State, UnknownFlagError, apply, known_from, learned

@@ -19,17 +19,11 @@ from validator.audit.replay.rows import (
     queued_rows,
     result_rows,
 )
+from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.round import (
-    Rejection,
-    RoundInput,
-    RoundOutcome,
-    RoundPlan,
-    VoidDispatch,
-    VoidTask,
-)
-from validator.protocol.round.forms import outcome_form, read_input
+from validator.protocol.results import Rejection, VoidDispatch, VoidTask
+from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state import Ended
@@ -145,7 +139,7 @@ class _Replay:
         if self.digests["input"] != record.input_sha256:
             self._note(Difference("input", f"its bytes hash to {self.digests['input']}, not to {record.input_sha256}"))
         try:
-            frozen = read_input(data)
+            frozen = typed.decode(data, RoundInput)
         except msgspec.MsgspecError as error:
             self._note(Difference("input", f"cannot be read: {printable(str(error))}"))
             return None
@@ -216,7 +210,7 @@ class _Replay:
         outcome = self._computed("outcome", lambda: scored_by.round_outcome(frozen, plan, void, groups.scored))
         if outcome is None:
             return None
-        await self._outcome(canonical_bytes(outcome_form(outcome)))
+        await self._outcome(canonical_bytes(outcome))
         await self._entered(scored_by, frozen)
         await self._filled(frozen)
         await self._checks(scored_by, frozen, plan, outcome)

@@ -6,13 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from validator.protocol.round import (
-    FlagRaised,
-    RoundInput,
-    RoundOutcome,
-    RoundPlan,
-)
-from validator.protocol.round.forms import task_form
+from validator.protocol.round import FlagRaised, RoundInput, RoundOutcome, RoundPlan
 from validator.scoring import Version
 from validator.store import Transaction
 from validator.store.dispatch import Dispatch
@@ -34,7 +28,7 @@ def plan_rows(frozen: RoundInput, plan: RoundPlan) -> Rows:
                 "source_sha256": task.source_sha256,
                 "bundle_sha256": task.bundle_sha256,
                 "nonce": task.nonce,
-                "provenance": task_form(task).provenance,
+                "provenance": task.provenance,
                 "mode": group.mode,
             }
             for position, (task, group) in enumerate(planned)

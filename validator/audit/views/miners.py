@@ -7,7 +7,8 @@ from datetime import datetime
 
 from validator.audit.paid import UNMIXED, Mechanisms, paid_now
 from validator.protocol.fault_matching import found_in
-from validator.protocol.round import AssessmentTask, RoundInput, Submission
+from validator.protocol.results import Submission
+from validator.protocol.round import AssessmentTask, RoundInput
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.store import Transaction
 from validator.store.rows import MinerRecord, UnpaidTold, UnpaidWindow

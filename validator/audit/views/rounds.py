@@ -7,16 +7,9 @@ from datetime import datetime
 
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.round import (
-    GroupOutcome,
-    GroupPlan,
-    Mode,
-    ReputationEvent,
-    ReputationKind,
-)
+from validator.protocol.round import GroupOutcome, GroupPlan, Mode, ReputationEvent, ReputationKind
 from validator.protocol.skill_types import SkillType
 from validator.store import Transaction
-from validator.store.dispatch import Dispatch
 from validator.store.records import FlagRecord, GroupRecord, RoundRecord, SampleRecord, TaskRecord, TaskState
 from validator.store.repositories.stalls import StallRecord
 

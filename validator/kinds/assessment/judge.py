@@ -6,7 +6,8 @@ from validator.kinds.assessment.established import checks_of
 from validator.kinds.assessment.gates import Case, first_failure
 from validator.kinds.judging import Expected, Judged, reject_answer
 from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.round import AssessmentTask, Submission, packed
+from validator.protocol.results import Submission, packed
+from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import BASE_TRACES
 from validator.protocol.text import printable
 from validator.protocol.traces import Traces

@@ -11,7 +11,8 @@ from validator.kinds.assessment.requests import requests
 from validator.kinds.assessment.semantics import facts
 from validator.kinds.assessment.signed import fault, needs_truth
 from validator.kinds.interface import Kind
-from validator.protocol.round import AssessmentTask, Submission
+from validator.protocol.results import Submission
+from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import ASSESSED_TYPES
 
 ASSESSMENT: Final[Kind[AssessmentTask, Submission]] = Kind(

@@ -11,12 +11,8 @@ from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import ProofError, VoteType
 from validator.proofs.rules import FAILED_SEVERITY, NO_VERDICT
 from validator.protocol.answer import Role
-from validator.protocol.round import (
-    AssessmentTask,
-    GroupOutcome,
-    MemberOutcome,
-    Submission,
-)
+from validator.protocol.results import Submission
+from validator.protocol.round import AssessmentTask, GroupOutcome, MemberOutcome
 from validator.protocol.signatures import signed_sha256
 from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import Finding

@@ -6,7 +6,7 @@ import msgspec
 
 from validator.kinds.assessment.judge import PackedSignatures, Witnessed
 from validator.kinds.judging import Judged
-from validator.protocol.round import Packed, Submission
+from validator.protocol.results import Packed, Submission
 from validator.scoring import Version
 
 

@@ -1,6 +1,7 @@
 """Whether a stored attestation is what its miner signed for this task."""
 
-from validator.protocol.round import AssessmentTask, Submission
+from validator.protocol.results import Submission
+from validator.protocol.round import AssessmentTask
 from validator.protocol.signatures import verify_document
 from validator.scoring import Fault, Version
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundResults, RoundTask
+from validator.protocol.results import RoundResults
+from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundTask
 from validator.scoring import PlannedTask, Version
 from validator.store.dispatch import Dispatch
 from validator.store.rows import TaskState

@@ -11,7 +11,8 @@ from validator.protocol.answer import Role
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import PlanError
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GoalTask, Packed, Rejection, WorkflowSubmission, packed
+from validator.protocol.results import Packed, Rejection, WorkflowSubmission, packed
+from validator.protocol.round import GoalTask
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_plan import WorkflowPlan, parse_plan, plan_validity

@@ -7,7 +7,8 @@ from validator.kinds.workflow.explain.page import explain_workflow
 from validator.kinds.workflow.gates import applying_gates, facts, fault, judge_plan, misstated, needs_truth
 from validator.kinds.workflow.proof import prove
 from validator.kinds.workflow.supply import requests
-from validator.protocol.round import GoalTask, WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
+from validator.protocol.round import GoalTask
 from validator.protocol.skill_types import SkillType
 
 WORKFLOW: Final[Kind[GoalTask, WorkflowSubmission]] = Kind(

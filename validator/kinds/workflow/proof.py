@@ -11,13 +11,8 @@ from validator.proofs.proof import ConsensusProof
 from validator.proofs.records import VoteType
 from validator.proofs.rules import NO_VERDICT
 from validator.protocol.canonical import digest
-from validator.protocol.round import (
-    GoalTask,
-    MemberOutcome,
-    RanMember,
-    WorkflowOutcome,
-    WorkflowSubmission,
-)
+from validator.protocol.results import WorkflowSubmission
+from validator.protocol.round import GoalTask, MemberOutcome, RanMember, WorkflowOutcome
 from validator.protocol.times import format_time
 from validator.scoring import version
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from validator.protocol.round import GroupPlan, RoundResults, RoundTask
+from validator.protocol.results import RoundResults
+from validator.protocol.round import GroupPlan, RoundTask
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord
 from validator.protocol.workflow_score import WorkflowRun, WorkflowScore

@@ -3,15 +3,8 @@
 from collections.abc import Sequence
 
 from validator.protocol.reasons import Reason
-from validator.protocol.round import (
-    GoalTask,
-    GroupOutcome,
-    GroupPlan,
-    RanMember,
-    Rejection,
-    WorkflowOutcome,
-    WorkflowSubmission,
-)
+from validator.protocol.results import Rejection, WorkflowSubmission
+from validator.protocol.round import GoalTask, GroupOutcome, GroupPlan, RanMember, WorkflowOutcome
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.v1_0.claims import majority_threshold
 from validator.scoring.v1_0.parts import Scoring

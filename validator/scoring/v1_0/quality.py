@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from validator.protocol.round import Checks
+from validator.protocol.results import Checks
 from validator.protocol.skill_types import SkillType
 from validator.scoring.rules import QualityRules, Ruled
 from validator.scoring.v1_0.keys import normalised_evidence

@@ -5,18 +5,8 @@ from collections.abc import Iterator, Mapping
 from msgspec import structs
 
 from validator.protocol.reasons import Reason
-from validator.protocol.round import (
-    GoalTask,
-    GroupOutcome,
-    GroupPlan,
-    RoundInput,
-    RoundOutcome,
-    RoundPlan,
-    RoundResults,
-    RoundTask,
-    Submission,
-    WorkflowSubmission,
-)
+from validator.protocol.results import RoundResults, Submission, WorkflowSubmission
+from validator.protocol.round import GoalTask, GroupOutcome, GroupPlan, RoundInput, RoundOutcome, RoundPlan, RoundTask
 from validator.scoring.v1_0.events import reputation_events
 from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.v1_0.parts import Scoring

@@ -6,7 +6,8 @@ from typing import Final
 from validator.protocol.canonical import digest
 from validator.protocol.plan_rules import PlanError, check_plan
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GoalTask, WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
+from validator.protocol.round import GoalTask
 from validator.protocol.workflow_plan import PlanNode, plan_validity
 from validator.protocol.workflow_run import StepOutput, StepRecord, run_id_of
 from validator.protocol.workflow_task import WorkflowTask

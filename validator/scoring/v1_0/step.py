@@ -5,19 +5,18 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from validator.protocol.reasons import OURS, Reason
+from validator.protocol.results import Passed, WorkflowSubmission
 from validator.protocol.round import (
     AgreementPair,
+    ClearedFlag,
     FailedMember,
     GoalTask,
-    Passed,
     RanMember,
     RoundInput,
     RoundOutcome,
     RoundPlan,
     RoundTask,
-    WorkflowSubmission,
 )
-from validator.protocol.round.acts import ClearedFlag
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord

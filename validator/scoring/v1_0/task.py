@@ -3,15 +3,8 @@
 from collections.abc import Sequence
 
 from validator.protocol.reasons import Reason
-from validator.protocol.round import (
-    AssessedMember,
-    AssessmentTask,
-    FailedMember,
-    GroupOutcome,
-    GroupPlan,
-    Rejection,
-    Submission,
-)
+from validator.protocol.results import Rejection, Submission
+from validator.protocol.round import AssessedMember, AssessmentTask, FailedMember, GroupOutcome, GroupPlan
 from validator.protocol.task import Truth
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.claims import claims_of, majority_threshold

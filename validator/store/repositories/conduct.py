@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import Row, Select, and_, func, select, update
 
-from validator.protocol.round import FlagRaised
-from validator.protocol.round.acts import MAX_ACTS, ClearedFlag, FlagsCleared
+from validator.protocol.round import MAX_ACTS, ClearedFlag, FlagRaised, FlagsCleared
 from validator.protocol.skill_types import SkillType
 from validator.protocol.times import format_time
 from validator.store.errors import EmptyReasonError

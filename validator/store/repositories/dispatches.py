@@ -22,7 +22,8 @@ from sqlalchemy import (
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.round import Packed, RawAnswer, RoundInput, RoundPlan
+from validator.protocol.results import Packed, RawAnswer
+from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.codec import unpack
 from validator.store.dispatch import (

@@ -1,6 +1,6 @@
 """Records of ended rounds, in the store or in archive files, and what is read from them."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final, TypeVar
@@ -9,21 +9,18 @@ import msgspec
 from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, update
 
 from validator.protocol import typed
-from validator.protocol.round import (
+from validator.protocol.results import (
     Judgement,
-    MemberOutcome,
     Packed,
     Passed,
     RawAnswer,
     RawAnswers,
     Rejection,
-    RoundOutcome,
-    RoundPlan,
     RoundResults,
     VoidDispatch,
     VoidTask,
 )
-from validator.protocol.round.forms import read_outcome
+from validator.protocol.round import MemberOutcome, RoundOutcome, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.store.codec import packed_documents, unpack
@@ -123,14 +120,14 @@ class Records(Repository):
         head = await self.head(round_id)
         if head is None or head.outcome is None:
             return None
-        return _read(round_id, "outcome", read_outcome, head.outcome)
+        return _read(round_id, "outcome", RoundOutcome, head.outcome)
 
     async def plan(self, round_id: int) -> RoundPlan | None:
         """Return who got what in an ended round; None for an open one, and for a skipped one."""
         head = await self.head(round_id)
         if head is None or head.plan is None:
             return None
-        return _read(round_id, "plan", lambda data: typed.decode(data, RoundPlan), head.plan)
+        return _read(round_id, "plan", RoundPlan, head.plan)
 
     async def groups(self, round_id: int) -> AsyncIterator[Group]:
         """Yield the documents of each group of an ended round, one group at a time."""
@@ -190,9 +187,9 @@ class Records(Repository):
         raise DamagedError(f"round {round_id} has ended and has no record")
 
 
-def _read(round_id: int, which: str, read: Callable[[bytes], T], data: bytes) -> T:
+def _read(round_id: int, which: str, kind: type[T], data: bytes) -> T:
     try:
-        return read(data)
+        return typed.decode(data, kind)
     except msgspec.MsgspecError:
         raise DamagedError(f"the {which} of round {round_id} cannot be read") from None
 

@@ -1,7 +1,7 @@
 """Rounds from opening to settling: opened once, settled once; and when the validator stood still in one."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypeVar
@@ -9,10 +9,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 import msgspec
 from sqlalchemy import Row, Table, and_, delete, exists, or_, select, text, update
 
+from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
-from validator.protocol.round.forms import input_form, outcome_form, read_input, read_outcome
 from validator.store.codec import canonical, pack, unpack
 from validator.store.dispatch import Dispatch
 from validator.store.errors import (
@@ -106,7 +106,7 @@ class Rounds(Repository):
             raise MismatchError(f"a plan of round {plan.round_id} for round {round_id}")
         if [group.task_id for group in plan.groups] != [task.task_id for task in round_input.tasks]:
             raise MismatchError(f"round {round_id}: the plan's groups are not the input's tasks, in their order")
-        data, sha256 = await canonical(input_form(round_input))
+        data, sha256 = await canonical(round_input)
         snapshot = round_input.snapshot
         facts = {
             "epoch": snapshot.epoch,
@@ -195,7 +195,7 @@ class Rounds(Repository):
         values: dict[str, Any] = {"state": state, "reason": reason, "settled_at": settled_at}
         data: bytes | None = None
         if outcome is not None:
-            data, values["outcome_sha256"] = await canonical(outcome_form(outcome))
+            data, values["outcome_sha256"] = await canonical(outcome)
         if summary is not None:
             values |= asdict(summary)
         await self._close(round_id, values)
@@ -227,8 +227,8 @@ class Rounds(Repository):
             return StoredRound(record, None, None)
         return StoredRound(
             record,
-            _document(head.input, record.input_sha256, read_input),
-            _document(head.outcome, record.outcome_sha256, read_outcome),
+            _document(head.input, record.input_sha256, RoundInput),
+            _document(head.outcome, record.outcome_sha256, RoundOutcome),
         )
 
     async def record(self, round_id: int) -> RoundRecord | None:
@@ -323,7 +323,7 @@ class Rounds(Repository):
             data = None if row.input is None else await unpack(row.input)
         except DamagedError:
             data = None
-        return StoredRound(_record(row), _document(data, row.input_sha256, read_input), None)
+        return StoredRound(_record(row), _document(data, row.input_sha256, RoundInput), None)
 
     async def _documents(self, table: Table, digests: Collection[str]) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
@@ -372,11 +372,11 @@ def _few(digests: Collection[str]) -> Iterator[Sequence[str]]:
     return (every[first : first + _AT_ONCE] for first in range(0, len(every), _AT_ONCE))
 
 
-def _document(data: bytes | None, sha256: str | None, read: Callable[[bytes], T]) -> T | None:
+def _document(data: bytes | None, sha256: str | None, kind: type[T]) -> T | None:
     if data is None or sha256_hex(data) != sha256:
         return None
     try:
-        return read(data)
+        return typed.decode(data, kind)
     except msgspec.MsgspecError:
         return None
 

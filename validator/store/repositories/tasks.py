@@ -8,7 +8,6 @@ from sqlalchemy import Row, Update, and_, case, func, or_, select, update
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome, GroupPlan, RoundInput, RoundPlan
-from validator.protocol.round.forms import task_form
 from validator.protocol.skill_types import SkillType
 from validator.store.codec import digest
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
@@ -39,7 +38,7 @@ class Tasks(Repository):
                     "source_sha256": task.source_sha256,
                     "bundle_sha256": task.bundle_sha256,
                     "nonce": task.nonce,
-                    "provenance": task_form(task).provenance,
+                    "provenance": task.provenance,
                     "mode": group.mode,
                     "state": "skipped" if group.mode == "skip" else "open",
                     "reason": Reason.SKIPPED_NO_CANDIDATES if group.mode == "skip" else None,

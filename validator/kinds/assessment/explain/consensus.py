@@ -5,7 +5,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal
 
 from validator.kinds.explained.words import count
-from validator.protocol.round import AssessedMember, Submission
+from validator.protocol.results import Submission
+from validator.protocol.round import AssessedMember
 from validator.protocol.sssa import Document
 from validator.scoring import Claims, Comparison, Member, Version
 

@@ -12,7 +12,8 @@ from validator.kinds.explained.gates import Gates, entry_reason, explain_gates
 from validator.kinds.explained.selection import Selection, explain_selection
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.round import AssessedMember, AssessmentTask, MemberOutcome, Mode, RoundInput, Submission
+from validator.protocol.results import Submission
+from validator.protocol.round import AssessedMember, AssessmentTask, MemberOutcome, Mode, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.store.rows import TaskState

@@ -5,7 +5,7 @@ from datetime import datetime
 from validator.kinds.workflow.explain.worth import Measure, Worth, explain_measured, explain_worth
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.round import WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
 from validator.protocol.sssa import Document
 from validator.protocol.work_states import WorkState
 from validator.protocol.workflow_task import WorkflowTask

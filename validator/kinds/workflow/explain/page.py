@@ -16,7 +16,8 @@ from validator.kinds.workflow.explain.worth import (
 from validator.kinds.workflow.gates import GATES_OF_PLANS
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.round import GoalTask, MemberOutcome, Mode, RanMember, RoundInput, WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
+from validator.protocol.round import GoalTask, MemberOutcome, Mode, RanMember, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.store.rows import TaskState

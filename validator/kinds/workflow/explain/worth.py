@@ -5,7 +5,8 @@ from typing import Final
 from msgspec import UNSET
 
 from validator.kinds.explained.words import count, plain
-from validator.protocol.round import WorkflowOutcome, WorkflowSubmission
+from validator.protocol.results import WorkflowSubmission
+from validator.protocol.round import WorkflowOutcome
 from validator.protocol.sssa import Document
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_score import WorkflowRun

@@ -1,4 +1,4 @@
-"""What came back in a round: answers that passed their gates, rejections, void tasks (SPEC 5, D-6)."""
+"""What came back in a round: answers that passed their gates, rejections, void tasks (SPEC 5, D-6), and raw bytes."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
@@ -7,14 +7,36 @@ from msgspec import Meta, to_builtins
 
 from validator.protocol import typed
 from validator.protocol.answer import Role
-from validator.protocol.canonical import canonical_bytes
+from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.reasons import Reason
-from validator.protocol.round.raw import RawAnswers
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Document, Sssa, Unit
 from validator.protocol.task import Windows
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord
+
+
+class RawAnswer(NamedTuple):
+    """The bytes of an answer as they arrived. Its stored form is the list of the three.
+
+    Attributes:
+        sha256: of the bytes that arrived, hex.
+        size: how many those were.
+        complete: whether they were the whole body of a response with status 200.
+    """
+
+    sha256: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+    size: Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+    complete: bool
+
+    def holds(self, data: bytes) -> bool:
+        """Whether these are the bytes."""
+        return len(data) == self.size and sha256_hex(data) == self.sha256
+
+
+RawAnswers = tuple[tuple[RawAnswer | None, ...], ...]
+"""Of a round's dispatches: per task, and in it per member, both in plan order. None where no byte of a body arrived."""
 
 
 class Checks(Document, frozen=True):
@@ -218,7 +240,7 @@ class VoidDispatch(Document, frozen=True):
 
 
 class RoundResults(Document, frozen=True):
-    """Everything that came back: the third argument of `score`. Its stored form is `ResultsForm` in `forms.py`.
+    """Everything that came back: the third argument of `score`.
 
     Attributes:
         passed: answers of whatever kind; of each kind in the order of the plan.
