@@ -8,7 +8,7 @@ from recipe_kit import Tree
 KINDS = ROOT / "tests" / "kinds"
 ASSEMBLY = "validator/daemon/assembly.py"
 REGISTRY = "validator/kinds/registry.py"
-PAGES = "validator/cli/kinds/pages.py"
+PAGES = "validator/cli/kinds/__init__.py"
 
 
 def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_explained(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from validator.cli.kinds.pages import PAGES
+from validator.cli.kinds import PAGES
 from validator.daemon.world import PRELOAD
 from validator.kinds.interface import Kind
 from validator.kinds.registry import KINDS

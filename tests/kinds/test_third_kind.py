@@ -15,8 +15,8 @@ from world import VALIDATOR, on_virtual_time, tasks_of_all_types
 from validator.audit.explain import explain_round
 from validator.audit.log import FaultError, verify_file
 from validator.audit.views.rounds import round_view
+from validator.cli import kinds as pages
 from validator.cli.explain import print_round_explanation
-from validator.cli.kinds import pages
 from validator.cli.rounds import print_round
 from validator.kinds import registry
 from validator.proofs.document import verify_document

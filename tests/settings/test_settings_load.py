@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from validator.files import read_at_most
 from validator.settings import DEFAULT_FILE, Settings, SettingsError, load_settings
-from validator.settings.environment import strangers
+from validator.settings.load import strangers
 from validator.settings.urls import NETWORKS
 
 MINIMAL = "[validator]\nnetuid = 3\n"

@@ -1,8 +1,9 @@
 """`validator executions …` and `validator checks …`: work that waits next to the rounds (SPEC 12, 15)."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Protocol
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -21,41 +22,14 @@ from validator.cli.output import cell, print_json, print_line
 from validator.cli.rendering import Page, print_table
 from validator.cli.session import ask_store, change_store
 from validator.protocol.execution import RunReport
-from validator.protocol.reasons import Reason
-from validator.protocol.work_states import WorkState
 from validator.store import Transaction
+from validator.store.repositories.waiting_work import WorkQueue
 
 EXECUTIONS = group("executions", "Executions: bundles that are run in a sandbox after their round.")
 CHECKS = group("checks", "Code checks: code of plans that is judged after its round.")
 ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="The execution's id, as `executions list` has it.")]
+Work = TypeVar("Work", ExecutionView, CheckView)
 CheckId = Annotated[str, typer.Argument(metavar="ID", help="The check's id, as `checks list` has it.")]
-
-
-class _Tried(Protocol):
-    """Waiting work, as a view shows it."""
-
-    @property
-    def round_id(self) -> int: ...
-    @property
-    def state(self) -> WorkState: ...
-    @property
-    def attempts(self) -> int: ...
-    @property
-    def due_at(self) -> datetime: ...
-    @property
-    def started_at(self) -> datetime | None: ...
-    @property
-    def ended_at(self) -> datetime | None: ...
-    @property
-    def reason(self) -> Reason | None: ...
-    @property
-    def meaning(self) -> str | None: ...
-    @property
-    def detail(self) -> str | None: ...
-
-
-class _Queue(Protocol):
-    async def retry(self, work_id: str, at: datetime) -> bool: ...
 
 
 @EXECUTIONS.command("list")
@@ -81,9 +55,7 @@ def _execution_cells(one: ExecutionView) -> tuple[object, ...]:
 @EXECUTIONS.command("show")
 def show_execution(execution_id: ExecutionId, config: Config = None, as_json: Json = False) -> None:
     """Show an execution: the runs next to what each miner's traces claim. Exit 1: there is none."""
-    found = ask_store(config, lambda tx, _: execution_of(tx, execution_id))
-    if found is None:
-        say_no(f"no execution has this id: {execution_id}")
+    found = _found(config, "execution", execution_id, execution_of)
     if as_json:
         print_json(found)
         return
@@ -96,12 +68,7 @@ def show_execution(execution_id: ExecutionId, config: Config = None, as_json: Js
 @EXECUTIONS.command("retry")
 def retry_execution(execution_id: ExecutionId, config: Config = None) -> None:
     """Execute a task again now: one that waits, or one that ended inconclusive. Exit 1: it is neither."""
-
-    async def retry(tx: Transaction) -> str | None:
-        return await _retry(tx, tx.executions, "execution", execution_id, await execution_of(tx, execution_id))
-
-    if fault := change_store(config, lambda tx, _: retry(tx)):
-        say_no(fault)
+    _retry(config, _found(config, "execution", execution_id, execution_of), lambda tx: tx.executions, execution_id)
     print_line(f"{execution_id} is due now; a running validator with a sandbox takes it before the next round settles")
 
 
@@ -127,9 +94,7 @@ def _check_cells(one: CheckView) -> tuple[object, ...]:
 @CHECKS.command("show")
 def show_check(check_id: CheckId, config: Config = None, as_json: Json = False) -> None:
     """Show a code check: what became of it, and what it is worth. Exit 1: there is none."""
-    found = ask_store(config, lambda tx, _: check_of(tx, check_id))
-    if found is None:
-        say_no(f"no code check has this id: {check_id}")
+    found = _found(config, "code check", check_id, check_of)
     if as_json:
         print_json(found)
         return
@@ -148,31 +113,41 @@ def show_check(check_id: CheckId, config: Config = None, as_json: Json = False) 
 @CHECKS.command("retry")
 def retry_check(check_id: CheckId, config: Config = None) -> None:
     """Try a code check again now: one that waits, or one that ended inconclusive. Exit 1: it is neither."""
-
-    async def retry(tx: Transaction) -> str | None:
-        return await _retry(tx, tx.code_checks, "code check", check_id, await check_of(tx, check_id))
-
-    if fault := change_store(config, lambda tx, _: retry(tx)):
-        say_no(fault)
+    _retry(config, _found(config, "code check", check_id, check_of), lambda tx: tx.code_checks, check_id)
     print_line(f"{check_id} is due now; a running validator with a sandbox for code takes it within seconds")
 
 
-async def _retry(tx: Transaction, queue: _Queue, name: str, work_id: str, found: _Tried | None) -> str | None:
-    """Make waiting work due now; return why that cannot be."""
+def _found(
+    config: Path | None, name: str, work_id: str, look: Callable[[Transaction, str], Awaitable[Work | None]]
+) -> Work:
+    """Return waiting work of this id; end with exit code 1 where there is none."""
+    found = ask_store(config, lambda tx, _: look(tx, work_id))
     if found is None:
-        return f"no {name} has this id: {work_id}"
-    if found.round_id <= await tx.archives.removed_through():
-        return f"round {found.round_id} is archived: nothing of it is run again"
-    if await queue.retry(work_id, datetime.now(UTC)):
-        return None
-    return f"{work_id} is {found.state}: only what waits or ended inconclusive can be tried again"
+        say_no(f"no {name} has this id: {work_id}")
+    return found
+
+
+def _retry(
+    config: Path | None, found: ExecutionView | CheckView, queue: Callable[[Transaction], WorkQueue[Any]], work_id: str
+) -> None:
+    """Make waiting work due now; end with exit code 1 where that cannot be."""
+
+    async def retry(tx: Transaction) -> str | None:
+        if found.round_id <= await tx.archives.removed_through():
+            return f"round {found.round_id} is archived: nothing of it is run again"
+        if await queue(tx).retry(work_id, datetime.now(UTC)):
+            return None
+        return f"{work_id} is {found.state}: only what waits or ended inconclusive can be tried again"
+
+    if fault := change_store(config, lambda tx, _: retry(tx)):
+        say_no(fault)
 
 
 def _print_counts(counts: Mapping[str, int], none: str) -> None:
     print_line(", ".join(f"{name} {many}" for name, many in counts.items()) or none)
 
 
-def _write_tries(page: Page, one: _Tried) -> None:
+def _write_tries(page: Page, one: ExecutionView | CheckView) -> None:
     tries = "tried once" if one.attempts == 1 else f"tried {one.attempts} times"
     if one.state == "pending":
         page.line(f"{tries}; the next try is not before {cell(one.due_at)}")

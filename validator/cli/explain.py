@@ -18,7 +18,7 @@ from validator.audit.explain.effects import Collusion, ReputationChange, TypeWin
 from validator.audit.explain.miner import Point
 from validator.cli.errors import say_no
 from validator.cli.executions import write_execution
-from validator.cli.kinds.pages import page_of
+from validator.cli.kinds import page_of
 from validator.cli.kinds.parts import ROLES
 from validator.cli.options import Config, Json
 from validator.cli.output import NONE, cell, print_json

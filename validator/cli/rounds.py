@@ -8,7 +8,7 @@ import typer
 
 from validator.audit.views.rounds import RoundView, TaskView, round_list, round_view
 from validator.cli.errors import say_no
-from validator.cli.kinds.pages import page_of
+from validator.cli.kinds import page_of
 from validator.cli.options import Config, Json, RoundId, group
 from validator.cli.output import cell, print_json, print_line
 from validator.cli.rendering import print_table

@@ -31,7 +31,6 @@ from validator.rounds.reach import network_away
 from validator.rounds.readiness import Readiness, clock_fault
 from validator.rounds.service import RoundService
 from validator.rounds.standing import Standing
-from validator.scoring import Schedule
 from validator.settings import Settings
 from validator.store import Store
 from validator.store.identity import require_known_version
@@ -74,9 +73,36 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
         compared = None if near and settings.tasks.server_url is None else dispatcher.away
         pay = PayWatch(store, world.clock, board, world.signer.hotkey, compared, health.saw)
         watch = RoundWatch(health, board, metrics, pay)
-        standing = Standing(world.signer.hotkey, settings.rounds.without_permit, watch.standing)
-        ready = Readiness(round_checks(settings, schedule, clock_watch), board, health.waits)
-        rounds = _round_service(settings, schedule, world, store, dispatcher, standing, ready, watch)
+        rounds = RoundService(
+            store=store,
+            chain=world.chain,
+            source=world.source,
+            clock=world.clock,
+            signer=world.signer,
+            directory=CapabilityDirectory(
+                world.miners, store, world.clock, world.signer.hotkey, world.workers, watch.declared
+            ),
+            preparer=Preparer(
+                store=store,
+                supplies=(Bundles(world.source, world.canary, world.random), Goals(world.goals, world.random)),
+                clock=world.clock,
+                random=world.random,
+                signer=world.signer,
+                schedule=schedule,
+                images=runtime_images_of(settings),
+                executes=executes(world),
+            ),
+            dispatcher=dispatcher,
+            gates=dispatcher.gates,
+            interval_s=settings.rounds.interval_s,
+            refresh_s=settings.rounds.capabilities_refresh_s,
+            standing=Standing(world.signer.hotkey, settings.rounds.without_permit, watch.standing),
+            readiness=Readiness(round_checks(settings, schedule, clock_watch), board, health.waits),
+            board=board,
+            advice=advice_on,
+            unpaid=metrics.unpaid_windows,
+            listeners=(watch, *world.listeners),
+        )
         waiting = await waiting_work(world, store, metrics, health, stack)
         beside = _beside(settings, world, store, metrics, health, heart, clock_watch, waiting, pay)
         yield Daemon(settings, store, metrics, board, health, rounds, beside, Drains(store, world.clock, drained))
@@ -87,48 +113,6 @@ def _dispatcher(world: World, store: Store, heart: Heartbeat, *, near: bool) -> 
     runners = {WORKFLOW.name: PlanRunner(world.steps, world.clock, world.workers)}
     away = partial(network_away, None if near else world.chain, world.source)
     return Dispatcher(world.miners, store, world.clock, gates, runners, heart.since, away)
-
-
-def _round_service(  # noqa: PLR0913, PLR0917 - the parts of which it is made
-    settings: Settings,
-    schedule: Schedule,
-    world: World,
-    store: Store,
-    dispatcher: Dispatcher,
-    standing: Standing,
-    ready: Readiness,
-    watch: RoundWatch,
-) -> RoundService:
-    return RoundService(
-        store=store,
-        chain=world.chain,
-        source=world.source,
-        clock=world.clock,
-        signer=world.signer,
-        directory=CapabilityDirectory(
-            world.miners, store, world.clock, world.signer.hotkey, world.workers, watch.declared
-        ),
-        preparer=Preparer(
-            store=store,
-            supplies=(Bundles(world.source, world.canary, world.random), Goals(world.goals, world.random)),
-            clock=world.clock,
-            random=world.random,
-            signer=world.signer,
-            schedule=schedule,
-            images=runtime_images_of(settings),
-            executes=executes(world),
-        ),
-        dispatcher=dispatcher,
-        gates=dispatcher.gates,
-        interval_s=settings.rounds.interval_s,
-        refresh_s=settings.rounds.capabilities_refresh_s,
-        standing=standing,
-        readiness=ready,
-        board=watch.board,
-        advice=advice_on,
-        unpaid=watch.metrics.unpaid_windows,
-        listeners=(watch, *world.listeners),
-    )
 
 
 def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
@@ -144,6 +128,12 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
 ) -> Sequence[Service]:
     watch = StoreWatch(store, world.clock, health.board, metrics.store_write.observe)
     store.tell = watch.told
+    metrics.interval.set(settings.rounds.interval_s)
+    sends = settings.weights.enabled and not settings.weights.dry_run
+    mechids, most_epochs = tuple(mechanisms(settings.weights)) if sends else (), settings.health.weights_epochs
+    figures = FigureWatch(
+        store, world.clock, metrics, health, settings.validator.netuid, mechids, most_epochs, folders_of(settings)
+    )
     return (
         heart,
         HealthService(settings.health, health, metrics, world.listen),
@@ -152,26 +142,11 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         LoopWatch(world.clock, metrics),
         BudgetService(world.workers),
         GateWatch(world.workers, world.clock, health),
-        _figures(settings, world, store, metrics, health),
+        figures,
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
         pay,
         *waiting,
         *_signing_services(settings, world, store, metrics, clock_watch, health.board, pay),
-    )
-
-
-def _figures(settings: Settings, world: World, store: Store, metrics: Metrics, health: HealthState) -> FigureWatch:
-    weights = settings.weights
-    metrics.interval.set(settings.rounds.interval_s)
-    return FigureWatch(
-        store,
-        world.clock,
-        metrics,
-        health,
-        settings.validator.netuid,
-        tuple(mechanisms(weights)) if weights.enabled and not weights.dry_run else (),
-        settings.health.weights_epochs,
-        folders_of(settings),
     )
 
 

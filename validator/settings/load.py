@@ -1,22 +1,36 @@
-"""Reading the settings: a TOML file, over it the environment, over nothing a default. All faults are told at once."""
+"""Reading the settings: a TOML file, over it the environment, over nothing a default. All faults are told at once.
+
+`VALIDATOR_SECTION__KEY` sets a key; with `_FILE` behind it, it names a file that holds the value. Variables that were
+meant to set something and do not, such as `VALIDATOR_STORE_URL`, are refused.
+"""
 
 import difflib
 import ipaddress
 import json
+import os
+import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
 
-from validator.files import read_at_most
+from validator.files import one_line, read_at_most
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
-from validator.settings.environment import CONFIG_VARIABLE, read_environment
 from validator.settings.model import Settings
 from validator.settings.reference import KeyReference, reference
 
+PREFIX: Final = "VALIDATOR_"
+FILE: Final = "_FILE"
+CONFIG_VARIABLE: Final = "VALIDATOR_CONFIG"
+# Kubernetes sets these in every container beside a service that is called `validator`.
+_PLATFORM: Final = ("VALIDATOR_PORT", "VALIDATOR_SERVICE_")
+_MAX_SECRET: Final = 64 * 1024
+_BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False}
 DEFAULT_FILE: Final = Path("validator.toml")
 _NO_FILE: Final = (
     f"no settings file: --config names none, ${CONFIG_VARIABLE} is not set and ./{DEFAULT_FILE} does not exist; "
@@ -30,6 +44,7 @@ _MAX_FILE: Final = 1024 * 1024
 _SHOWN: Final = 80
 
 Values = dict[str, Any]
+Override = tuple[str, Any]
 
 
 class SettingsError(ValidatorError):
@@ -59,7 +74,7 @@ def load_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
     """
     file = settings_file(path, environ)
     values = _read(file)
-    overrides, problems = read_environment(environ)
+    overrides, problems = _read_environment(environ)
     sources = {dotted: variable for dotted, (variable, _) in overrides.items()}
     for dotted, (_, value) in overrides.items():
         section, _, key = dotted.partition(".")
@@ -178,3 +193,114 @@ def _is_reachable(host: object) -> bool:
         return not ipaddress.ip_address(host).is_loopback
     except ValueError:
         return True
+
+
+def _read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], list[str]]:
+    """Return ({dotted key: (variable, value)}, problems).
+
+    A value is converted to the key's type where it has its form and left as text where it has not: the model then
+    says what is allowed. Variables without `__` are not ours (container platforms set names such as VALIDATOR_PORT),
+    unless they are a setting's but for its underscores or its section: those are problems.
+    """
+    known = {entry.variable: entry for entry in reference().values()}
+    found: dict[str, Override] = {}
+    problems = [
+        f"{printable(name, 80)}: sets nothing; did you mean {variable}?"
+        for name in sorted(environ)
+        if (variable := _meant(name)) is not None
+    ]
+    for variable in sorted(name for name in environ if name.startswith(PREFIX) and "__" in name):
+        entry = known.get(variable) or known.get(variable.removesuffix(FILE))
+        shown = printable(variable, 80)
+        if entry is None:
+            problems.append(f"{shown}: sets no known setting")
+        elif entry.dotted in found:
+            problems.append(f"{shown}: {entry.dotted} is set by {entry.variable} too; one of the two must go")
+        elif not environ[variable].isprintable():
+            problems.append(f"{shown}: {entry.dotted}: holds control characters or bytes that are not UTF-8")
+        elif variable in known:
+            found[entry.dotted] = (shown, _convert(environ[variable], entry))
+        else:
+            try:
+                found[entry.dotted] = (shown, _convert(_read_secret(environ[variable]), entry))
+            except (OSError, ValueError) as error:
+                reason = _unusable(environ[variable], error, entry) if isinstance(error, OSError) else str(error)
+                problems.append(f"{shown}: {entry.dotted}: the file it names cannot be used: {reason}")
+    return found, problems
+
+
+def _unusable(name: str, error: OSError, entry: KeyReference) -> str:
+    """Say what keeps the file from being read, but no name that may be the secret itself in the wrong variable."""
+    folder = Path(name).parent
+    there = any(part.strip("/") for part in folder.parts) and folder.is_dir()
+    hidden = entry.secret and not there and entry.pattern and re.fullmatch(entry.pattern, name)
+    shown = f"a name that is not shown, as it may be {entry.dotted} itself" if hidden else printable(name)
+    return f"{error.strerror}: {shown} (as user {os.getuid()})"
+
+
+def _read_secret(name: str) -> str:
+    if "://" in name:  # it may hold a password
+        raise ValueError("this is a url, not a file's name; write the url into a file and name that")
+    data = read_at_most(Path(name), _MAX_SECRET)
+    if len(data) > _MAX_SECRET:
+        raise ValueError(f"larger than {_MAX_SECRET} bytes")
+    return one_line(data.strip()).strip()
+
+
+def _convert(text: str, entry: KeyReference) -> Any:
+    converters: dict[str, Callable[[str], Any]] = {
+        "integer": int,
+        "number": float,
+        "boolean": lambda value: _BOOLEANS.get(value.lower(), value),
+        "object": json.loads,
+        "array": lambda value: [item.strip() for item in value.split(",")],
+    }
+    try:
+        return converters.get(entry.kind, str)(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _meant(name: str) -> str | None:
+    """Return the variable that sets what `name` was meant to, None where nothing says so.
+
+    That is the same name with one underscore where two belong, in lower case, or a key without its section where one
+    section alone has that key; with `_FILE` behind it, too.
+    """
+    upper = name.upper()
+    if not upper.startswith(PREFIX) or _of_a_platform(upper):
+        return None
+    if upper != name:
+        return upper if _sets(upper) else _meant(upper)
+    if "__" in name:
+        return None
+    end = FILE if name.endswith(FILE) and name not in _close() else ""
+    variable = _close().get(name.removesuffix(end))
+    return None if variable is None else variable + end
+
+
+def strangers(environ: Mapping[str, str]) -> list[str]:
+    """Return the variables that begin as ours do, set nothing, and are no container platform's; sorted."""
+    return sorted(
+        name
+        for name in environ
+        if name.upper().startswith(PREFIX) and not _sets(name) and not _of_a_platform(name.upper())
+    )
+
+
+def _sets(name: str) -> bool:
+    known = {entry.variable for entry in reference().values()}
+    return name == CONFIG_VARIABLE or bool({name, name.removesuffix(FILE)} & known)
+
+
+def _of_a_platform(name: str) -> bool:
+    return name == _PLATFORM[0] or name.startswith((f"{_PLATFORM[0]}_", _PLATFORM[1]))
+
+
+@cache
+def _close() -> Mapping[str, str]:
+    """Return what a variable may be mistaken for, to the variable."""
+    entries = list(reference().values())
+    sections = Counter(entry.key for entry in entries)
+    without = {f"{PREFIX}{one.key.upper()}": one.variable for one in entries if sections[one.key] == 1}
+    return without | {one.variable.replace("__", "_"): one.variable for one in entries}

@@ -1,1 +1,42 @@
-"""How tasks are shown: a file per kind, and a row of it in `pages`."""
+"""Pages of the kinds of tasks: a file for each, and a row of `PAGES` by the kind's name."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from validator.audit.views.rounds import TaskView
+from validator.cli.kinds import assessment, workflow
+from validator.cli.rendering import Page
+from validator.kinds import registry
+from validator.protocol.round import GroupOutcome
+from validator.protocol.skill_types import SkillType
+from validator.scoring import Rules
+from validator.store.dispatch import ScoredDispatch
+
+
+class KindPage(NamedTuple):
+    """The page of a kind.
+
+    Attributes:
+        explained: writes the kind's explanation, made for a hotkey, to a page.
+        subject: what a task is about, in a line.
+        came_to: what its group came to, in a line.
+        dispatches: prints a row per member; uids of the round's metagraph by hotkey.
+    """
+
+    explained: Callable[[Page, Rules, Any, str], None]
+    subject: Callable[[TaskView], str]
+    came_to: Callable[[GroupOutcome], str]
+    dispatches: Callable[[Sequence[ScoredDispatch], Mapping[str, int]], None]
+
+
+PAGES: Final[Mapping[str, KindPage]] = {
+    "assessment": KindPage(
+        assessment.write_assessment, assessment.subject, assessment.came_to, assessment.print_dispatches
+    ),
+    "workflow": KindPage(workflow.write_workflow, workflow.subject, workflow.came_to, workflow.print_plans),
+}
+
+
+def page_of(skill_type: SkillType) -> KindPage:
+    """Return the page of tasks of this type."""
+    return PAGES[registry.KINDS[skill_type].name]

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -37,21 +37,32 @@ _REFUSALS: Final = {
 
 
 class _Folder(NamedTuple):
-    """Tasks below a folder.
+    """Tasks or bases below a folder.
 
     Attributes:
         types: how many of each type.
         broken: one line for each that cannot be used.
-        newest: when a task's file was last changed; None without one.
         passed_over: how many were not looked into, because there are so many.
         unread: how many were looked into but for their bundle, because there are so many.
+        newest: when a task's file was last changed; None without one.
     """
 
     types: Mapping[str, int]
     broken: list[str]
-    newest: datetime | None
     passed_over: int
-    unread: int
+    unread: int = 0
+    newest: datetime | None = None
+
+    def counts(self, shown: str) -> str:
+        """Return how many there are of each type in the folder `shown`; empty where there are none."""
+        counts = ", ".join(f"{self.types[kind]} {kind}" for kind in SkillType if self.types.get(kind))
+        more = f", and {self.passed_over} that were not looked into" if self.passed_over else ""
+        more += f", the bundles of {self.unread} not read" if self.unread else ""
+        return counts and f"{counts} in {shown}{more}"
+
+    def lacking(self, kinds: Iterable[SkillType]) -> str:
+        """Return the types of which there are none; empty where not all was looked into."""
+        return "" if self.passed_over else ", ".join(str(kind) for kind in kinds if not self.types.get(kind))
 
 
 @check("look at the disk that tasks.directory lies on, or at the task server", 14.0)
@@ -94,7 +105,7 @@ def _read_folder(root: Path) -> _Folder:
             broken.append(f"`{label(path.parent)}`: {error.detail}")
     newest = max(map(_changed, (*tasks[:_MOST_TASKS], *goals[:_MOST_TASKS])), default=0.0)
     over = max(0, len(tasks) - _MOST_TASKS) + max(0, len(goals) - _MOST_TASKS)
-    return _Folder(types, broken, datetime.fromtimestamp(newest, UTC) if newest else None, over, unread)
+    return _Folder(types, broken, over, unread, datetime.fromtimestamp(newest, UTC) if newest else None)
 
 
 def _changed(path: Path) -> float:
@@ -113,14 +124,10 @@ def _in_folder(found: _Folder, root: Path, *, canaries: bool) -> Iterator[Findin
         only = "; rounds have canaries alone" if canaries else ""
         yield warning("tasks", f"none in {shown}{only}", _PUT_TASKS.replace("DIR", shown))
         return
-    counts = ", ".join(f"{found.types[kind]} {kind}" for kind in SkillType if found.types.get(kind))
-    more = f", and {found.passed_over} that were not looked into" if found.passed_over else ""
-    more += f", the bundles of {found.unread} not read" if found.unread else ""
     last = f"; the newest of {format_time(found.newest)}" if found.newest else ""
-    yield ok("tasks", f"{counts} in {shown}{more}{last}")
-    lacking = [str(kind) for kind in SkillType if not found.types.get(kind)]
-    if lacking and not found.passed_over:
-        yield note("tasks", f"none of the types {', '.join(lacking)}: their miners earn nothing here")
+    yield ok("tasks", f"{found.counts(shown)}{last}")
+    if lacking := found.lacking(SkillType):
+        yield note("tasks", f"none of the types {lacking}: their miners earn nothing here")
 
 
 async def _server(site: Site, signer: Signer, url: str, hotkey: str) -> Finding:
@@ -148,14 +155,6 @@ _MOST_BASES: Final = 200  # that are read whole
 _BUILT_IN: Final = "set tasks.bases to the benign tasks that the others were seeded from (docs/seeding.md)"
 
 
-class _Bases(NamedTuple):
-    """Bundles below the folder: how many of each type, and the faults of those that cannot be used."""
-
-    types: Mapping[str, int]
-    unusable: list[str]
-    passed_over: int
-
-
 @check("look at the disk that tasks.bases lies on", 14.0)
 async def check_bases(site: Site) -> list[Finding]:
     """Material of canaries: the benign tasks of tasks.bases by type, the shapes of tasks.shapes, and their faults."""
@@ -179,7 +178,7 @@ async def check_bases(site: Site) -> list[Finding]:
     return list(_of_bases(found, printable(str(tasks.bases))))
 
 
-def _read_bases(root: Path) -> _Bases:
+def _read_bases(root: Path) -> _Folder:
     paths = find_tasks(root)
     types: Counter[str] = Counter()
     unusable: list[str] = []
@@ -188,25 +187,21 @@ def _read_bases(root: Path) -> _Bases:
             types[base_of(read_task(path), label(path)).skill_type] += 1
         except TaskError as error:
             unusable.append(error.detail)
-    return _Bases(types, unusable, max(0, len(paths) - _MOST_BASES))
+    return _Folder(types, unusable, max(0, len(paths) - _MOST_BASES))
 
 
-def _of_bases(found: _Bases, shown: str) -> Iterator[Finding]:
-    if found.unusable:
+def _of_bases(found: _Folder, shown: str) -> Iterator[Finding]:
+    if found.broken:
         yield warning(
             "bases",
-            f"{len(found.unusable)} in {shown} cannot be used, the first: {found.unusable[0]}",
+            f"{len(found.broken)} in {shown} cannot be used, the first: {found.broken[0]}",
             "take it away, or correct it: a canary that is drawn from it is not made",
         )
-    counts = ", ".join(f"{found.types[kind]} {kind}" for kind in ASSESSED_TYPES if found.types[kind])
-    more = f", and {found.passed_over} that were not looked into" if found.passed_over else ""
-    if counts:
-        yield ok("bases", f"{counts} in {shown}{more}")
-    lacking = [str(kind) for kind in ASSESSED_TYPES if not found.types[kind]]
-    if lacking and not found.passed_over:
+    if counts := found.counts(shown):
+        yield ok("bases", counts)
+    if lacking := found.lacking(ASSESSED_TYPES):
         yield warning(
             "bases",
-            f"none of the types {', '.join(lacking)} in {shown}: their canaries are made of built-in bundles, which "
-            "miners can tell",
+            f"none of the types {lacking} in {shown}: their canaries come from built-in bundles, which miners can tell",
             "put a benign task of each into it: `validator tasks pack FOLDER --out DIR/NAME`",
         )
