@@ -33,9 +33,8 @@ from validator.store import DispatchKey, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
 from validator.store.record import Group
-from validator.store.repositories.proofs import proof_record
-from validator.store.repositories.submissions import Kept, kept_answer, unpacked
-from validator.store.signed import ProofRecord
+from validator.store.repositories.records import Kept, kept_answer, proof_record, unpacked
+from validator.store.rows import ProofRecord
 
 Document = dict[str, Any]
 

@@ -30,8 +30,8 @@ from validator.state import Ended
 from validator.store import DispatchKey, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
-from validator.store.records import RoundRecord, RoundState
-from validator.store.waiting import queued_checks, queued_executions
+from validator.store.rows import RoundRecord, RoundState
+from validator.store.waiting_work import queued_checks, queued_executions
 
 Verdict = Literal["equal", "different", "unscored"]
 

@@ -10,8 +10,9 @@ from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import GroupOutcome, GroupPlan, Mode, ReputationEvent, ReputationKind
 from validator.protocol.skill_types import SkillType
 from validator.store import Transaction
-from validator.store.records import FlagRecord, GroupRecord, RoundRecord, SampleRecord, TaskRecord, TaskState
-from validator.store.repositories.stalls import StallRecord
+from validator.store.dispatch import ScoredDispatch
+from validator.store.repositories.rounds import StallRecord
+from validator.store.rows import FlagRecord, GroupRecord, RoundRecord, SampleRecord, TaskRecord, TaskState
 
 MAX_FLAG_ID = 2**31 - 1  # what the column holds on every database
 
