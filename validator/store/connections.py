@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from weakref import WeakSet
 
 import aiosqlite
@@ -21,13 +21,6 @@ from validator.store.urls import StoreUrl
 BUSY_MS: Final = 10_000  # longest wait for another program's write transaction
 Creator = Callable[..., Awaitable[Any]]
 """Makes a connection of aiosqlite's kind from the arguments of `sqlite3.connect`."""
-
-
-class Claim(Protocol):
-    """A lock that the kernel gives back when the process ends."""
-
-    def drop(self) -> None:
-        """Give it back."""
 
 
 class Handles:
@@ -45,7 +38,7 @@ class Handles:
         self.creator = creator
         self.busy_ms = busy_ms
         self._connections: WeakSet[Any] = WeakSet()
-        self._claims: WeakSet[Claim] = WeakSet()
+        self._claims: WeakSet[Any] = WeakSet()
         self._dropped = False
 
     def hold(self, engine: AsyncEngine) -> None:
@@ -60,8 +53,8 @@ class Handles:
         def made(connection: Any, _record: Any) -> None:
             self._connections.add(connection.driver_connection)
 
-    def claim(self, claim: Claim) -> None:
-        """Hold a claim to write."""
+    def claim(self, claim: Any) -> None:
+        """Hold a claim to write: a lock that the kernel gives back when the process ends, with `drop`."""
         self._claims.add(claim)
 
     def drop(self) -> None:

@@ -123,9 +123,21 @@ class Patience:
         self, begin: Begin, work: Callable[[Transaction], Awaitable[T]], tell: Tell, patience_s: float | None
     ) -> T:
         """Return what `work` returns of the transaction that was committed. See `Store.lasting`."""
-        attempt = _Attempt(begin, work)
+        sent: _Sent[T] | None = None
+
+        async def once() -> T:
+            """Do the work in one transaction, unless the one before arrived after all."""
+            nonlocal sent
+            async with begin() as tx:
+                done = sent
+                if done is None or not await _arrived(tx.connection, done.xid):
+                    sent = None
+                    result = await work(tx)
+                    done = sent = _Sent(await _xid(tx.connection), result)
+            return done.result
+
         try:
-            return await attempt.once()
+            return await once()
         except StoreAwayError as error:
             tell(error)
             trouble = error
@@ -137,7 +149,7 @@ class Patience:
                 while True:
                     await asyncio.sleep(PAUSE_S)
                     try:
-                        return await attempt.once()
+                        return await once()
                     except StoreAwayError as error:
                         tell(error)
                         if patience_s is not None and loop.time() - began >= patience_s:
@@ -157,23 +169,6 @@ class Patience:
             yield
         finally:
             self._turn.release()
-
-
-class _Attempt(Generic[T]):
-    def __init__(self, begin: Begin, work: Callable[[Transaction], Awaitable[T]]) -> None:
-        self._begin = begin
-        self._work = work
-        self._sent: _Sent[T] | None = None
-
-    async def once(self) -> T:
-        """Do the work in one transaction, unless the one before arrived after all."""
-        async with self._begin() as tx:
-            sent = self._sent
-            if sent is None or not await _arrived(tx.connection, sent.xid):
-                self._sent = None
-                result = await self._work(tx)
-                sent = self._sent = _Sent(await _xid(tx.connection), result)
-        return sent.result
 
 
 async def _xid(connection: AsyncConnection) -> int | None:

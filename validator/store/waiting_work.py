@@ -60,7 +60,7 @@ class WaitingWork:
 
     Attributes:
         kind: whose ids are distinct.
-        queued: the work, as the round that settled its task queued it.
+        work_id, round_id, task_id, skill_type, place, hotkeys: as in `QueuedWork`.
         state: `pending`, `running`, `done` with a result that counts, or `inconclusive` without one.
         attempts: tries that were begun, a running one included.
         due_at: not tried before.
@@ -71,7 +71,12 @@ class WaitingWork:
     """
 
     kind: WorkKind
-    queued: QueuedWork
+    work_id: str
+    round_id: int
+    task_id: str
+    skill_type: SkillType
+    place: int
+    hotkeys: tuple[str, ...]
     state: WorkState
     attempts: int
     queued_at: datetime
@@ -84,29 +89,9 @@ class WaitingWork:
     entered_in: int | None
 
     @property
-    def work_id(self) -> str:
-        """Its id among those of its kind."""
-        return self.queued.work_id
-
-    @property
-    def round_id(self) -> int:
-        """The round of its task."""
-        return self.queued.round_id
-
-    @property
-    def task_id(self) -> str:
-        """Its task."""
-        return self.queued.task_id
-
-    @property
-    def skill_type(self) -> SkillType:
-        """The type of its task."""
-        return self.queued.skill_type
-
-    @property
-    def hotkeys(self) -> tuple[str, ...]:
-        """The miners whose answers it concerns."""
-        return self.queued.hotkeys
+    def queued(self) -> QueuedWork:
+        """The work, as the round that settled its task queued it."""
+        return QueuedWork(self.work_id, self.round_id, self.task_id, self.skill_type, self.place, self.hotkeys)
 
 
 class Execution(WaitingWork):
@@ -133,7 +118,7 @@ class CodeCheck(WaitingWork):
     @property
     def hotkey(self) -> str:
         """Whose plan it is."""
-        return self.queued.hotkeys[0]
+        return self.hotkeys[0]
 
     @property
     def report(self) -> CodeReport | None:

@@ -1,9 +1,9 @@
 """What all repositories share: a connection inside a transaction, and the few statements both databases spell apart."""
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from sqlalchemy import BindParameter, Executable, Insert, Row, Select, Table, bindparam, func, insert, select, update
+from sqlalchemy import BindParameter, Executable, Row, Table, bindparam, func, insert, select, update
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import CursorResult
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 ROUND: Final[BindParameter[int]] = bindparam("round_id")
 """The round, in statements that are made once: making one takes longer than running it."""
-_PARTITION = 2_000  # rows handled at a time
 R = TypeVar("R", bound="Repository")
 
 
@@ -70,13 +69,6 @@ class Repository:
         """Return the rows of a statement about `ROUND`."""
         return await self._all(statement, {"round_id": round_id})
 
-    async def _stream(self, statement: Executable) -> AsyncIterator[Row[Any]]:
-        """Yield the rows of a large result, letting the event loop run in between."""
-        result = await self._connection.stream(statement)
-        async for rows in result.partitions(_PARTITION):
-            for row in rows:
-                yield row
-
     async def _first(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Row[Any] | None:
         return (await self._connection.execute(statement, parameters)).first()
 
@@ -91,6 +83,10 @@ class Repository:
     async def _insert(self, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         if rows:
             await self._connection.execute(insert(table), rows)
+
+    async def _insert_one(self, table: Table, **values: Any) -> int:
+        """Insert a row; return the id that the database chose."""
+        return int(await self._scalar(insert(table).values(values).returning(table.c.id)))
 
     async def _insert_new(self, table: Table, row: Mapping[str, Any]) -> bool:
         """Insert a row unless a unique key is taken; return whether it went in. The transaction stays usable."""
@@ -147,13 +143,3 @@ class Repository:
         from sqlalchemy.dialects import postgresql  # noqa: PLC0415 - a listing on SQLite has no use for it
 
         return postgresql.insert(table)
-
-
-def of_hotkeys(statement: Select[Any], table: Table, hotkeys: Collection[str] | None) -> Select[Any]:
-    """Return a query of `table` for the rows of these miners, None for all."""
-    return statement if hotkeys is None else statement.where(table.c.hotkey.in_(hotkeys))
-
-
-def inserted_id(table: Table) -> Insert:
-    """Return an INSERT that gives back the id the database chose."""
-    return insert(table).returning(table.c.id)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import func, select, update
 
-from validator.store.repositories.base import Repository, inserted_id
+from validator.store.repositories.base import Repository
 from validator.store.rows import Drain, StoreChain
 from validator.store.tables import drains, store_chain
 
@@ -28,7 +28,7 @@ class Drains(Repository):
 
     async def ask(self, at: datetime) -> int:
         """Write a request down; return its number."""
-        return int(await self._scalar(inserted_id(drains).values(asked_at=at)))
+        return await self._insert_one(drains, asked_at=at)
 
     async def newest(self) -> int:
         """Return the newest request's number, 0 if there was none yet."""

@@ -10,7 +10,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.receipt import Receipt
 from validator.store.codec import pack, unpack
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
-from validator.store.repositories.base import Repository, inserted_id
+from validator.store.repositories.base import Repository
 from validator.store.rows import LogHead, ReceiptRecord, SaltRecord
 from validator.store.tables import receipts, rounds, salts
 
@@ -128,7 +128,7 @@ class Salts(Repository):
         """
         if sha256_hex(salt) != commitment:
             raise MismatchError("`commitment` is not the sha256 of `salt`")
-        return int(await self._scalar(inserted_id(salts).values(salt=salt, commitment=commitment)))
+        return await self._insert_one(salts, salt=salt, commitment=commitment)
 
     async def assign(self, salt_id: int, epoch: int) -> None:
         """Bind a pending salt to the epoch that uses it; for good.
@@ -168,6 +168,4 @@ class Salts(Repository):
 
 
 def _salt(row: Row[Any] | None) -> SaltRecord | None:
-    if row is None:
-        return None
-    return SaltRecord(row.id, row.salt, row.commitment, row.epoch, row.first_round, row.last_round, row.revealed_in)
+    return None if row is None else SaltRecord(**row._asdict())

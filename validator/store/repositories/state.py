@@ -27,7 +27,7 @@ from validator.state import (
 )
 from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError
-from validator.store.repositories.base import Repository, of_hotkeys
+from validator.store.repositories.base import Repository
 from validator.store.repositories.records import Archives
 from validator.store.tables import flags, state_copies, state_late, state_miners, state_rounds, state_shared
 
@@ -144,7 +144,9 @@ class States(Repository):
 
         What is forgotten when there is too much of it needs all of it.
         """
-        statement = of_hotkeys(select(state_miners), state_miners, hotkeys)
+        statement = select(state_miners)
+        if hotkeys is not None:
+            statement = statement.where(state_miners.c.hotkey.in_(hotkeys))
         found = [] if hotkeys is not None and not hotkeys else await self._all(statement.order_by("hotkey"))
         miners = {row.hotkey: _decoded(_MINER, row.miner) for row in found}
         blob = await self._scalar(select(state_shared.c.shared))

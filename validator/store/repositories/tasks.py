@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+import msgspec
 from sqlalchemy import Row, Update, and_, case, func, or_, select, update
 
 from validator.protocol.reasons import Reason
@@ -130,21 +131,10 @@ class Groups(Repository):
 
     async def plan(self, round_id: int, plan: RoundPlan) -> None:
         """Insert a round's groups."""
-        await self._insert(
-            groups,
-            [
-                {
-                    "round_id": round_id,
-                    "task_id": group.task_id,
-                    "primaries": group.primaries,
-                    "auditors": group.auditors,
-                    "promoted": group.promoted,
-                    "demoted": group.demoted,
-                    "excluded": group.excluded,
-                }
-                for group in plan.groups
-            ],
-        )
+        rows = [{"round_id": round_id, **msgspec.structs.asdict(group)} for group in plan.groups]
+        for row in rows:
+            del row["mode"]  # it is the task's
+        await self._insert(groups, rows)
 
     async def of_round(self, round_id: int) -> tuple[GroupRecord, ...]:
         """Return a round's groups in plan order."""

@@ -171,22 +171,7 @@ class WorkQueue(Repository, Generic[W]):
         return and_(c.kind == self.kind, c.work_id == work_id)
 
     def _read(self, row: Row[Any]) -> W:
-        return self.record(
-            kind=row.kind,
-            queued=QueuedWork(
-                row.work_id, row.round_id, row.task_id, SkillType(row.skill_type), row.place, row.hotkeys
-            ),
-            state=row.state,
-            attempts=row.attempts,
-            queued_at=row.queued_at,
-            due_at=row.due_at,
-            started_at=row.started_at,
-            ended_at=row.ended_at,
-            reason=row.reason,
-            detail=row.detail,
-            result=row.result,
-            entered_in=row.entered_in,
-        )
+        return self.record(**{**row._asdict(), "skill_type": SkillType(row.skill_type)})
 
 
 class Executions(WorkQueue[Execution]):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, Subquery, Table, and_, func, literal, or_, select, true, union_all, update
+from sqlalchemy import ColumnElement, Select, Subquery, and_, func, literal, or_, select, true, union_all, update
 
 from validator.protocol.skill_types import SkillType
 from validator.scoring import StruckEntry
@@ -12,52 +12,6 @@ from validator.store.errors import MismatchError
 from validator.store.repositories.base import Repository
 from validator.store.rows import WindowEntry
 from validator.store.tables import dispatches, miners, tasks
-
-
-def newest_of_each(  # noqa: PLR0913 - which rows, and how many of them
-    dialect: str,
-    table: Table,
-    columns: Sequence[ColumnElement[Any]],
-    by: ColumnElement[int],
-    most: int,
-    *,
-    where: ColumnElement[bool],
-) -> Subquery:
-    """Return the `most` newest rows of each (hotkey, skill_type).
-
-    A window function would number all rows ever stored to keep a few.
-
-    Args:
-        dialect: of the database.
-        table: has `hotkey` and `skill_type`, and an index that begins with them and `by`.
-        columns: what to read, those two and `by` among it.
-        by: not negative; the greater, the newer.
-        most: rows of a pair.
-        where: which rows count.
-    """
-    kinds = union_all(*(select(literal(str(kind)).label("skill_type")) for kind in SkillType)).cte("kinds")
-    every = select(miners.c.hotkey, kinds.c.skill_type).select_from(miners.join(kinds, true()))
-    keys = (table.c.hotkey, table.c.skill_type)
-    if dialect == "postgresql":
-        pairs = every.cte("pairs")
-        mine = select(*columns).where(_same(keys, pairs.c), where)
-        found = mine.order_by(by.desc()).limit(most).lateral("found")
-        return select(found).select_from(pairs.join(found, true())).subquery("newest")
-    # SQLite knows no LATERAL: first where each pair's part begins, then the parts. It must neither merge the two nor
-    # turn the join around, hence MATERIALIZED and the outer join, which finds a row for each pair that is left.
-    first = select(by).where(table.c.hotkey == miners.c.hotkey, table.c.skill_type == kinds.c.skill_type, where)
-    last = first.order_by(by.desc()).limit(1).offset(most - 1)
-    oldest = func.coalesce(last.correlate(miners, kinds).scalar_subquery(), 0).label("oldest")
-    there = every.add_columns(oldest).where(first.correlate(miners, kinds).exists())
-    pairs = there.cte("pairs").prefix_with("MATERIALIZED")
-    parts = pairs.outerjoin(table, and_(_same(keys, pairs.c), by >= pairs.c.oldest, where))
-    return select(*columns).select_from(parts).subquery("newest")
-
-
-def _same(keys: tuple[ColumnElement[Any], ColumnElement[Any]], pairs: Any) -> ColumnElement[bool]:
-    hotkey, skill_type = keys
-    return and_(hotkey == pairs.hotkey, skill_type == pairs.skill_type)
-
 
 _D: Final = dispatches.c
 _ENTERED: Final = func.coalesce(_D.entered_in, _D.round_id)
@@ -117,9 +71,7 @@ class Windows(Repository):
 
     async def all(self, most: int, through: int, hotkeys: Collection[str]) -> dict[str, dict[str, list[float]]]:
         """Return hotkey -> skill type -> the newest `most` values as a round left them, oldest first."""
-        columns = (_D.hotkey, _D.skill_type, _D.round_id, _D.task_id, _D.entry)
-        own = and_(_D.entry.is_not(None), _D.entered_in.is_(None), _D.round_id <= through)
-        found = newest_of_each(self._dialect, dispatches, columns, _D.round_id, most + _SAME_ROUND, where=own)
+        found = _newest_of_each(self._dialect, most + _SAME_ROUND, through)
         placed = and_(tasks.c.round_id == found.c.round_id, tasks.c.task_id == found.c.task_id)
         rows = [*await self._all(select(found, tasks.c.position).join(tasks, placed))]
         late = _ENTRIES.add_columns(tasks.c.position).where(_D.entered_in <= through)
@@ -133,6 +85,31 @@ class Windows(Repository):
             hotkey: {name: [value for *_, value in sorted(its)[-most:]] for name, its in of_types.items()}
             for hotkey, of_types in sorted(entries.items())
         }
+
+
+def _newest_of_each(dialect: str, most: int, through: int) -> Subquery:
+    """Return the rows of the `most` newest own entries of each (hotkey, skill_type), as a round left them.
+
+    They are read from the end of an index: a window function would number all rows ever stored to keep a few.
+    """
+    by, where = _D.round_id, and_(_D.entry.is_not(None), _D.entered_in.is_(None), _D.round_id <= through)
+    columns = (_D.hotkey, _D.skill_type, _D.round_id, _D.task_id, _D.entry)
+    kinds = union_all(*(select(literal(str(kind)).label("skill_type")) for kind in SkillType)).cte("kinds")
+    every = select(miners.c.hotkey, kinds.c.skill_type).select_from(miners.join(kinds, true()))
+    if dialect == "postgresql":
+        pairs = every.cte("pairs")
+        mine = select(*columns).where(_D.hotkey == pairs.c.hotkey, _D.skill_type == pairs.c.skill_type, where)
+        found = mine.order_by(by.desc()).limit(most).lateral("found")
+        return select(found).select_from(pairs.join(found, true())).subquery("newest")
+    # SQLite knows no LATERAL: first where each pair's part begins, then the parts. It must neither merge the two nor
+    # turn the join around, hence MATERIALIZED and the outer join, which finds a row for each pair that is left.
+    first = select(by).where(_D.hotkey == miners.c.hotkey, _D.skill_type == kinds.c.skill_type, where)
+    last = first.order_by(by.desc()).limit(1).offset(most - 1)
+    oldest = func.coalesce(last.correlate(miners, kinds).scalar_subquery(), 0).label("oldest")
+    there = every.add_columns(oldest).where(first.correlate(miners, kinds).exists())
+    pairs = there.cte("pairs").prefix_with("MATERIALIZED")
+    its = and_(_D.hotkey == pairs.c.hotkey, _D.skill_type == pairs.c.skill_type, by >= pairs.c.oldest, where)
+    return select(*columns).select_from(pairs.outerjoin(dispatches, its)).subquery("newest")
 
 
 def _of(hotkey: str, skill_type: str, where: ColumnElement[bool]) -> Select[Any]:
