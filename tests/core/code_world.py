@@ -28,6 +28,7 @@ from validator.tasks.source import MemorySource
 from validator.waiting.code_checks import CodeWork
 from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
 from validator.waiting.engine_watch import SandboxWatch, note_code
+from validator.waiting.life_cycle import Kind, Tries
 
 TASK = make_workflow("code", goal="Write add.", required_steps=2)
 RAG = make_workflow("rag", required_steps=2)
@@ -197,3 +198,16 @@ async def wrong_inputs(store: Store) -> dict[str, Wrong]:
             2, lambda d: d.update(filled=again), "filled[0]", "or was filled before", "was filled by round 1"
         ),
     }
+
+
+async def killed_in_the_middle(world: World, kind: Kind[Any], times: int) -> None:
+    """A start takes back what is running and begins a try, and the process is killed: so often."""
+    tries = Tries(world.store, world.clock)
+    for _ in range(times):
+        await tries.take_back(kind)
+        async with world.store.read() as tx:
+            due = await kind.queue(tx).next_due()
+        assert due is not None
+        await world.clock.advance(max(0.0, (due - world.clock.now()).total_seconds()))
+        async with world.store.begin() as tx:
+            assert await kind.queue(tx).take(world.clock.now()) is not None

@@ -1,10 +1,9 @@
 """Code that waits is judged by the embedded worker over a scripted sandbox, on virtual time and both databases."""
 
-import asyncio
 from itertools import cycle, pairwise
 
 import structlog
-from code_world import CODE, TASK, WHOLE, code_world, ended, entries, until, working, worth
+from code_world import CODE, TASK, WHOLE, code_world, ended, entries, killed_in_the_middle, until, working, worth
 from msgspec.structs import replace
 from recorded import grouped
 from replays import replayed
@@ -20,7 +19,7 @@ from validator.sandbox.scripted import CodeScript, ScriptedCheck, ScriptedCodeSa
 from validator.store import Store
 from validator.store.waiting_work import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
-from validator.waiting.life_cycle import MOST_TRIES, pause_after
+from validator.waiting.life_cycle import CODE_KIND, MOST_TRIES, pause_after
 
 
 async def comes_to(world: World, script: CodeScript) -> tuple[CodeCheck, ...]:
@@ -123,16 +122,9 @@ async def test_an_error_of_ours_is_given_up_at_last_and_can_be_tried_anew(store:
 
 
 async def test_a_crash_is_never_the_end_of_it(store: Store) -> None:
-    class Hanging(ScriptedCodeSandbox):
-        async def check(self, _job: CodeJob) -> CodeReport | SandboxFailure:
-            await asyncio.Event().wait()
-            raise AssertionError
-
     world = code_world(store, miners=1)
     await one_round(world)
-    for tries in range(1, MOST_TRIES + 2):
-        async with working(world, Hanging(lambda _: ScriptedCheck(WHOLE), world.clock)):
-            await until(world, lambda found, tries=tries: found[0].attempts == tries)  # type: ignore[misc]
+    await killed_in_the_middle(world, CODE_KIND, MOST_TRIES + 1)
     async with working(world, ScriptedCodeSandbox(lambda _: ScriptedCheck(WHOLE), world.clock)):
         (found,) = await until(world, ended)
     assert (found.report, found.attempts) == (WHOLE, MOST_TRIES + 2)

@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 from audit_file import export
 from builders import IMAGE
+from code_world import killed_in_the_middle
 from execution_world import (
     DOES,
     LIAR,
@@ -47,7 +48,7 @@ from validator.store.waiting_work import Execution
 from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
 from validator.waiting.engine_watch import SandboxWatch
 from validator.waiting.executions import ExecutionWork
-from validator.waiting.life_cycle import MOST_TRIES
+from validator.waiting.life_cycle import EXECUTION_KIND, MOST_TRIES
 from validator.workers.interface import Here, TooCostlyError, Workers, WorkersError
 
 
@@ -269,17 +270,10 @@ class Hanging:
     async def close(self) -> None: ...
 
 
-async def killed_in_the_middle(world: World, times: int) -> None:
-    """The process ends with runs on their way, so often."""
-    for tries in range(1, times + 1):
-        async with working(world, Hanging(), at_once=1):
-            await until(world, lambda found, tries=tries: sum(one.attempts for one in found) == tries)  # type: ignore[misc]
-
-
 async def test_what_a_kill_left_running_ends_once_after_the_next_start(store: Store) -> None:
     world = world_of(store)
     await one_round(world)
-    await killed_in_the_middle(world, 3)
+    await killed_in_the_middle(world, EXECUTION_KIND, 3)
     async with store.read() as tx:
         assert len(await tx.executions.running()) == 1
     async with working(world, ScriptedSandbox(image, world.clock)):
@@ -290,10 +284,21 @@ async def test_what_a_kill_left_running_ends_once_after_the_next_start(store: St
         assert len(await tx.executions.results()) == 6
 
 
+async def test_an_orderly_stop_puts_a_running_try_back_and_counts_none(store: Store) -> None:
+    """Found by the simulation: the next start called it a crash, and three restarts ended an execution."""
+    world = world_of(store)
+    await one_round(world)
+    async with working(world, ScriptedSandbox(lambda _: ScriptedRun({}, 60.0), world.clock)):
+        await until(world, lambda found: any(one.state == "running" for one in found))
+    async with store.read() as tx:
+        found = await tx.executions.of_round(0)
+    assert {(one.state, one.attempts, one.reason) for one in found} == {("pending", 0, None)}
+
+
 async def test_what_kills_the_validator_every_time_is_given_up(store: Store) -> None:
     world = world_of(store)
     await one_round(world)
-    await killed_in_the_middle(world, 2 * MOST_TRIES)
+    await killed_in_the_middle(world, EXECUTION_KIND, 2 * MOST_TRIES)
     async with working(world, Hanging()):
         found = await until(world, ended)
     assert {(one.state, one.reason, one.attempts) for one in found} == {("inconclusive", "bug_crash", MOST_TRIES)}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from validator.protocol.reasons import Reason
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
+from validator.store.unbroken import unbroken
 from validator.telemetry import Event
 from validator.telemetry.repetition import Once, place_of
 from validator.waiting.life_cycle import Tries, Work
@@ -24,7 +26,7 @@ _log = structlog.get_logger()
 class EmbeddedWorker:
     """Does what waits, several at a time, kinds in turn, fair between miners; a service of the daemon.
 
-    What was running when the process ended is tried again.
+    What was running when the process was killed is tried again, and counts as a try. An orderly stop puts it back.
 
     Args:
         store, clock: what it works with.
@@ -52,9 +54,14 @@ class EmbeddedWorker:
         """
         for work in self.works:
             await self._unless_away(work, self._take_back)
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self.at_once):
-                group.create_task(self._work())
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.at_once):
+                    group.create_task(self._work())
+        except asyncio.CancelledError:
+            with suppress(StoreAwayError):  # then the next start takes it back
+                await unbroken(self._hand_back())
+            raise
 
     async def one(self) -> bool:
         """Try the next piece that is due; return whether there was one."""
@@ -63,6 +70,13 @@ class EmbeddedWorker:
             if await self._unless_away(self.works[self._turn], self._one):
                 return True
         return False
+
+    async def _hand_back(self) -> None:
+        for work in self.works:
+            async with self.store.read() as tx:
+                running = await work.kind.queue(tx).running()
+            for taken in running:
+                await self._tries.hand_back(work.kind, taken)
 
     async def _work(self) -> None:
         while True:

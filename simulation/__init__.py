@@ -1,0 +1,1 @@
+"""Deterministic simulation of the whole daemon: one seed gives one history of rounds, faults and kills."""

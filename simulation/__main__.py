@@ -1,0 +1,134 @@
+"""`make simulate-faults SEEDS=n`: play histories, count their faults, check them; `replay` plays one again."""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from simulation import runner
+from simulation.faults import KINDS, draw
+from simulation.history import Played
+
+_EVERY = 10  # seeds, of which one is played again in other processes
+_HASH_SEEDS = (0, 1, 2)
+
+
+def main() -> None:
+    """Read the command line and do it."""
+    parser = argparse.ArgumentParser(prog="python -m simulation")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="play many seeds")
+    run.add_argument("--seeds", type=int, default=200)
+    run.add_argument("--first", type=int, default=1)
+    run.add_argument("--jobs", type=int, default=1)
+    run.add_argument("--results", type=Path, help="a file that ended seeds are added to, and read from: a run goes on")
+    run.add_argument("--stop-at-first", action="store_true", help="end at the first seed that fails")
+    run.add_argument("--quick", action="store_true", help="neither shrink nor look for determinism")
+    replay = commands.add_parser("replay", help="play one seed")
+    replay.add_argument("seed", type=int)
+    replay.add_argument("--faults", help="numbers of the faults that are kept, with commas; all without it")
+    commands.add_parser("digests").add_argument("seeds", type=int, nargs="+")
+    arguments = parser.parse_args()
+    runner.warm_up()
+    match arguments.command:
+        case "run":
+            sys.exit(_run(arguments))
+        case "replay":
+            sys.exit(_replay(arguments.seed, arguments.faults))
+        case "digests":
+            print(json.dumps({one.seed: one.digest for one in runner.play_all(arguments.seeds, 1)}))
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    ended: dict[int, dict[str, object]] = {}
+    if arguments.results is not None and arguments.results.exists():
+        ended = {line["seed"]: line for line in map(json.loads, arguments.results.read_text().splitlines())}
+    wanted = range(arguments.first, arguments.first + arguments.seeds)
+    began = time.process_time(), time.monotonic()
+    for played in runner.play_all((seed for seed in wanted if seed not in ended), arguments.jobs):
+        line = {"seed": played.seed, "rounds": played.rounds, "counts": played.counts, "digest": played.digest}
+        ended[played.seed] = line | {"error": played.error}
+        if arguments.results is not None:
+            with arguments.results.open("a") as file:
+                file.write(json.dumps(ended[played.seed]) + "\n")
+        if played.error is not None:
+            if not arguments.quick:
+                _tell(played)
+            if arguments.stop_at_first:
+                break
+    different = (
+        []
+        if arguments.quick
+        else _different(
+            {seed: str(ended[seed]["digest"]) for seed in wanted if seed in ended and ended[seed]["error"] is None}
+        )
+    )
+    return _summary(
+        [ended[seed] for seed in wanted if seed in ended],
+        different,
+        time.monotonic() - began[1],
+        complete=not arguments.quick,
+    )
+
+
+def _different(found: dict[int, str]) -> list[int]:
+    """Return the seeds, of every tenth, whose history is another one in another process."""
+    some = [seed for seed in found if seed % _EVERY == 0]
+    if not some:
+        return []
+    again = [runner.digests(some, hash_seed) for hash_seed in _HASH_SEEDS]
+    return [seed for seed in some if {one[seed] for one in again} != {found[seed]}]
+
+
+def _summary(
+    lines: Sequence[dict[str, object]],
+    different: Sequence[int],
+    seconds: float,
+    *,
+    complete: bool,
+) -> int:
+    rounds, counts = Counter[str](), Counter[str]()
+    for line in lines:
+        rounds.update(line["rounds"])  # type: ignore[call-overload]
+        counts.update(line["counts"])  # type: ignore[call-overload]
+    broken = [line["seed"] for line in lines if line["error"] is not None]
+    print(f"{len(lines)} seeds, {rounds.total()} rounds ({dict(sorted(rounds.items()))}), {seconds:.0f} s")
+    for kind in KINDS:
+        print(f"  {kind:20} {counts[kind]}")
+    never = [kind for kind in KINDS if not counts[kind]]
+    if complete:
+        if never:
+            print(f"faults that never acted: {', '.join(never)}")
+        if different:
+            print(f"seeds that are not the same in another process: {different}")
+    print(f"seeds that fail: {broken or 'none'}")
+    return int(bool(broken or different or (complete and never)))
+
+
+def _tell(played: Played) -> None:
+    """Print what broke, the last steps and the command that plays a shorter list of faults again."""
+    kept = runner.shrink(played.seed, played.faults)
+    print(f"seed {played.seed} fails: {played.error}")
+    print("\n".join(f"  {step}" for step in played.last))
+    for number in kept:
+        print(f"  fault {number}: {played.faults[number]}")
+    print(f"play it again: make replay-faults SEED={played.seed} FAULTS={','.join(map(str, kept))}")
+
+
+def _replay(seed: int, kept: str | None) -> int:
+    faults = draw(seed)
+    chosen = faults if kept is None else [faults[int(number)] for number in kept.split(",") if number]
+    played = runner.play(seed, chosen)
+    for fault in chosen:
+        print(f"  {fault}")
+    print("\n".join(f"  {step}" for step in played.last))
+    print(f"{played.steps} steps, {dict(played.rounds)}, {dict(played.counts)}, digest {played.digest}")
+    print(played.error or "every invariant holds")
+    return int(played.error is not None)
+
+
+if __name__ == "__main__":
+    main()

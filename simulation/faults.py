@@ -1,0 +1,159 @@
+"""The faults of one history: drawn from its seed, each on a list that can be shortened, and counted where they act."""
+
+from collections import Counter
+from collections.abc import Collection
+from random import Random
+from typing import Final, NamedTuple
+
+from simulation.loop import Time
+
+HORIZON_S: Final = 60.0  # faults begin within it; afterwards the history is calm
+
+WINDOWS: Final = (  # active from `at` for `value` seconds
+    "chain_away",
+    "chain_lags",
+    "chain_forks",
+    "other_chain",
+    "source_away",
+    "miners_out",
+    "disk_full",
+    "busy",
+    "no_permit",
+)
+EVENTS: Final = ("clock_step", "stall", "uid_changes_hands", "subnet_shrinks", "archive")  # at one moment
+SUBMISSIONS: Final = (
+    "unsent",
+    "sent_then_broken",
+    "lost_answer",
+    "delayed",
+    "pool_lost",
+    "refused",
+)  # the first one from `at`
+KILLS: Final = ("before_commit", "after_commit", "before_handover", "after_handover", "any_step")
+STOPS: Final = ("stop", "stop_twice", "drain", "cancel")
+ANSWERS: Final = ("late", "broken", "missing", "doubled", "refused_answer", "false_signature")
+WORK: Final = ("execution_fails", "execution_hangs", "check_fails", "check_hangs", "step_fails")
+ALWAYS: Final = ("version_switch", "two_mechanisms", "retention")
+KINDS: Final = (*WINDOWS, *EVENTS, *SUBMISSIONS, *KILLS, *STOPS, *ANSWERS, *WORK, *ALWAYS)
+
+
+class Fault(NamedTuple):
+    """One fault of a history.
+
+    Attributes:
+        kind: one of `KINDS`; of answers and waiting work how many in a hundred (`value`).
+        at: virtual seconds from which it may act.
+        value: seconds that it lasts, its size, or how many moments of its kind pass before it acts.
+    """
+
+    kind: str
+    at: float
+    value: float
+
+
+def draw(seed: int) -> list[Fault]:
+    """Return the faults of a seed, in the order in which they may act."""
+    random = Random(f"{seed}|faults")
+    faults = [
+        Fault(random.choice(WINDOWS), _moment(random), 3 + 27 * random.random()) for _ in range(random.randint(0, 4))
+    ]
+    for _ in range(random.randint(0, 3)):
+        kind = random.choice(EVENTS)
+        size = {"clock_step": random.choice((-300.0, -20.0, -2.0, 15.0, 200.0)), "stall": 1 + 30 * random.random()}
+        faults.append(Fault(kind, _moment(random), size.get(kind, float(random.randint(1, 3)))))
+    faults += [Fault(random.choice(SUBMISSIONS), _moment(random), 1.0) for _ in range(random.randint(0, 2))]
+    for _ in range(random.randint(1, 3)):
+        kind = random.choice((*KILLS, *KILLS, *STOPS))
+        most = {"any_step": 3_000, "before_commit": 25, "after_commit": 25}.get(kind, 1)
+        faults.append(Fault(kind, _moment(random), float(random.randint(1, most))))
+    faults += [
+        Fault(kind, 0.0, float(random.choice((5, 15, 40)))) for kind in (*ANSWERS, *WORK) if random.randint(0, 1)
+    ]
+    return sorted(faults, key=lambda one: (one.at, one.kind, one.value))
+
+
+def _moment(random: Random) -> float:
+    return round(HORIZON_S * random.random(), 3)
+
+
+class Faults:
+    """The faults of one history while it is played.
+
+    Args:
+        faults: what is left of the list.
+        time: of the history.
+
+    Attributes:
+        counts: how often each kind acted.
+        end: the fault that ends the life in hand, once its moment has come; None before.
+    """
+
+    def __init__(self, faults: Collection[Fault], time: Time) -> None:
+        self._time = time
+        self._windows = [one for one in faults if one.kind in WINDOWS]
+        self._submissions = [one for one in faults if one.kind in SUBMISSIONS]
+        self.events = [one for one in faults if one.kind in EVENTS]
+        self.ends = [one for one in faults if one.kind in (*KILLS, *STOPS)]
+        self._shares = {one.kind: one.value for one in faults if one.kind in (*ANSWERS, *WORK)}
+        self.counts: Counter[str] = Counter()
+        self.end: Fault | None = None
+        self._left = 0
+
+    def windows(self, kind: str) -> list[Fault]:
+        """Return the windows of this kind."""
+        return [one for one in self._windows if one.kind == kind]
+
+    def window(self, kind: str) -> Fault | None:
+        """Return the window of this kind that is open now."""
+        now = self._time.now
+        return next((one for one in self._windows if one.kind == kind and one.at <= now < one.at + one.value), None)
+
+    def active(self, kind: str) -> bool:
+        """Return whether a window of this kind is open now."""
+        return self.window(kind) is not None
+
+    def acts(self, kind: str) -> bool:
+        """Return whether a window is open now, and count it."""
+        if not self.active(kind):
+            return False
+        self.count(kind)
+        return True
+
+    def count(self, kind: str) -> None:
+        """Count one effect."""
+        self.counts[kind] += 1
+
+    def arm(self, end: Fault) -> None:
+        """Let a kill wait for its moment."""
+        self.end, self._left = end, int(end.value)
+
+    def disarm(self) -> None:
+        """Let the life in hand go on."""
+        self.end = None
+
+    def kills(self, point: str) -> bool:
+        """Return whether the process is killed at this point."""
+        if self.end is None or self.end.kind != point:
+            return False
+        self._left -= 1
+        if self._left > 0:
+            return False
+        self.count(point)
+        return True
+
+    def submission(self) -> str | None:
+        """Take the fault of the submission that is handed over now."""
+        due = next((one for one in self._submissions if one.at <= self._time.now), None)
+        if due is None:
+            return None
+        self._submissions.remove(due)
+        self.count(due.kind)
+        return due.kind
+
+    def drawn(self, kinds: Collection[str], random: Random) -> str | None:
+        """Draw which of the kinds happens to one answer or piece of work, None for none of them."""
+        for kind in kinds:
+            if self._time.now < HORIZON_S and 100 * random.random() < self._shares.get(kind, 0.0):
+                self.count(kind)
+                return kind
+        return None

@@ -1,0 +1,258 @@
+"""One history: lives of the daemon in one universe, one after the other, with faults, kills and checks."""
+
+import asyncio
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from simulation import invariants
+from simulation.faults import HORIZON_S, KILLS, Fault, Faults
+from simulation.loop import SimulationError, Steps, Time, VirtualLoop
+from simulation.sqlite import handles
+from simulation.universe import VALIDATOR, Universe
+from validator.daemon.assembly import assembled
+from validator.daemon.signals import Stop
+from validator.daemon.watches import LoopWatch
+from validator.store import open_store
+from validator.store.archiving.archiver import Archiver
+from validator.store.errors import StoreError
+
+CALM_S: Final = 50.0  # without faults, at the end: an epoch whole, and rounds that settle
+_MOST_LIVES: Final = 12
+
+
+@dataclass(slots=True)
+class Played:
+    """What a history came to.
+
+    Attributes:
+        seed, faults: which.
+        error: what broke, None if nothing.
+        rounds: that ended, by state.
+        counts: how often each fault acted.
+        digest: of all steps and all tables.
+        steps, last: how many steps there were, and the last ones.
+    """
+
+    seed: int
+    faults: Sequence[Fault]
+    error: str | None = None
+    rounds: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    digest: str = ""
+    steps: int = 0
+    last: Sequence[str] = ()
+
+
+class History:
+    """Plays one history.
+
+    Args:
+        seed: everything follows from it.
+        faults: what goes wrong.
+        folder: an empty folder for the store.
+    """
+
+    def __init__(self, seed: int, faults: Sequence[Fault], folder: Path) -> None:
+        self.time, self.steps = Time(), Steps()
+        self.faults = Faults(faults, self.time)
+        self.universe = Universe(seed, folder, self.faults, self.time)
+        self.settings = self.universe.settings()
+        self.log: list[MutableMapping[str, Any]] = []
+        self.ended: set[Fault] = set()
+        self.crashes = 0
+        self._random = self.universe.stream("durations")
+        self._kept: list[object] = []  # of lives that were killed: nothing of them is collected, so no `finally` runs
+        self._url = str(self.settings.store.url.get_secret_value())
+
+    def play(self) -> Counter[str]:
+        """Play all of it; return how many rounds ended, by state.
+
+        Raises:
+            SimulationError: an invariant does not hold.
+        """
+        structlog.configure(processors=[self._logged], logger_factory=structlog.ReturnLoggerFactory())
+        for _ in range(_MOST_LIVES):
+            if self._life():
+                break
+        return self._look(whole=True)
+
+    def _logged(self, _logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
+        self.log.append({**event, "log_level": method, "at": self.time.now})
+        return ""
+
+    def _life(self) -> bool:
+        """Let the daemon live until it ends or is killed; return whether it was the last life."""
+        loop = VirtualLoop(self.time, self._random, self.steps)
+        end = next((one for one in self.faults.ends if one not in self.ended and one.at >= self.time.now - 60), None)
+        world = self.universe.world(loop)
+        self.faults.disarm()
+        main = self._daemon(loop, world, end)
+        task = loop.live(main)
+        if end is not None:
+            self.ended.add(end)
+        if loop.killed:
+            world.handles.drop()
+            self._kept += [loop, task, world, main]
+            self.crashes += 1
+            self._look(whole=False)
+            self.time.now += self._random.choice((0.0, 3.0, 40.0))
+            return False
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise SimulationError(f"the daemon ended by {type(error).__name__}: {error}") from error
+        if loop.errors:
+            raise SimulationError(f"an error that nobody took: {loop.errors[0]}")
+        if left := loop.left():
+            raise SimulationError(f"tasks outlive the stop: {left}")
+        self._look(whole=False)
+        self.time.now += self._random.choice((0.0, 3.0))
+        return end is None
+
+    async def _daemon(self, loop: VirtualLoop, world: Any, end: Fault | None) -> None:
+        begun, main = self.time.now, asyncio.current_task()
+        assert main is not None
+        stop = Stop()
+        handles_at: list[asyncio.TimerHandle] = []
+
+        def later(at: float, call: Any, *args: Any) -> None:
+            if at >= begun:
+                handles_at.append(loop.call_at(at, call, *args))
+
+        async with assembled(self.settings, world) as whole:
+            # What measures how late a timer comes wakes fifty times in a second, and here none is late.
+            daemon = replace(whole, beside=[one for one in whole.beside if not isinstance(one, LoopWatch)])
+            visits: list[asyncio.Task[None]] = []
+            for event in self.faults.events:
+                later(event.at, self._happen, loop, event, visits)
+            for window in self.faults.windows("chain_lags"):
+                later(window.at, lambda: self.universe.freeze(on=True))
+                later(window.at + window.value, lambda: self.universe.freeze(on=False))
+            for window in self.faults.windows("no_permit"):
+                later(window.at, self._permit, False)
+                later(window.at + window.value, self._permit, True)
+            if end is None:
+                loop.call_at(max(begun, HORIZON_S) + CALM_S, stop.request)
+            else:
+                # A kill that finds no moment of its kind comes at the next step.
+                loop.call_at(max(begun, end.at), self._begin_end, loop, end, stop, main, visits)
+            try:
+                await daemon.run(stop)
+            finally:
+                for handle in handles_at:
+                    handle.cancel()
+                for visit in visits:
+                    visit.cancel()
+                await asyncio.gather(*visits, return_exceptions=True)
+
+    def _begin_end(
+        self, loop: VirtualLoop, end: Fault, stop: Stop, main: asyncio.Task[Any], visits: list[asyncio.Task[None]]
+    ) -> None:
+        """Let the life in hand end as its fault says."""
+        if end.kind in KILLS:
+            self.faults.arm(end)
+            if end.kind == "any_step":
+                self.faults.count("any_step")
+                loop.kill_at = loop.life_steps + int(end.value)
+            else:
+                loop.call_later(60.0, loop.kill)
+            return
+        self.faults.count(end.kind)
+        match end.kind:
+            case "stop":
+                stop.request()
+            case "stop_twice":
+                stop.request()
+                loop.call_later(0.7 * end.value, stop.request)
+            case "cancel":
+                main.cancel()
+            case "drain":
+                visits.append(loop.create_task(self._drain(loop)))
+
+    async def _drain(self, loop: VirtualLoop) -> None:
+        """Ask for a drain, as `validator drain` does: from another process."""
+        while True:
+            try:
+                async with open_store(self._url, handles=handles(loop)) as store, store.begin() as tx:
+                    await tx.drains.ask(self.universe.own.now())
+            except StoreError:
+                await asyncio.sleep(0.5)
+            else:
+                return
+
+    async def _archive(self, loop: VirtualLoop) -> None:
+        """Archive old rounds, as `validator db archive` does: from another process."""
+        folder = self.universe.folder / "archive"
+        folder.mkdir(exist_ok=True)
+        try:
+            async with open_store(self._url, archive=folder, handles=handles(loop)) as store:
+                now = self.universe.own.now()
+                archiver = Archiver(store, folder, VALIDATOR, now, keep=3, file_rounds=2)
+                async for _ in archiver.run(now + timedelta(days=1)):
+                    self.faults.count("archive")
+        except StoreError:
+            pass  # busy: the operator tries again
+
+    def _permit(self, permit: bool) -> None:
+        self.faults.count("no_permit")
+        self.universe.subnet.set_permit(VALIDATOR.hotkey, permit)
+
+    def _happen(self, loop: VirtualLoop, event: Fault, visits: list[asyncio.Task[None]]) -> None:
+        """Let an event happen."""
+        subnet = self.universe.subnet
+        miners = [one.hotkey for one in subnet.snapshot().neurons if one.hotkey != VALIDATOR.hotkey]
+        if event.kind == "archive":
+            visits.append(loop.create_task(self._archive(loop)))
+            return
+        self.faults.count(event.kind)
+        match event.kind:
+            case "clock_step":
+                self.time.off += event.value
+                loop.call_later(20.0, self._clock_back, event.value)
+            case "stall":
+                self.time.now += event.value
+            case "uid_changes_hands":
+                for hotkey in miners[: int(event.value)]:
+                    subnet.deregister(hotkey)
+                    self.universe.newcomer()
+            case "subnet_shrinks":
+                for hotkey in miners[: int(event.value)][: len(miners) - 3]:
+                    subnet.deregister(hotkey)
+
+    def _clock_back(self, value: float) -> None:
+        self.time.off -= value
+
+    def _look(self, *, whole: bool) -> Counter[str]:
+        """Check the store from outside, as another process would; return how many rounds ended."""
+        loop = VirtualLoop(self.time, self._random, Steps())
+
+        async def check() -> Counter[str]:
+            async with open_store(self._url, archive=self.universe.folder / "archive", handles=handles(loop)) as store:
+                return await invariants.check(self, store, whole=whole)
+
+        if not (self.universe.folder / "store.sqlite").exists():
+            return Counter()
+        before, state = self.time.now, self._random.getstate()
+        task = loop.live(check())
+        self.time.now = before
+        self._random.setstate(state)
+        ended: Counter[str] = task.result()
+        return ended
+
+    def digest(self) -> str:
+        """Return sha256 over all steps and every row of every table."""
+        digest = hashlib.sha256(self.steps.digest.encode())
+        with sqlite3.connect(self.universe.folder / "store.sqlite") as database:
+            names = [
+                row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type='table' ORDER BY name")
+            ]
+            for name in names:
+                for row in database.execute(f"SELECT * FROM {name}"):
+                    digest.update(repr((name, row)).encode())
+        return digest.hexdigest()

@@ -1,0 +1,105 @@
+"""SQLite on the loop's own thread, with durations, faults and kills at commits."""
+
+import sqlite3
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+import aiosqlite
+
+from simulation.faults import Faults
+from simulation.loop import VirtualLoop, _answer
+from validator.store.handles import Handles
+
+T = TypeVar("T")
+_CODES = {
+    "disk_full": (sqlite3.SQLITE_FULL, "database or disk is full"),
+    "busy": (sqlite3.SQLITE_BUSY, "database is locked"),
+}
+_WRITES = ("INSERT", "UPDATE", "DELETE", "PRAGMA user_version =")
+
+
+class InlineConnection(aiosqlite.Connection):
+    """A connection whose statements run where they are called; their answers come after a drawn time.
+
+    Args:
+        connector: opens the database.
+        loop: of the life.
+        faults: what fails, and where the process is killed; None for a visitor that nothing happens to.
+    """
+
+    def __init__(self, connector: Callable[[], sqlite3.Connection], loop: VirtualLoop, faults: Faults | None) -> None:
+        super().__init__(connector, iter_chunk_size=64)
+        self._loop = loop
+        self._faults = faults
+        self._writing = False
+
+    def __await__(self) -> Generator[Any, None, "InlineConnection"]:
+        return self._opened().__await__()
+
+    async def _opened(self) -> "InlineConnection":
+        self._connection = await self._timed(self._connector)
+        return self
+
+    async def _execute(self, fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        if not self._running or self._connection is None:
+            raise ValueError("Connection closed")
+        name, sql = getattr(fn, "__name__", ""), args[0] if args and isinstance(args[0], str) else ""
+        commits = name == "commit" and self._writing and self._connection.in_transaction
+        if commits and self._faults is not None and self._faults.kills("before_commit"):
+            await self._loop.die()
+        self._fail(sql.lstrip())
+        if sql == "BEGIN IMMEDIATE":
+            self._writing = True
+        result = await self._timed(partial(fn, *args, **kwargs), killed_after=commits)
+        if name in ("commit", "rollback"):
+            self._writing = False
+        return result
+
+    def _fail(self, sql: str) -> None:
+        """Raise what a fault that is active now lets this statement raise."""
+        if self._faults is None:
+            return
+        kind: Literal["busy", "disk_full"] | None = None
+        if sql == "BEGIN IMMEDIATE" and self._faults.active("busy"):
+            kind = "busy"
+        elif self._writing and sql.startswith(_WRITES) and self._faults.active("disk_full"):
+            kind = "disk_full"
+        if kind is not None:
+            self._faults.count(kind)
+            code, text = _CODES[kind]
+            error = sqlite3.OperationalError(text)
+            error.sqlite_errorcode = code
+            raise error
+
+    async def _timed(self, call: Callable[[], T], *, killed_after: bool = False) -> T:
+        answer = self._loop.create_future()
+        try:
+            result, error = call(), None
+        except Exception as raised:  # noqa: BLE001 - passed on, as from a thread
+            result, error = None, raised
+        if killed_after and self._faults is not None and self._faults.kills("after_commit"):
+            await self._loop.die()
+        self._loop.call_later(self._loop.duration(), _answer, answer, result, error)
+        return await answer  # type: ignore[no-any-return]
+
+    async def close(self) -> None:
+        """Close it."""
+        self.stop()
+
+    def stop(self) -> None:
+        """Close it at once."""
+        self._running = False
+        if (connection := self._connection) is not None:
+            self._connection = None
+            connection.close()
+
+
+def handles(loop: VirtualLoop, faults: Faults | None = None) -> Handles:
+    """Return handles whose connections run on the loop."""
+
+    async def connect(*args: Any, **kwargs: Any) -> InlineConnection:
+        kwargs["check_same_thread"] = False
+        return await InlineConnection(lambda: sqlite3.connect(*args, **kwargs), loop, faults)
+
+    return Handles(connect, busy_ms=0)
