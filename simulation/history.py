@@ -21,7 +21,7 @@ from validator.daemon.assembly import assembled
 from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch
 from validator.store import open_store
-from validator.store.archiving.archiver import Archiver
+from validator.store.archiving import Archiver
 from validator.store.errors import StoreError
 
 CALM_S: Final = 50.0  # without faults, at the end: an epoch whole, and rounds that settle

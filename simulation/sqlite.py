@@ -9,7 +9,7 @@ import aiosqlite
 
 from simulation.faults import Faults
 from simulation.loop import VirtualLoop, _answer
-from validator.store.handles import Handles
+from validator.store.connections import Handles
 
 T = TypeVar("T")
 _CODES = {

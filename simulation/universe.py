@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from socket import socket
@@ -18,14 +18,12 @@ from simulation.faults import ANSWERS, Faults
 from simulation.loop import LoopClock, Time, VirtualLoop
 from simulation.sqlite import handles
 from validator.chain.base import ChainUnreachableError, Commitment, Head, OtherChainError, WeightsResult
-from validator.chain.ledger import Pending
 from validator.chain.simulated import SimulatedChain
-from validator.chain.state import STATE_VERSION, SubnetRules, SubnetState
-from validator.chain.subnet import SimulatedSubnet
+from validator.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState
 from validator.daemon.world import World
 from validator.kinds.workflow.services import StepReply
-from validator.miners.calls import Call
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
+from validator.outgoing.calls import Call
 from validator.protocol.answer import Dispatch
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.reasons import Reason
@@ -45,7 +43,7 @@ from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, Scrip
 from validator.settings import Settings
 from validator.sources import SeededRandom
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.memory import MemorySource
+from validator.tasks.source import MemorySource
 from validator.workers.interface import Here
 
 BLOCK_S: Final = 2.0
@@ -153,23 +151,23 @@ class FaultyChain(SimulatedChain):
 
     async def last_update(self, mechid: int, uid: int) -> int:
         """Return the block of the last weights."""
-        return await self._read("last_update", mechid, super().last_update(mechid, uid))  # type: ignore[no-any-return]
+        return await self._read("last_update", mechid, partial(super().last_update, mechid, uid))  # type: ignore[no-any-return]
 
     async def commits(self, mechid: int) -> Sequence[int]:
         """Return the blocks of commitments."""
-        return await self._read("commits", mechid, super().commits(mechid))  # type: ignore[no-any-return]
+        return await self._read("commits", mechid, partial(super().commits, mechid))  # type: ignore[no-any-return]
 
     async def weights(self, mechid: int, uid: int) -> Mapping[int, int]:
         """Return the weights on chain."""
-        return await self._read("weights", mechid, super().weights(mechid, uid))  # type: ignore[no-any-return]
+        return await self._read("weights", mechid, partial(super().weights, mechid, uid))  # type: ignore[no-any-return]
 
     async def commitment(self, hotkey: str) -> Commitment | None:
         """Return the commitment."""
-        return await self._read("commitment", 0, super().commitment(hotkey))  # type: ignore[no-any-return]
+        return await self._read("commitment", 0, partial(super().commitment, hotkey))  # type: ignore[no-any-return]
 
-    async def _read(self, name: str, mechid: int, now: Any) -> Any:
+    async def _read(self, name: str, mechid: int, now: Callable[[], Any]) -> Any:
         await self._travel()
-        value = await now
+        value = await now()
         frozen = self._universe.frozen
         return value if frozen is None else frozen.reads.get((name, mechid), value)
 

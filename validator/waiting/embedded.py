@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import structlog
 
+from validator.cancellation import complete
 from validator.protocol.reasons import Reason
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
-from validator.store.unbroken import unbroken
 from validator.telemetry import Event
 from validator.telemetry.repetition import Once, place_of
 from validator.waiting.life_cycle import Tries, Work
@@ -60,7 +60,7 @@ class EmbeddedWorker:
                     group.create_task(self._work())
         except asyncio.CancelledError:
             with suppress(StoreAwayError):  # then the next start takes it back
-                await unbroken(self._hand_back())
+                await complete(self._hand_back())
             raise
 
     async def one(self) -> bool:
