@@ -4,8 +4,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from simulation.loop import SimulationError
-from validator.audit.log import EVERY, audit_lines, first_sequence, verify_file
-from validator.audit.log.faults import FaultError
+from validator.audit.log import EVERY, FaultError, audit_lines, first_sequence, verify_file
 from validator.protocol.reasons import Reason
 from validator.store import Store
 
