@@ -1,14 +1,31 @@
 """The mechanism's state: a value that a step changes, and that inputs are frozen from (SPEC 8 to 11; SPEC 16, D-23)."""
 
 import msgspec
+import pytest
 from builders import V1
 from group_rounds import worked_example
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validator.protocol.round import MinerState, RoundInput
+from validator.protocol.round import ClearedFlag, FlagsCleared, MinerState, RoundInput
 from validator.protocol.skill_types import SkillType
-from validator.state import Change, Ended, Pair, State, Window, apply, frozen_miner, known_from, learned, paid
+from validator.state import (
+    Change,
+    Ended,
+    ExecutedTask,
+    Late,
+    Miner,
+    Pair,
+    Shared,
+    State,
+    UnknownFlagError,
+    Window,
+    apply,
+    frozen_miner,
+    known_from,
+    learned,
+    paid,
+)
 
 PAIRS = st.frozensets(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([*SkillType][:3])))
 MECHANISM = (1, 0)
@@ -105,3 +122,37 @@ def test_the_newest_epochs_of_a_mechanism_are_known() -> None:
         state = paid(state, MECHANISM, epoch, str(epoch))
     assert state.shared.vectors == {MECHANISM: {epoch: str(epoch) for epoch in range(12, 20)}}
     assert Change(state).delta().shared is state.shared
+
+
+def cleared(*numbers: int) -> FlagsCleared:
+    flags = tuple(ClearedFlag(SkillType.MCP_SERVER, str(number)) for number in numbers)
+    return FlagsCleared("flags_cleared", "a", "2026-01-01T00:00:00Z", "looked at", flags)
+
+
+def test_flags_of_before_the_first_known_round_are_cleared_as_often_as_they_stand() -> None:
+    state = State({"a": Miner(earlier=2)}, Shared(since=10))
+    change = Change(state)
+    change.clear([cleared(3)])
+    assert change.miner("a").earlier == 1
+    change.clear([cleared(4)])
+    assert change.miner("a").earlier == 0
+    with pytest.raises(UnknownFlagError):
+        change.clear([cleared(5)])
+    with pytest.raises(UnknownFlagError):
+        Change(state).clear([cleared(10)])  # of a round that is known: it raised none
+
+
+def test_a_flag_of_a_miner_of_whom_nothing_is_known_is_cleared_without_a_trace() -> None:
+    change = Change(State({}, Shared(since=10)))
+    change.clear([cleared(3)])
+    assert change.delta().miners == {}
+
+
+def test_what_is_to_come_of_the_oldest_rounds_is_unknown_where_there_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("validator.state.ended.LATE_ROUNDS", 2)
+    late, change = Late((ExecutedTask("t", "mcp_server", 0, ("a",), made_here=False),)), Change(State())
+    for number in (5, 7, 9):
+        change.await_late(number, late)
+    assert (change.shared.late, change.shared.late_since) == ({7: late, 9: late}, 6)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from old_rounds import ARCHIVED, LATER, MINERS, archived, log_of, opened, put, put_into, told
-from sqlalchemy import func, select, update
+from sqlalchemy import delete, func, select, update
 
 from validator.audit.replay import replay_rounds
 from validator.store import Store
@@ -18,7 +18,7 @@ from validator.store.archive import archives_in, open_archive
 from validator.store.archiving import KEPT_ROUNDS, choose
 from validator.store.checking import Check, checks
 from validator.store.copying import copy_store
-from validator.store.errors import ArchivedError, ArchiveError
+from validator.store.errors import ArchivedError, ArchiveError, DamagedError
 from validator.store.rows import ScoreRecord
 from validator.store.tables import (
     records,
@@ -117,6 +117,22 @@ async def test_killed_at_any_step_a_round_is_somewhere_and_the_next_run_goes_on(
     assert len(archives_in(folder)) == 2
     assert await archived(url, folder) == []
     assert (await looked_through(url, folder))["archives"].faults == []
+
+
+@pytest.mark.usefixtures("round_by_round")
+async def test_a_record_that_is_gone_before_it_was_removed_is_a_fault_although_a_file_has_it(
+    url: str, folder: Path
+) -> None:
+    with suppress(KilledError):
+        await archived(url, folder, advance=killer(6))
+    async with opened(url, folder) as store:
+        async with store.begin() as tx:
+            assert await tx.archives.removed_through() == 0
+            await tx.connection.execute(delete(records).where(records.c.round_id == 2))
+        async with store.read() as tx:
+            assert await tx.records.head(0)
+            with pytest.raises(DamagedError, match="round 2 has ended and has no record"):
+                await tx.records.head(2)
 
 
 async def test_whoever_forgets_the_folder_is_told_which_setting_names_it(url: str, folder: Path) -> None:

@@ -89,6 +89,11 @@ def folder_instead(path: Path) -> None:
     path.mkdir()
 
 
+def padded(path: Path) -> None:
+    manifest, sections = manifest_of(path.read_bytes())
+    written(path, sections + b"junk", manifest)
+
+
 SPOILT: list[tuple[Spoil, str]] = [
     (Path.unlink, "is not there; put it back, or name the folder that has it in store.archive"),
     (lambda path: path.write_bytes(b""), "is no archive file: it does not begin as one"),
@@ -100,6 +105,7 @@ SPOILT: list[tuple[Spoil, str]] = [
     (flipped(TAIL + 40), "was changed: its manifest does not have the signature of whom it names"),
     (signed_by(None), "was changed: its manifest does not have the signature of whom it names"),
     (signed_by(MALLORY), "is not the file that the store names: another of that name"),
+    (padded, "is damaged: it has"),
     (of_other_rounds, "is not the file that the store names: another of that name"),
     (folder_instead, "cannot be read: Is a directory"),
 ]

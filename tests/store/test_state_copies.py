@@ -9,8 +9,10 @@ from sqlalchemy import update
 from state_kit import plant
 from world import VALIDATOR, World, one_round, online, prepared
 
+from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.rounds.resume import resume_rounds
+from validator.rounds.settle import void_round
 from validator.store import Store
 from validator.store.checking import Check, checks
 from validator.store.repositories import state as state_tables
@@ -92,3 +94,22 @@ async def test_vectors_and_rounds_that_nobody_can_read_are_steps_too(store: Stor
         state = await tx.state.whole()
     assert (state.shared.clouded, [*state.shared.vectors]) == (1, [(1, 0)])
     assert (await checked(store)).faults == []
+
+
+async def test_the_state_is_stepped_through_a_void_round(store: Store) -> None:
+    world = World(store)
+    await one_round(world)
+    round_ = await prepared(world)
+    await void_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, Reason.VOID_OFFLINE)
+    async with store.read() as tx:
+        assert [one.counted for one in (await tx.state.whole()).shared.rounds] == [True, True]
+    found = await checked(store)
+    assert (found.faults, found.looked) == ([], 2)
+
+
+async def test_the_state_of_a_copy_needs_no_record(played: Path, tmp_path: Path) -> None:
+    url, folder = put(played, f"sqlite:///{tmp_path}/store.sqlite"), tmp_path / "archive"
+    folder.mkdir()
+    await archived(url, folder)
+    async with opened(url) as store, store.read() as tx:
+        assert await state_after(tx, ARCHIVED - 1) == await tx.state.copied(ARCHIVED - 1)

@@ -3,8 +3,10 @@
 import asyncio
 import re
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from planned import planned
 from recorded import flipped, rewrite
@@ -21,10 +23,10 @@ from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, open_store, record
 from validator.store.checking import checks
-from validator.store.codec import expanded
+from validator.store.codec import compressed, expanded
 from validator.store.copying import copy_store
 from validator.store.errors import DamagedError, MismatchError
-from validator.store.record import Head, Items, RoundEnding, frames, head_of, recorded
+from validator.store.record import SKIPPED, Head, Items, RoundEnding, frames, head_of, recorded
 from validator.store.tables import dispatches, groups, records, rounds, sssas, workflow_runs
 
 PACKAGE = Path(validator.__file__).parent
@@ -238,3 +240,12 @@ def test_nothing_but_settling_and_archiving_writes_records() -> None:
         "store/repositories/records.py": ["_insert(records"],
         "store/archiving.py": ["delete(records"],
     }
+
+
+@pytest.mark.parametrize(("size", "level"), [(200_000, 19), (3 * 1024 * 1024, 3)])
+def test_only_a_record_of_few_bytes_waits_for_the_best_compression(size: int, level: int) -> None:
+    dice = Random(1)
+    plan = b"".join(b"%x" % dice.randrange(4_096) for _ in range(size // 2))[:size]
+    (frame,) = frames(msgspec.structs.replace(SKIPPED, plan=plan))
+    assert frame == compressed(expanded(frame), level)
+    assert compressed(expanded(frame), 19) != compressed(expanded(frame), 3)
