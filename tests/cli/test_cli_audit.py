@@ -137,6 +137,15 @@ def test_a_file_is_held_to_what_its_owner_anchored_on_chain(exported: Path, tmp_
     assert (done.returncode, "line 1, receipt" in done.stdout) == (1, True)
 
 
+def test_a_row_that_the_file_does_not_tell_is_a_no(exported: Path, tmp_path: Path) -> None:
+    row = tmp_path / "row.json"
+    row.write_text('{"netuid": 7, "mechid": 0, "uid": 0, "block": 9, "row": [[1, 65535]]}')
+    done = called("audit", "verify", str(exported), "--rows", str(row))
+    assert (done.returncode, "the row on chain is NOT that of the newest confirmed vector" in done.stdout) == (1, True)
+    told = json.loads(called("audit", "verify", str(exported), "--rows", str(row), "--json").stdout)
+    assert (told["ok"], told["rows"][0]["equal"]) == (False, False)
+
+
 def test_what_is_no_log_and_what_is_not_there_is_bad_input(tmp_path: Path, example: Example) -> None:
     other = tmp_path / "other.json"
     other.write_text("{}\n")

@@ -1,11 +1,13 @@
 """`validator db backup` and `db restore` as an operator meets them."""
 
 import json
+import shutil
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cli_store import Example, answered, called, copied, example_in, write_config
@@ -164,6 +166,16 @@ def test_a_forecast_is_a_table_and_sums(own: Example) -> None:
     assert list(said["kept_bytes"].values()) == sorted(said["kept_bytes"].values(), reverse=True)
     assert shown.stdout.splitlines()[-3].startswith("answers of the newest 2 rounds keep ")
     assert f" permanently, those of {most} most: " in shown.stdout.splitlines()[-3]
+
+
+def test_pages_of_the_store_that_can_be_filled_again_are_room(own: Example, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(sqlite3.connect(own.database)) as database:
+        database.execute("DELETE FROM records")
+        database.commit()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000))
+    said = answered("db", "forecast", "--config", str(own.config))
+    assert said["store"]["reusable"] > 0
+    assert said["free"] == 1_000 + said["store"]["reusable"]
 
 
 def test_an_export_names_its_files_and_refuses_what_is_no_table(own: Example, tmp_path: Path) -> None:

@@ -14,12 +14,14 @@ import pytest
 from cli_store import EVIL, EVIL_SHOWN, PROGRAM, Example, called, environment, example_in, write_config
 
 from validator.chain.base import Head
+from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.cli.output import byte_size, span
 from validator.cli.status import screen
 from validator.health.client import HealthAnswer
 from validator.health.status import (
     Disk,
     Miners,
+    Observer,
     OnChain,
     OnChainWeights,
     Overview,
@@ -29,6 +31,7 @@ from validator.health.status import (
 )
 from validator.protocol.round import Neuron
 from validator.settings import Settings
+from validator.sources import VirtualClock
 from validator.store import Store
 from validator.store.repositories.weights import PlannedWeights
 from validator.store.rows import LogHead, WeightsRecord
@@ -219,6 +222,28 @@ def test_what_somebody_should_look_at_comes_last() -> None:
         f"  weights are locked: {EVIL_SHOWN}; see `validator weights unlock --help`",
         "  disk: room for 5 days at this pace",
     ]
+
+
+async def test_a_simulated_chain_is_read_anew_from_its_file(tmp_path: Path) -> None:
+    clock, file = VirtualClock(NOW), tmp_path / "chain.json"
+    subnet = SimulatedSubnet.create(SubnetRules(seed="s", genesis=int(NOW.timestamp()), netuid=1), clock, file)
+    given = {
+        "validator": {"netuid": 1},
+        "wallet": {"uri": "//Validator"},
+        "chain": {"kind": "simulated", "state": file},
+        "store": {"url": f"sqlite:///{tmp_path}/none.sqlite"},
+        "health": {"port": 0},
+    }
+    observer = Observer(Settings.model_validate(given), clock=clock)
+    counts = []
+    for name in ("5Me", "5Other"):
+        subnet.register(name)
+        looked = await observer.look()
+        assert looked.chain is not None, looked.problems
+        counts.append(looked.chain.neurons)
+        await clock.advance(60)
+    await observer.close()
+    assert counts == [1, 2]
 
 
 @pytest.mark.parametrize(
