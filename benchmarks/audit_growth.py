@@ -34,7 +34,8 @@ START: Final = b'{"receipt":'
 VERIFY: Final = """
 import json, sys, time
 from pathlib import Path
-from validator.audit.log import Key, verify_file, verify_on, write_checkpoint
+from validator.audit.log.checkpoint import Key, verify_on, write_checkpoint
+from validator.audit.log.verify import verify_file
 log, checkpoint = Path(sys.argv[1]), Path(sys.argv[2])
 begun = time.perf_counter()
 if sys.argv[3] == "plain":

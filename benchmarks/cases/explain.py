@@ -23,7 +23,8 @@ from samples.commands import PROGRAM, PYTHON, command_cpu_s
 from samples.played import play
 from world import miner_signer
 
-from validator.audit.explain import explain_miner, explain_round
+from validator.audit.explain.miner import explain_miner
+from validator.audit.explain.round import explain_round
 from validator.store import Transaction, open_store
 
 MINERS: Final = [miner_signer(number).hotkey for number in range(6)]

@@ -9,8 +9,7 @@ from harness import Case, per_second
 from samples.played import ROUNDS, played
 from samples.processes import cpu_s
 
-from validator.audit.replay import replay_rounds
-from validator.audit.replay.batches import Replayer
+from validator.audit.replay.batches import Replayer, replay_rounds
 
 _TIMES: Final = 12
 

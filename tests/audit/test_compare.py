@@ -9,7 +9,8 @@ import pytest
 from audit_file import export, forged, lines_of, receipt_of
 from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log import Compared, InFileError, NotAnAuditFileError, compare_files
+from validator.audit.log.comparing import Compared, InFileError, compare_files
+from validator.audit.log.lines import NotAnAuditFileError
 from validator.protocol.receipt import Receipt, line
 from validator.protocol.signatures import Signer
 from validator.protocol.times import format_time, parse_time

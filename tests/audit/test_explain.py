@@ -15,13 +15,15 @@ from sqlalchemy import insert
 from state_kit import windows_of
 from world import World
 
-from validator.audit.explain import (
+from validator.audit.explain.miner import explain_miner
+from validator.audit.explain.round import (
+    AmbiguousMinerError,
+    NotAMinerError,
     NothingToExplainError,
     RoundExplanation,
-    explain_miner,
     explain_round,
+    find_hotkey,
 )
-from validator.audit.explain.round import AmbiguousMinerError, NotAMinerError, find_hotkey
 from validator.audit.paid import UNMIXED, paid_now
 from validator.audit.views.miners import FaultShare, fault_list
 from validator.kinds.assessment.explain.page import AssessmentExplanation

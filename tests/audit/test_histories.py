@@ -10,7 +10,8 @@ import pytest
 from audit_file import export, with_document
 from world import World, honest, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log import FaultError, verify_file
+from validator.audit.log.lines import FaultError
+from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer

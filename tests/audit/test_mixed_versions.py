@@ -15,8 +15,9 @@ from replays import replayed
 from toy_version import TOY, ToyVersion, known
 from world import VALIDATOR
 
-from validator.audit.explain import NothingToExplainError, explain_round
-from validator.audit.log import FaultError, verify_file
+from validator.audit.explain.round import NothingToExplainError, explain_round
+from validator.audit.log.lines import FaultError
+from validator.audit.log.verify import verify_file
 from validator.cli.explain import print_round_explanation
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.proofs.document import verify_document

@@ -16,8 +16,8 @@ from replays import Tamper, executed, replayed, replayed_after
 from sqlalchemy import delete, insert, select, update
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, online, prepared
 
-from validator.audit.replay import replay_round
 from validator.audit.replay.batches import Replayer
+from validator.audit.replay.rounds import replay_round
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes, sha256_hex

@@ -11,7 +11,8 @@ import pytest
 from audit_file import export, fault_of, lines_of, verified, with_document
 from truths_world import GOALS, SECRET, TruthsWorld, secret_tasks
 
-from validator.audit.log import RETIRED, compare_files
+from validator.audit.log.comparing import compare_files
+from validator.audit.log.export import RETIRED
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.receipt import wrapped
 from validator.protocol.results import Submission

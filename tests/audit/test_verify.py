@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from workflow_builders import make_workflow
 from world import VALIDATOR, World, honest, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log import FaultError, NotAnAuditFileError, verify_file
+from validator.audit.log.lines import FaultError, NotAnAuditFileError
+from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
 from validator.proofs import ConsensusProof
 from validator.proofs.document import document_bytes, seal, verify_document

@@ -11,9 +11,11 @@ from audit_file import export, forged, lines_of, with_document, with_weights
 from pay_world import PayWorld
 from world import VALIDATOR
 
-from validator.audit.log import FaultError, Verified, verify_file
+from validator.audit.log.lines import FaultError
+from validator.audit.log.report import Verified
 from validator.audit.log.uid_owners import Around
 from validator.audit.log.vector import shares
+from validator.audit.log.verify import verify_file
 from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.receipt import Receipt, WeightsLink
 from validator.protocol.round import MetagraphSnapshot, Neuron

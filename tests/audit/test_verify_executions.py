@@ -14,7 +14,8 @@ from group_rounds import worked_example
 from world import VALIDATOR, one_round
 
 from validator.audit.input_check import _executions_fault, input_fault, late_counts
-from validator.audit.log import FaultError, verify_file
+from validator.audit.log.lines import FaultError
+from validator.audit.log.verify import verify_file
 from validator.protocol.round import ExecutionResult, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.rounds.receipts import close_epoch

@@ -15,7 +15,10 @@ from sqlalchemy import text
 from task_builders import make_task
 from world import World, honest, on_virtual_time
 
-from validator.audit.log import FaultError, Folder, Given, GivenError, Verified, verify_file
+from validator.audit.log.folders import Folder, Given, GivenError
+from validator.audit.log.lines import FaultError
+from validator.audit.log.report import Verified
+from validator.audit.log.verify import verify_file
 from validator.kinds.assessment.established import checks_of
 from validator.kinds.assessment.gates import first_failure
 from validator.miners import scripted

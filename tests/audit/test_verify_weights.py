@@ -13,8 +13,11 @@ from explained import HOTKEYS
 from pay_world import BROKEN, FAILING, WITHDRAWN, PayWorld
 from world import VALIDATOR, on_virtual_time
 
-from validator.audit.log import ChainRow, FaultError, Verified, row_fault, verify_file
 from validator.audit.log.chain import WrongReceiptError
+from validator.audit.log.chain_evidence import ChainRow, row_fault
+from validator.audit.log.lines import FaultError
+from validator.audit.log.report import Verified
+from validator.audit.log.verify import verify_file
 from validator.audit.log.weights import Confirmed, Fates
 from validator.protocol.receipt import FateLink, FateState, WeightsLink
 from validator.protocol.skill_types import SkillType

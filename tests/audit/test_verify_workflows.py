@@ -12,7 +12,7 @@ from audit_file import export, fault_of, receipt_of, signed_again
 from planned import MINERS, planned
 from world import VALIDATOR
 
-from validator.audit.log import verify_file
+from validator.audit.log.verify import verify_file
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_LOG_LINE
 from validator.protocol.receipt import wrapped

@@ -10,10 +10,9 @@ from msgspec import structs
 from random_rounds import returned
 from world import VALIDATOR, World, prepared
 
-from validator.audit.log import FaultError
 from validator.audit.log.answers import Answers, ListedAnswer, check_ends, check_members
 from validator.audit.log.documents import Planned
-from validator.audit.log.lines import LineReader
+from validator.audit.log.lines import FaultError, LineReader
 from validator.audit.log.verify import verify_file
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import RoundEnd, RoundLines, line, line_digest

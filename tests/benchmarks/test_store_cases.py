@@ -17,8 +17,9 @@ from samples.played import play
 from samples.processes import cpu_s
 from world import miner_signer
 
-from validator.audit.explain import explain_miner, explain_round
-from validator.audit.replay import replay_rounds
+from validator.audit.explain.miner import explain_miner
+from validator.audit.explain.round import explain_round
+from validator.audit.replay.batches import replay_rounds
 from validator.store import open_store
 
 MINERS = [miner_signer(number).hotkey for number in range(6)]

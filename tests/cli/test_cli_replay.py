@@ -8,7 +8,7 @@ import pytest
 from cli_store import Example, called, copied, example_in, validator, write_config
 from recorded import dispatched, harm
 
-from validator.audit.replay import replay_rounds
+from validator.audit.replay.batches import replay_rounds
 from validator.store import open_store
 
 GATES = "gates: 60 answers of 60 dispatches judged again\n"

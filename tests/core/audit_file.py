@@ -7,8 +7,10 @@ import msgspec
 import pytest
 from world import VALIDATOR
 
-from validator.audit.log import EVERY, FaultError, Verified, audit_lines, first_sequence, verify_file
-from validator.audit.log.export import Truths
+from validator.audit.log.export import EVERY, Truths, audit_lines, first_sequence
+from validator.audit.log.lines import FaultError
+from validator.audit.log.report import Verified
+from validator.audit.log.verify import verify_file
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_LOG_LINE
 from validator.protocol.receipt import Receipt, RoundEnd, WeightsLink, line, wrapped

@@ -12,9 +12,10 @@ from code_world import CAT, CODE, RAG, TASK, judge_all, planner
 from workflow_world import ScriptedServices, Try
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, tasks_of_all_types
 
-from validator.audit.explain import explain_miner, explain_round
-from validator.audit.log import audit_lines
-from validator.audit.replay import replay_round
+from validator.audit.explain.miner import explain_miner
+from validator.audit.explain.round import explain_round
+from validator.audit.log.export import audit_lines
+from validator.audit.replay.rounds import replay_round
 from validator.audit.views.miners import miner_list
 from validator.audit.views.rounds import round_view
 from validator.miners.scripted import ScriptedReply

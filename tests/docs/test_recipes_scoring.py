@@ -24,7 +24,7 @@ PLAYED = """
     import asyncio, sys
     from replays import replayed
     from world import World, on_virtual_time, tasks_of_all_types
-    from validator.audit.explain import explain_round
+    from validator.audit.explain.round import explain_round
     from validator.protocol.round import AssessedMember
     from validator.protocol.skill_types import SkillType
     from validator.scoring import version

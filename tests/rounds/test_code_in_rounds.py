@@ -11,7 +11,7 @@ from state_kit import reputations_of, windows_of
 from toy_version import TOY, known
 from world import VALIDATOR, frozen_of, on_virtual_time, one_round, online, prepared
 
-from validator.audit.log import verify_file
+from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason

@@ -13,7 +13,7 @@ from sqlalchemy import update
 from state_kit import reputations_of
 from world import VALIDATOR, Script, World, frozen_of, garbage, on_virtual_time, one_round, online, prepared
 
-from validator.audit.log import verify_file
+from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.draws import draw

@@ -9,7 +9,7 @@ from audit_file import export, lines_of
 from replays import executed, replayed, replayed_after
 from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.audit.log import verify_file
+from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex

@@ -10,7 +10,8 @@ from sqlalchemy import text
 from state_kit import windows_of
 from world import VALIDATOR, World, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.audit.log import FaultError, verify_file
+from validator.audit.log.lines import FaultError
+from validator.audit.log.verify import verify_file
 from validator.chain.base import BehindError
 from validator.proofs.document import verify_document as verify_proof
 from validator.protocol.canonical import sha256_hex

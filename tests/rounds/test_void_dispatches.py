@@ -11,8 +11,8 @@ from sqlalchemy import update
 from state_kit import histories_of, windows_of
 from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.audit.explain import explain_round
-from validator.audit.log import verify_file
+from validator.audit.explain.round import explain_round
+from validator.audit.log.verify import verify_file
 from validator.audit.views.rounds import round_view
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch

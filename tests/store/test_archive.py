@@ -12,7 +12,7 @@ import pytest
 from old_rounds import ARCHIVED, LATER, MINERS, archived, log_of, opened, put, put_into, told
 from sqlalchemy import delete, func, select, update
 
-from validator.audit.replay import replay_rounds
+from validator.audit.replay.batches import replay_rounds
 from validator.store import Store
 from validator.store.archive import archives_in, open_archive
 from validator.store.archiving import KEPT_ROUNDS, choose

@@ -32,7 +32,7 @@ from execution_world import (
 from replays import replayed
 from world import VALIDATOR, World, one_round
 
-from validator.audit.log import verify_file
+from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex

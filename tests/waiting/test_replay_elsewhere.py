@@ -19,8 +19,10 @@ from queue_kit import eventually, worker_processes
 from recorded import headed
 from world import one_round
 
-from validator.audit.replay import ReplayErrand, RoundReplay, distributed, replay_elsewhere, replay_rounds
-from validator.audit.replay.distributed import KIND, NobodyReplaysError
+from validator.audit.replay import distributed
+from validator.audit.replay.batches import replay_rounds
+from validator.audit.replay.distributed import KIND, NobodyReplaysError, ReplayErrand, replay_elsewhere
+from validator.audit.replay.rounds import RoundReplay
 from validator.daemon.exits import Exit
 from validator.sources import SystemClock
 from validator.store import open_store

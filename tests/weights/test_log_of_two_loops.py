@@ -11,7 +11,7 @@ from told_weights import told
 from weights_world import NOWHERE
 from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log import verify_file
+from validator.audit.log.verify import verify_file
 from validator.settings import WeightsSettings
 from validator.sources import SeededRandom
 from validator.store import Store

@@ -6,7 +6,7 @@ from sqlalchemy import update
 from state_kit import plant_flag, reputations_of
 from world import VALIDATOR
 
-from validator.audit.explain import explain_miner
+from validator.audit.explain.miner import explain_miner
 from validator.audit.views.miners import miner_list
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.reasons import Reason

@@ -20,7 +20,7 @@ from structlog.testing import capture_logs
 from worker_jobs import die_times
 from world import VALIDATOR, World, miner_signer, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.audit.log import verify_file
+from validator.audit.log.verify import verify_file
 from validator.protocol.reasons import Reason
 from validator.rounds.resume import resume_rounds
 from validator.store import Store

@@ -11,24 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from validator.audit.log import (
-    Compared,
-    FaultError,
-    Folder,
-    Given,
-    GoneOn,
-    InFileError,
-    Key,
-    Verified,
-    compare_files,
-    key_file,
-    own_key,
-    row_fault,
-    verify_file,
-    verify_on,
-    write_checkpoint,
-)
-from validator.audit.log.comparing import Relation
+from validator.audit.log.chain_evidence import row_fault
+from validator.audit.log.checkpoint import GoneOn, Key, key_file, own_key, verify_on, write_checkpoint
+from validator.audit.log.comparing import Compared, InFileError, Relation, compare_files
+from validator.audit.log.folders import Folder, Given
+from validator.audit.log.lines import FaultError
+from validator.audit.log.report import Verified
+from validator.audit.log.verify import verify_file
 from validator.cli.audit_evidence import Beyond, HeldRow, ask_chain, given_row, named, row_lines
 from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.files import line_writer, require_regular
@@ -73,7 +62,7 @@ def export(
     of retired tasks alone (`validator tasks retire`), and anybody may read it. Exit 1: there is no such receipt, or
     the log tells truths from before they were committed to; --since starts behind them.
     """
-    from validator.audit.log import EVERY, RETIRED, audit_lines, first_sequence  # noqa: PLC0415 - they load the store
+    from validator.audit.log.export import EVERY, RETIRED, audit_lines, first_sequence  # noqa: PLC0415 - they load the store
 
     async def write_log(store: "Store", write: Callable[[bytes], None]) -> None:
         """Write it in a transaction for each receipt."""

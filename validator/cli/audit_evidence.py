@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import typer
 
-from validator.audit.log import ChainRow, Confirmed, Reach, Verified, look_for, read_row, row_fault
-from validator.audit.log.chain_evidence import MAX_ROW
-from validator.cancellation import run_whole
+from validator.audit.log.chain_evidence import MAX_ROW, ChainRow, Reach, look_for, read_row, row_fault
+from validator.audit.log.report import Verified
+from validator.audit.log.weights import Confirmed
 from validator.cli.files import require_regular
 from validator.protocol.anchor import anchor_of
 from validator.protocol.round import MetagraphSnapshot

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validator.audit.replay import RoundReplay, replay_rounds, round_ids
+from validator.audit.replay.batches import replay_rounds, round_ids
+from validator.audit.replay.rounds import RoundReplay
 from validator.chain.wallet import load_signer
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Json, group

@@ -7,15 +7,9 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from validator.audit.explain import (
-    MinerExplanation,
-    NothingToExplainError,
-    RoundExplanation,
-    explain_miner,
-    explain_round,
-)
 from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
-from validator.audit.explain.miner import Point
+from validator.audit.explain.miner import MinerExplanation, Point, explain_miner
+from validator.audit.explain.round import NothingToExplainError, RoundExplanation, explain_round
 from validator.cli.errors import say_no
 from validator.cli.executions import write_execution
 from validator.cli.kinds import page_of

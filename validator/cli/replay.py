@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from validator.audit.replay import RoundReplay, replay_elsewhere, replay_rounds, round_ids
+from validator.audit.replay.batches import replay_rounds, round_ids
+from validator.audit.replay.distributed import replay_elsewhere
+from validator.audit.replay.rounds import RoundReplay
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Since
 from validator.cli.output import print_json, print_line
