@@ -197,7 +197,7 @@ def test_a_checkpoint_is_everything_that_is_known_and_nothing_else_can_be_one(lo
     assert gone.kept is not None
     reading = Reading.decoded(gone.kept.reading)
     assert Reading.decoded(reading.encoded()) == reading
-    assert reading.course.state.whole
-    assert HOTKEYS[FAILING] in reading.course.state.miners
+    assert reading.state.whole
+    assert HOTKEYS[FAILING] in reading.state.miners
     with pytest.raises(msgspec.MsgspecError):
         Reading.decoded(gone.kept.reading[:-1])

@@ -11,7 +11,7 @@ from audit_file import export, forged, lines_of, with_document, with_weights
 from pay_world import PayWorld
 from world import VALIDATOR
 
-from validator.audit.log.lines import FaultError
+from validator.audit.log.lines import FaultError, Line
 from validator.audit.log.report import Verified
 from validator.audit.log.uid_owners import Around
 from validator.audit.log.vector import shares
@@ -172,12 +172,12 @@ def test_a_round_that_was_frozen_late_on_an_older_snapshot_settles_nothing() -> 
     """Its tasks were on their way when the vector was told; the next round tells what was so at the vector's block."""
     around, nobody = Around(), frozenset[str]()
     around.add(snapshot(10, 1, "a"))
-    around.hold(4, LINK, EMPTY, nobody)
+    around.hold(Line(4, "weights", b"", b""), LINK, EMPTY, nobody)
     for block, epoch, word in ((15, 1, 1), (25, 2, 0)):
         around.add(snapshot(block, epoch, "a"))
         around.settle()
         assert around.waiting()["epochs of vectors"] == word
-    around.hold(9, msgspec.structs.replace(LINK, block=30, epoch=9), EMPTY, nobody)
+    around.hold(Line(9, "weights", b"", b""), msgspec.structs.replace(LINK, block=30, epoch=9), EMPTY, nobody)
     around.add(snapshot(35, 3, "a"))
     with pytest.raises(FaultError, match="9, between rounds in epochs 2 and 3"):
         around.settle()

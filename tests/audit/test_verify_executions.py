@@ -111,7 +111,7 @@ def test_an_answer_from_before_the_log_comes_once() -> None:
     state = learned(state, frozen)
     after = apply(state, V1.step(state, Ended(frozen, round_.plan, "settled", round_.outcome)))
     assert _executions_fault(after.shared, (old,)) == 0
-    assert late_counts(state.shared, after.shared, frozen)["executions before"] == 1
+    assert late_counts(state.shared, after.shared, frozen)[0]["executions_before"] == 1
 
 
 def test_what_a_log_makes_us_keep_is_bounded_and_what_is_forgotten_is_its_word(monkeypatch: pytest.MonkeyPatch) -> None:

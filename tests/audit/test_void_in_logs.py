@@ -12,17 +12,22 @@ from world import VALIDATOR, World, prepared
 
 from validator.audit.log.answers import Answers, ListedAnswer, check_ends, check_members
 from validator.audit.log.documents import Planned
-from validator.audit.log.lines import FaultError, LineReader
+from validator.audit.log.lines import FaultError, Line, LineReader
 from validator.audit.log.verify import verify_file
 from validator.protocol.reasons import Reason
-from validator.protocol.receipt import RoundEnd, RoundLines, line, line_digest
+from validator.protocol.receipt import line, line_digest
 from validator.protocol.results import RoundResults, VoidDispatch, packed
+from validator.protocol.round import RoundInput, RoundPlan
 from validator.rounds.settle import void_round
 from validator.scoring import version
 from validator.store import open_store
 
 V1 = version("1.0.0")
 STALL = Reason.LOCAL_STALL
+
+
+def planned_of(frozen: RoundInput, plan: RoundPlan) -> Planned:
+    return Planned(frozen, plan, Line(1, "input", b"", b""), Line(2, "plan", b"", b""), drawn=True)
 
 
 def checked(*alone: VoidDispatch, kept: bool = False) -> None:
@@ -32,10 +37,11 @@ def checked(*alone: VoidDispatch, kept: bool = False) -> None:
     )
     void = {(one.task_id, one.hotkey) for one in alone}
     failed = [one for one in results.rejections if kept or (one.task_id, one.hotkey) not in void]
-    end = RoundEnd(frozen.round_id, 0, 0, "ab", "settled", Reason.SETTLED, V1.name, RoundLines())
-    passed = [ListedAnswer("", packed(one)) for one in results.passed]
-    answers = Answers(RoundResults.of(failed, (), alone), passed, 7, LineReader(io.BytesIO()))
-    check_members(Planned(frozen, plan, 1, 2, drawn=True), answers, end)
+    passed = [ListedAnswer(packed(one)) for one in results.passed]
+    answers = Answers(
+        RoundResults.of(failed, (), alone), passed, Line(7, "answers", b"", b""), LineReader(io.BytesIO())
+    )
+    check_members(planned_of(frozen, plan), answers)
 
 
 def failure() -> tuple[str, str]:
@@ -80,7 +86,7 @@ async def test_a_void_round_tells_the_end_of_every_dispatch(sqlite_url: str, tmp
     assert [[one["task_id"], one["hotkey"]] for one in plain["void_dispatches"]] == members
     assert {one["reason"] for one in plain["void_dispatches"]} == {"void_offline"}
     assert verify_file(log).rounds == {"void": 1}
-    planned = Planned(round_.frozen, round_.plan, 1, 2, drawn=True)
+    planned = planned_of(round_.frozen, round_.plan)
     for name in ("void", "void_dispatches", "raw"):
         told = line("answers", {**plain, name: plain[name][1:]})
         forged = structs.replace(end, lines=structs.replace(end.lines, answers=line_digest(told)))

@@ -16,9 +16,9 @@ from dear_groups import SHAPES, cost_of_group, dear_group
 from linear import assert_linear
 from shapes import JSON, TEXTS, Shape
 
-from validator.audit.log.lines import LineReader, parse
-from validator.chain.subnet import load_state
-from validator.cli.score import ConsensusCase, WeightsCase
+from validator.audit.log.lines import LineReader
+from validator.chain.state import load_state
+from validator.cli.score_cases import ConsensusCase, WeightsCase
 from validator.kinds.assessment.judge import judge
 from validator.proofs.debate import parse_debate
 from validator.proofs.document import verify_document
@@ -72,7 +72,7 @@ def traces(data: bytes) -> Any:
 
 def audit_line(data: bytes) -> Any:
     found = LineReader(io.BytesIO(data)).next("receipt", None)
-    return parse(found, Receipt, found.document, None) if found else None
+    return found.parsed(Receipt) if found else None
 
 
 def state(data: bytes, folder: Path) -> Any:

@@ -122,25 +122,28 @@ def _is_unknown(shared: Shared, round_id: int, task_id: str, hotkey: str | None 
     return round_id < since and late_key(round_id, task_id, hotkey) not in shared.late_unknown
 
 
-def late_counts(before: Shared, after: Shared, frozen: RoundInput) -> Counter[str]:
-    """Return what a settled round counted late, and what it will have counted.
+def late_counts(before: Shared, after: Shared, frozen: RoundInput) -> tuple[Counter[str], Counter[str]]:
+    """Return what a settled round counted late, and what of it is without a result yet.
 
     Args:
         before: of the state before the round.
         after: of the state after it.
         frozen: its input.
     """
-    found: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
     for result in frozen.executions:
         known = before.late.get(int(result.round_id), Late()).execution(result.task_id)
-        found["executions" if known else "executions before"] += 1
+        counted["executions" if known else "executions_before"] += 1
     for one in frozen.filled:
         known_answer = before.late.get(int(one.round_id), Late()).quality(one.task_id, one.hotkey)
-        found["filled" if known_answer else "filled before"] += 1
+        counted["filled" if known_answer else "filled_before"] += 1
     new = after.late.get(frozen.index, Late())
     came = {(one.round_id, one.task_id) for one in frozen.executions}
-    found["executed"] = len(new.executed) - sum(
-        before.late.get(int(round_id), Late()).execution(task_id) is not None for round_id, task_id in came
+    ended = sum(before.late.get(int(round_id), Late()).execution(task_id) is not None for round_id, task_id in came)
+    waiting = Counter(
+        {
+            "executions without a result": len(new.executed) - ended,
+            "late qualities without a result": len(new.deferred) - counted["filled"],
+        }
     )
-    found["deferred"] = len(new.deferred) - found["filled"]
-    return found
+    return counted, waiting

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from validator.audit.log.lines import FaultError, Line, parse, require_canonical
+from validator.audit.log.lines import Line
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_RECEIPT
 from validator.protocol.receipt import Receipt, RevealedSalt, RoundEnd
@@ -147,7 +147,7 @@ class Chain:
         try:
             self._follow(receipt)
         except WrongReceiptError as wrong:
-            raise FaultError(found.number, "receipt", _round_id(receipt), wrong.what, wrong.path) from None
+            raise found._replace(round_id=_round_id(receipt)).fault(wrong.what, wrong.path) from None
         if self.first is None:
             self.first, self.first_issued = receipt.sequence, receipt.issued_at
         self.last, self.last_digest = receipt, found.digest
@@ -190,21 +190,18 @@ class Chain:
 
 
 def _signed(found: Line, hotkey: str | None) -> Receipt:
-    receipt = parse(found, Receipt, found.document, None, MAX_RECEIPT)
-    require_canonical(found, _round_id(receipt), receipt)
-
-    def fault(path: str, what: str) -> FaultError:
-        return FaultError(found.number, "receipt", _round_id(receipt), what, path)
-
+    receipt = found.parsed(Receipt, limit=MAX_RECEIPT)
+    found = found._replace(round_id=_round_id(receipt))
+    found.require_canonical(receipt)
     if hotkey is not None and receipt.validator_hotkey != hotkey:
-        raise fault("validator_hotkey", f"is {receipt.validator_hotkey}, not {hotkey}")
+        raise found.fault(f"is {receipt.validator_hotkey}, not {hotkey}", "validator_hotkey")
     signature = receipt.signature
     if signature.value != signature.value.lower() or not verify_document(receipt, receipt.validator_hotkey):
-        raise fault("signature", f"is not {receipt.validator_hotkey}'s over this receipt: it was changed")
+        raise found.fault(f"is not {receipt.validator_hotkey}'s over this receipt: it was changed", "signature")
     try:
         parse_time(receipt.issued_at, "issued_at")
     except SchemaError as error:
-        raise fault("issued_at", str(error)) from None
+        raise found.fault(str(error), "issued_at") from None
     return receipt
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple
 
 from msgspec import Meta
 
-from validator.audit.log.lines import Line, LineReader, parse
+from validator.audit.log.lines import Line, LineReader
 from validator.audit.log.report import Verified
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_RECEIPT, MIB
 from validator.protocol.receipt import Count, Receipt
@@ -70,7 +70,7 @@ def look_for(path: Path, wanted: Sequence[Reach]) -> None:
 
 
 def _receipt(found: Line) -> Receipt:
-    return parse(found, Receipt, found.document, None, MAX_RECEIPT)
+    return found.parsed(Receipt, limit=MAX_RECEIPT)
 
 
 MAX_ROW: Final = MIB

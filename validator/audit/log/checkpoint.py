@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 import validator
-from validator.audit.log.lines import Hash, Line, LineReader, require_audit_file
+from validator.audit.log.lines import Line, LineReader, require_audit_file
 from validator.audit.log.report import Verified
 from validator.audit.log.verify import Progress, Reading, public_salts, verify_lines
 from validator.files import write_file
@@ -220,7 +220,7 @@ def verify_on(
             marks.after()
             progress(offset)
 
-        found = verify_lines(reader, reading, salts, done, marks)
+        found = verify_lines(reader, reading, salts, done, marks.before)
         kept = marks.last(reading)
     return GoneOn(found, begun, kept)
 
@@ -239,7 +239,7 @@ class _Before:
 
     def __init__(self, position: Position | None) -> None:
         self.line = 0 if position is None else position.line
-        self.taken: Hash = hashlib.sha256()
+        self.taken = hashlib.sha256()
         self.digest: str | None = None
         self._left = 0 if position is None else position.offset
 
@@ -265,12 +265,6 @@ class _Drawn(msgspec.Struct):
     round: _End | None
 
 
-class _Boundary(NamedTuple):
-    line: int
-    offset: int
-    taken: Hash
-
-
 class _Marks:
     """Keeps what was known before the first round that waits for its salt: what it comes to may hang on the salt.
 
@@ -282,16 +276,16 @@ class _Marks:
     def __init__(self, reader: LineReader, public: Collection[str]) -> None:
         self._reader = reader
         self._public = public
-        self._at = self._boundary()
+        self.after()
         self._held: Checkpoint | None = None
         self._waiting: set[int] = set()
 
     def after(self) -> None:
         """Take note that a receipt is done with everything that it names."""
-        self._at = self._boundary()
+        self._at = self._reader.number, self._reader.offset, self._reader.taken.copy()
 
     def before(self, found: Line, reading: Reading) -> None:
-        """See `Marks`."""
+        """Look at the next receipt before anything of it is checked, and at what was known before it."""
         self._let_go(reading)
         try:
             drawn = decode(found.document, _Drawn, limit=MAX_RECEIPT)
@@ -316,16 +310,11 @@ class _Marks:
             self._held = None
 
     def _checkpoint(self, reading: Reading) -> Checkpoint | None:
-        last, at = reading.chain.last, self._at
+        last, (line, offset, taken) = reading.chain.last, self._at
         if last is None:
             return None
         try:
             known = reading.encoded()
         except OverflowError:
             return None
-        return Checkpoint(Position(at.line, at.offset, at.taken.hexdigest(), last.sequence), known)
-
-    def _boundary(self) -> _Boundary:
-        reader = self._reader
-        taken = hashlib.sha256() if reader.taken is None else reader.taken.copy()
-        return _Boundary(reader.number, reader.offset, taken)
+        return Checkpoint(Position(line, offset, taken.hexdigest(), last.sequence), known)

@@ -19,7 +19,7 @@ from msgspec import UNSET
 
 from validator.audit.log.answers import Answers
 from validator.audit.log.documents import Planned
-from validator.audit.log.lines import FaultError
+from validator.audit.log.lines import Line
 from validator.audit.replay.differences import first_difference
 from validator.audit.replay.gates import StoredGates
 from validator.protocol.answer import parse_answer
@@ -29,7 +29,6 @@ from validator.protocol.canonical import digest, sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_BODY_RUNTIME_PRIMARY, MAX_BUNDLE_COMPRESSED, MAX_TASK_BODY
 from validator.protocol.reasons import Reason
-from validator.protocol.receipt import RoundEnd
 from validator.protocol.results import Packed, Rejection
 from validator.protocol.round import AssessmentTask, RoundTask
 from validator.protocol.strict_json import JsonError
@@ -102,9 +101,9 @@ class Given:
     answers: Folder | None = None
     counted: Counter[str] = field(default_factory=Counter)
     _unnamed: set[str] | None = None
-    _missing: dict[str | None, tuple[int, str, str]] = field(default_factory=dict)
+    _missing: dict[str | None, tuple[Line, str]] = field(default_factory=dict)
 
-    def hold_tasks(self, planned: Planned, end: RoundEnd) -> None:
+    def hold_tasks(self, planned: Planned) -> None:
         """Hold a round's tasks against bundles and documents.
 
         Raises:
@@ -117,7 +116,7 @@ class Given:
             for wrong in (self._bundle(task), self._task(task)):
                 if wrong is not None:
                     path, what = wrong
-                    raise FaultError(planned.input_line, "input", end.round_id, what, f"tasks[{i}].{path}")
+                    raise planned.input_line.fault(what, f"tasks[{i}].{path}")
 
     def _bundle(self, task: AssessmentTask) -> tuple[str, str] | None:
         if self.bundles is None:
@@ -147,7 +146,7 @@ class Given:
             raise GivenError(f"{task.source_sha256}.json is a task of another bundle")
         return _unlike(task, document)
 
-    def judge(self, planned: Planned, answers: Answers, end: RoundEnd) -> frozenset[Key]:
+    def judge(self, planned: Planned, answers: Answers) -> frozenset[Key]:
         """Judge a round's answers again from the bytes that are there; return which those were.
 
         Raises:
@@ -160,12 +159,10 @@ class Given:
             self._unnamed = set(self.answers.names())
         judged: set[Key] = set()
         for i, task in enumerate(planned.frozen.tasks):
-            judged |= {(task.task_id, hotkey) for hotkey in self._judge_group(planned, answers, end, i, self.answers)}
+            judged |= {(task.task_id, hotkey) for hotkey in self._judge_group(planned, answers, i, self.answers)}
         return frozenset(judged)
 
-    def _judge_group(
-        self, planned: Planned, answers: Answers, end: RoundEnd, i: int, folder: Folder
-    ) -> Collection[str]:
+    def _judge_group(self, planned: Planned, answers: Answers, i: int, folder: Folder) -> Collection[str]:
         task, group = planned.frozen.tasks[i], planned.plan.groups[i]
         stored: dict[str, Packed | Rejection] = {one.hotkey: one for one in answers.of_task(task.task_id)}
         stored |= {one.hotkey: one for one in answers.results.rejections if one.task_id == task.task_id}
@@ -189,9 +186,9 @@ class Given:
                 gates.judge(hotkey, role, body, one.seconds, one)
                 places[hotkey] = place
             elif isinstance(one, Packed) and len(self._missing) < _UNNAMED:
-                self._missing[one.sha256] = (answers.number, end.round_id, place)
+                self._missing[one.sha256] = (answers.line, place)
         for hotkey, what in _differences(task, stored, gates.judgements()):
-            raise FaultError(answers.number, "answers", end.round_id, what, places[hotkey])
+            raise answers.line.fault(what, places[hotkey])
         return places
 
     def finish(self) -> None:
@@ -211,9 +208,8 @@ class Given:
             body = self.answers.read(name, MAX_BODY_RUNTIME_PRIMARY, name)
             place = None if body is None else self._missing.get(_signed_part(body))
             if place is not None:
-                line, round_id, path = place
-                what = f"is not the digest of the given answer with its attestation: that is {name}"
-                raise FaultError(line, "answers", round_id, what, path)
+                line, path = place
+                raise line.fault(f"is not the digest of the given answer with its attestation: that is {name}", path)
 
 
 def _differences(

@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, BinaryIO, Final, NamedTuple, TypeVar
 
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.errors import ValidatorError
@@ -13,7 +13,14 @@ from validator.protocol.receipt import line_digest
 from validator.protocol.strict_json import JsonError, decode, decode_plain
 from validator.protocol.text import printable
 
-_SHOWN = 400
+T = TypeVar("T")
+Wrong = tuple[str, str]
+"""Place in a document, and what is wrong there."""
+DEPTH: Final = 2 * MAX_JSON_DEPTH  # a stranger's document of the deepest legal nesting stands deep within a line
+START: Final = b'{"receipt":{'
+_WRAPPER: Final = re.compile(rb'\{"([a-z]{1,16})":')
+_BOM: Final = b"\xef\xbb\xbf"
+_SHOWN: Final = 400
 
 
 class NotAnAuditFileError(ValidatorError):
@@ -42,30 +49,10 @@ class FaultError(ValidatorError):
         super().__init__(f"line {line}, {self.kind}{of_round}{at}: {self.what}")
 
 
-T = TypeVar("T")
-DEPTH: Final = 2 * MAX_JSON_DEPTH  # a stranger's document of the deepest legal nesting stands deep within a line
-START: Final = b'{"receipt":{'
-_WRAPPER: Final = re.compile(rb'\{"([a-z]{1,16})":')
-_BOM: Final = b"\xef\xbb\xbf"
-
-
-class Hash(Protocol):
-    """A digest in the making, as `hashlib` has them."""
-
-    def update(self, data: bytes, /) -> None:
-        """Take in some bytes."""
-
-    def copy(self) -> "Hash":
-        """Return another one that goes on from here."""
-
-    def hexdigest(self) -> str:
-        """Return the digest of what was taken in."""
-
-
 class Line(NamedTuple):
     """One line: its number from 1, the kind it names, its bytes without the newline, and the document inside.
 
-    `start` is where the document begins in the file.
+    `start` is where the document begins in the file, `round_id` whose line it is.
     """
 
     number: int
@@ -73,11 +60,46 @@ class Line(NamedTuple):
     data: bytes
     document: bytes
     start: int = 0
+    round_id: str | None = None
 
     @property
     def digest(self) -> str:
         """The sha256 of the line."""
         return line_digest(self.data)
+
+    def bare(self) -> "Line":
+        """Return it without its bytes, for what is kept of it."""
+        return self._replace(data=b"", document=b"")
+
+    def fault(self, what: str, path: str = "") -> FaultError:
+        """Return what is wrong with the line, to be raised."""
+        return FaultError(self.number, self.kind, self.round_id, what, path)
+
+    def refuse(self, wrong: Iterable[Wrong]) -> None:
+        """Raise the first of what is wrong with its document (FaultError), if anything is."""
+        for path, what in wrong:
+            raise self.fault(what, path)
+
+    def parsed(self, kind: type[T], document: bytes | None = None, limit: int = MAX_LOG_LINE) -> T:
+        """Return its document, or the one that it is completed to, as a `kind`.
+
+        Raises:
+            FaultError: it is none.
+        """
+        try:
+            return decode(self.document if document is None else document, kind, limit=limit, depth=DEPTH)
+        except JsonError as error:
+            raise self.fault(str(error)) from None
+
+    def require_canonical(self, document: object = None) -> None:
+        """Compare its document with its one form; `document` is what was read of it, None for whatever it says.
+
+        Raises:
+            FaultError: it is written in another way, or says more than was read.
+        """
+        told = decode_plain(self.document, limit=len(self.document), depth=DEPTH) if document is None else document
+        if canonical_bytes(told) != self.document:
+            raise self.fault("is not in canonical form (RFC 8785)")
 
 
 def require_audit_file(file: BinaryIO) -> None:
@@ -103,13 +125,13 @@ class LineReader:
         file: what it reads.
         number: of the line read last.
         offset: bytes up to and with it.
-        taken: takes in every byte that is handed out, where somebody asks for their digest.
+        taken: a hash of `hashlib` that takes in every byte that is handed out, where somebody asks for it.
     """
 
     file: BinaryIO
     number: int = 0
     offset: int = 0
-    taken: Hash | None = None
+    taken: Any = None
 
     def receipts(self) -> Iterator[Line]:
         """Yield the receipts among the lines that are left; what lies between is passed over unchecked.
@@ -153,7 +175,7 @@ class LineReader:
         if start is None or not data.endswith(b"}"):
             raise fault(f'is no line of an audit file: it must read {{"{expected}":…}}')
         begins = self.offset - len(raw) + start.end()
-        return Line(self.number, start[1].decode(), data, data[start.end() : -1], begins)
+        return Line(self.number, start[1].decode(), data, data[start.end() : -1], begins, round_id)
 
     def again(self, start: int, size: int) -> bytes:
         """Return bytes that were read before; the next line stays the next one."""
@@ -169,8 +191,8 @@ class LineReader:
         self.file.seek(-len(head), os.SEEK_CUR)
         return head == prefix
 
-    def require(self, expected: str, round_id: str | None, digest: str) -> Line:
-        """Return the next line, which must be of this kind and have this digest.
+    def require(self, expected: str, round_id: str | None, digest: str | None) -> Line:
+        """Return the next line, which must be of this kind and have this digest, where one is given.
 
         Raises:
             FaultError: it is not, or the file ends.
@@ -178,35 +200,9 @@ class LineReader:
         found = self.next(expected, round_id)
         if found is None:
             raise FaultError(self.number + 1, expected, round_id, "missing: the file ends before it")
-        if found.kind != expected:
-            raise FaultError(
-                found.number, expected, round_id, f"missing: a line of kind {found.kind} stands in its place"
-            )
-        if found.digest != digest:
-            raise FaultError(
-                found.number, expected, round_id, "was changed: it does not have the digest that was signed"
-            )
+        found_kind, found = found.kind, found._replace(kind=expected)
+        if found_kind != expected:
+            raise found.fault(f"missing: a line of kind {found_kind} stands in its place")
+        if digest is not None and found.digest != digest:
+            raise found.fault("was changed: it does not have the digest that was signed")
         return found
-
-
-def parse(found: Line, kind: type[T], document: bytes, round_id: str | None, limit: int = MAX_LOG_LINE) -> T:
-    """Return the line's document as a `kind`.
-
-    Raises:
-        FaultError: it is none.
-    """
-    try:
-        return decode(document, kind, limit=limit, depth=DEPTH)
-    except JsonError as error:
-        raise FaultError(found.number, found.kind, round_id, str(error)) from None
-
-
-def require_canonical(found: Line, round_id: str | None, document: object = None) -> None:
-    """Hold the line's document to its one form; `document` is what was read of it, None for whatever it says.
-
-    Raises:
-        FaultError: it is written in another way, or says more than was read.
-    """
-    told = decode_plain(found.document, limit=len(found.document), depth=DEPTH) if document is None else document
-    if canonical_bytes(told) != found.document:
-        raise FaultError(found.number, found.kind, round_id, "is not in canonical form (RFC 8785)")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Final
 
@@ -12,9 +12,8 @@ from validator.audit.log.answers import Answers
 from validator.audit.log.documents import Planned
 from validator.audit.log.weights import Confirmed, Mechanism
 from validator.protocol.reasons import Reason
-from validator.protocol.receipt import RoundEndState
 from validator.protocol.results import Packed, RoundResults
-from validator.protocol.round import AssessmentTask, GoalTask, RoundTask
+from validator.protocol.round import AssessmentTask, GoalTask, RoundTask, is_committed
 
 _OF_GATES: Final[Mapping[int, str]] = MappingProxyType(
     {2: "not parsed", 3: "not valid", 4: "other image", 5: "traces", 6: "probes"}
@@ -33,26 +32,29 @@ def word_of(reason: Reason) -> str:
 
 
 @dataclass(slots=True)
-class Words:
-    """What was counted.
+class Counts:
+    """What is counted of a log, under the names of `Verified`.
 
     Attributes:
-        answers: how many dispatches there were in settled rounds, with those of void tasks.
-        unshown: by kind, those of them whose end is the validator's word.
-        word: by kind, what else it has said and nobody can compute; see docs/audit.md.
-        whole: by kind, answers that came whole and were not paid: late, void, or too costly to judge.
-        versions: under which scoring version how many rounds were frozen.
+        numbers: its whole numbers, as far as rounds tell them.
+        rounds, versions, untold, unshown, whole_unpaid, word: by kind.
     """
 
-    answers: int = 0
-    unshown: Counter[str] = field(default_factory=Counter)
-    word: Counter[str] = field(default_factory=Counter)
-    whole: Counter[str] = field(default_factory=Counter)
+    numbers: Counter[str] = field(default_factory=Counter)
+    rounds: Counter[str] = field(default_factory=Counter)
     versions: Counter[str] = field(default_factory=Counter)
+    untold: Counter[str] = field(default_factory=Counter)
+    unshown: Counter[str] = field(default_factory=Counter)
+    whole_unpaid: Counter[str] = field(default_factory=Counter)
+    word: Counter[str] = field(default_factory=Counter)
 
-    def planned(self, planned: Planned) -> None:
-        """Count what a round's input says of the world."""
+    def frozen(self, planned: Planned, *, readable: bool) -> None:
+        """Count what a round's input says of the world; `readable`: its version is known."""
         frozen = planned.frozen
+        committed = Counter(task.truth_sha256 is UNSET for task in frozen.tasks if is_committed(task))
+        self.numbers.update(pending=not planned.drawn, truths=committed[True], truths_untold=committed[False])
+        if not readable:
+            return
         self.versions[frozen.scoring_version] += 1
         self.word["snapshots"] += 1
         self.word["declarations"] += len(frozen.miners)
@@ -72,7 +74,9 @@ class Words:
             judged: (task_id, hotkey) of the answers that were judged again from their bytes.
         """
         results = answers.results
-        self.answers += sum(len(group.members) for group in planned.plan.groups)
+        self.numbers["answers"] += len(answers.passed)
+        self.numbers["tasks"] += len(planned.plan.groups)
+        self.numbers["dispatches"] += sum(len(group.members) for group in planned.plan.groups)
         void = {task.task_id for task in results.void}
         self.unshown[VOID] += len(results.alone)
         self.unshown[VOID] += sum(len(group.members) for group in planned.plan.groups if group.task_id in void)
@@ -98,33 +102,11 @@ class Words:
         for group, raw in zip(planned.plan.groups, results.raw, strict=True):
             for (hotkey, _), found in zip(group.members, raw, strict=True):
                 kind = VOID if group.task_id in void else unpaid.get((group.task_id, hotkey))
-                self.whole[kind or ""] += kind is not None and found is not None and found.complete
+                self.whole_unpaid[kind or ""] += kind is not None and found is not None and found.complete
 
 
 def _is_judged_code(task: RoundTask, answer: Packed) -> bool:
     return isinstance(task, GoalTask) and task.goal.type == "code" and answer.fields["quality"] is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """One round that holds.
-
-    Attributes:
-        state, tasks, answers, proofs: as it ended, and how many were computed again.
-        pending: the salt is not public, so its groups could not be drawn again.
-        truths: by whether the file shows them: how many truths it commits to.
-        untold: scores that rest on a truth that the file does not show, by kind of task.
-        planned: its input and groups; None where it was not frozen, or nobody can read its input.
-    """
-
-    state: RoundEndState
-    tasks: int = 0
-    answers: int = 0
-    proofs: int = 0
-    pending: bool = False
-    planned: Planned | None = None
-    truths: Mapping[bool, int] = field(default_factory=dict)
-    untold: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,3 +186,7 @@ class Verified:
     acts: int
     word: Mapping[str, int]
     given: Mapping[str, int]
+
+
+NUMBERS: Final = tuple(one.name for one in fields(Verified) if one.type is int)
+"""What is a plain count of a report, and the numbers of its first and last receipt."""

@@ -108,7 +108,7 @@ class Scores:
         again = outcome_as_told(frozen, again)
         if outcome_line(again) != found.data:
             what = "does not follow from input, groups and answers"
-            raise FaultError(found.number, "outcome", self.end.round_id, what, _first_difference(told, again))
+            raise found.fault(what, _first_difference(told, again))
         if wrong_proof is not None:
             raise wrong_proof
         if self.proofs != len(self.end.lines.proofs):
@@ -150,11 +150,10 @@ class Scores:
         found = self.reader.require("proof", self.end.round_id, note.sha256)
         self.proofs += 1
         if not (is_sealed(found.document, made, self.hotkey) and made.checksum == note.checksum):
-            _require_proof(found, self.end, note, self.hotkey, made.document)
+            _require_proof(found, note, self.hotkey, made.document)
 
     def _unscored(self, error: Exception) -> FaultError:
-        what = f"no scores follow from them: {error}"
-        return FaultError(self.answers.number, "answers", self.end.round_id, what)
+        return self.answers.line.fault(f"no scores follow from them: {error}")
 
     def _receipt(self, what: str) -> FaultError:
         return FaultError(self.reader.number, "receipt", self.end.round_id, what)
@@ -216,25 +215,24 @@ def _emission(  # noqa: PLR0913, PLR0917 - an answer, and what is told of it
     return version.emission_of(facts, {name: said.axes[name] for name in names})
 
 
-def _require_proof(found: Line, end: RoundEnd, note: ProofNote, hotkey: str, again: Mapping[str, Any]) -> None:
+def _require_proof(found: Line, note: ProofNote, hotkey: str, again: Mapping[str, Any]) -> None:
     """Raise what is wrong with a proof that is not the one that was made again."""
-    proven = _sealed(found, end, hotkey, note)
+    proven = _sealed(found, hotkey, note)
     if proven.digest != again["digest"]:
         place = _parting(found, again)
-        raise FaultError(found.number, "proof", end.round_id, "does not follow from the answers", note.task_id + place)
+        raise found.fault("does not follow from the answers", note.task_id + place)
     if proven.proof.checksum != note.checksum:
-        raise FaultError(found.number, "proof", end.round_id, "its checksum is not that of the receipt", "checksum")
+        raise found.fault("its checksum is not that of the receipt", "checksum")
 
 
-def _sealed(found: Line, end: RoundEnd, hotkey: str, note: ProofNote) -> Verified:
+def _sealed(found: Line, hotkey: str, note: ProofNote) -> Verified:
     """Check the proof's seal; whether it follows from its votes shows when it is made again."""
     try:
         return sealed_proof(found.document, hotkey)
     except TouchedError as error:
-        place = f"{note.task_id}.{error.place}"
-        raise FaultError(found.number, "proof", end.round_id, error.fault, place) from None
+        raise found.fault(error.fault, f"{note.task_id}.{error.place}") from None
     except ProofError as error:
-        raise FaultError(found.number, "proof", end.round_id, str(error), note.task_id) from None
+        raise found.fault(str(error), note.task_id) from None
 
 
 def _parting(found: Line, again: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from validator.audit.log.lines import FaultError
+from validator.audit.log.lines import Line
 from validator.protocol.receipt import WeightsLink
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.weights_document import WeightsDocument
@@ -66,7 +66,7 @@ class _Doubted(NamedTuple):
         doubts: what the vector says otherwise.
     """
 
-    line: int
+    line: Line
     block: int
     before: Seen
     doubts: list[_Doubt]
@@ -115,11 +115,13 @@ class Around:
             for one in vector.doubts if vector.block <= after.block else ():
                 wrong = _wrong(one, vector.before, after)
                 if wrong is not None:
-                    line, kind = (vector.line - 1, "receipt") if one.path == _EPOCH else (vector.line, "weights")
-                    raise FaultError(line, kind, None, wrong, one.path)
+                    line = vector.line
+                    if one.path == _EPOCH:  # its receipt says so
+                        line = line._replace(number=line.number - 1, kind="receipt")
+                    raise line.fault(wrong, one.path)
                 self.word[_word_of(one)] += not _agrees(one, vector.before, after)
 
-    def hold(self, line: int, link: WeightsLink, document: WeightsDocument, left_out: AbstractSet[str]) -> None:
+    def hold(self, line: Line, link: WeightsLink, document: WeightsDocument, left_out: AbstractSet[str]) -> None:
         """Hold a vector against the newest round before it; what that says otherwise waits for the next one.
 
         Args:

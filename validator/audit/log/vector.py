@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Final, NamedTuple
 
-from validator.audit.log.lines import FaultError
+from validator.audit.log.lines import Line
 from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import WeightsLink
@@ -26,7 +26,7 @@ class Claim:
     """A vector that the log tells, and everything that it follows from.
 
     Attributes:
-        line: number of its line.
+        line: of it, without its bytes.
         link, document: what is told.
         state: that the rounds before it left; the plans of those that were open count from then on.
         opened: the first round that had not ended; those from it up to the document's `next_round` were open.
@@ -35,7 +35,7 @@ class Claim:
         omitted: those of them that the newest round has registered.
     """
 
-    line: int
+    line: Line
     link: WeightsLink
     document: WeightsDocument
     state: State
@@ -242,30 +242,26 @@ def recompute(claim: Claim, hotkey: str) -> Recomputed:
     return Recomputed(scores, reasons, bases, claim.left_out)
 
 
-def _fault(claim: Claim, what: str, path: str) -> FaultError:
-    return FaultError(claim.line, "weights", None, what, path)
-
-
 def _check_form(claim: Claim, hotkey: str) -> None:
     document = claim.document
     hotkeys = [miner.hotkey for miner in document.miners]
     uids = {miner.uid: miner.hotkey for miner in document.miners}
     if hotkeys != sorted(set(hotkeys)) or len(uids) != len(hotkeys):
-        raise _fault(claim, "must be sorted by hotkey, each hotkey and uid once", "miners")
+        raise claim.line.fault("must be sorted by hotkey, each hotkey and uid once", "miners")
     if hotkey in hotkeys:
-        raise _fault(claim, "the validator itself is no miner", f"miners[{hotkeys.index(hotkey)}]")
+        raise claim.line.fault("the validator itself is no miner", f"miners[{hotkeys.index(hotkey)}]")
     if list(document.kinds) != sorted(set(document.kinds)) or not document.kinds:
-        raise _fault(claim, "must be assessments, workflows or both, each once", "kinds")
+        raise claim.line.fault("must be assessments, workflows or both, each once", "kinds")
     owner = document.owner
     if owner is not None and (
         uids.get(owner.uid, owner.hotkey) != owner.hotkey
         or (owner.hotkey in hotkeys and uids.get(owner.uid) != owner.hotkey)
     ):
-        raise _fault(claim, "is not the uid that the miners have", "owner.uid")
+        raise claim.line.fault("is not the uid that the miners have", "owner.uid")
     if claim.link.reason is None and not document.row:
-        raise _fault(claim, "is empty, and it is sent", "row")
+        raise claim.line.fault("is empty, and it is sent", "row")
     if (claim.link.reason == Reason.WEIGHTS_NONE_POSITIVE) and document.row:
-        raise _fault(claim, "has weights, and is not sent because nobody has a score", "row")
+        raise claim.line.fault("has weights, and is not sent because nobody has a score", "row")
 
 
 def _check_basis(claim: Claim) -> int:
@@ -279,13 +275,13 @@ def _check_basis(claim: Claim) -> int:
     if newest is None and (not exact or document.round_id is None):
         return int(not exact)
     if newest is None:
-        raise _fault(claim, f"{document.round_id}, and no round was frozen", "round_id")
+        raise claim.line.fault(f"{document.round_id}, and no round was frozen", "round_id")
     if document.round_id != str(newest.number):
         what = f"{document.round_id}, where round {newest.number} is the newest frozen by block {link.block}"
-        raise _fault(claim, what, "round_id")
+        raise claim.line.fault(what, "round_id")
     if link.scoring_version != newest.version:
-        raise _fault(
-            claim, f"computed by {link.scoring_version}; round {newest.number} is of {newest.version}", "round_id"
+        raise claim.line.fault(
+            f"computed by {link.scoring_version}; round {newest.number} is of {newest.version}", "round_id"
         )
     return 0 if claim.since_known else 1
 
@@ -298,14 +294,14 @@ def _reasons_of(claim: Claim, windows: Windows, i: int, miner: WeightedMiner) ->
         window = windows.get((miner.hotkey, name))
         if window is None or (window.whole and not window.entries):
             if name in given:
-                raise _fault(claim, "there is no such window", f"miners[{i}].unpaid.{name}")
+                raise claim.line.fault("there is no such window", f"miners[{i}].unpaid.{name}")
             continue
         may = window.reasons(claim.version)
         if not window.entries:
             may |= {None}  # perhaps there is none
         if given.get(name) not in may:
             follows = ", ".join(sorted(one or "paid" for one in may))
-            raise _fault(claim, f"{given.get(name, 'paid')}, where {follows} follows", f"miners[{i}].unpaid.{name}")
+            raise claim.line.fault(f"{given.get(name, 'paid')}, where {follows} follows", f"miners[{i}].unpaid.{name}")
         unsure += len(may) > 1 and (bool(window.entries) or name in given)
     return unsure
 
@@ -327,7 +323,7 @@ def _kinds(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
             if all(window.whole for window in paid.values()):
                 again = claim.version.miner_score({name: one.entries for name, one in paid.items()}, types)
                 if again != told:
-                    raise _fault(claim, f"{told!r}, where the windows give {again!r}", f"miners[{i}].{kind}")
+                    raise claim.line.fault(f"{told!r}, where the windows give {again!r}", f"miners[{i}].{kind}")
             else:
                 word += 1
             into[miner.hotkey] = told
@@ -348,22 +344,22 @@ def _check_weights(claim: Claim, kinds: _Kinds) -> None:
         else [None]
     )
     if share not in possible:
-        raise _fault(claim, f"{share!r}, where {possible[0]!r} follows", "workflow_share")
+        raise claim.line.fault(f"{share!r}, where {possible[0]!r} follows", "workflow_share")
     plan = claim.version.kind_weights(shares(document), kinds.assessed, kinds.planned, share or 0.0)
     for i, miner in enumerate(document.miners):
         again = plan.weights.get(miner.hotkey, 0.0)
         if miner.weight != again:
-            raise _fault(claim, f"{miner.weight!r}, where the scores give {again!r}", f"miners[{i}].weight")
+            raise claim.line.fault(f"{miner.weight!r}, where the scores give {again!r}", f"miners[{i}].weight")
     if document.unallocated != plan.unallocated:
         what = f"{document.unallocated!r}, where the weights leave {plan.unallocated!r}"
-        raise _fault(claim, what, "unallocated")
+        raise claim.line.fault(what, "unallocated")
     uids = {miner.hotkey: miner.uid for miner in document.miners}
     owner = None if document.owner is None else document.owner.uid
     sent = shares_of(plan.weights, plan.unallocated, uids, owner) if plan.weights else {}
     row = tuple(to_u16(sent).items())
     if document.row != row:
         place = next(_differences(document.row, row))
-        raise _fault(claim, "is not what the weights give", f"row[{place}]")
+        raise claim.line.fault("is not what the weights give", f"row[{place}]")
 
 
 def _differences(given: tuple[tuple[int, int], ...], again: tuple[tuple[int, int], ...]) -> Iterator[int]:

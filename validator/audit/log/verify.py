@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol, get_origin
+from typing import Any, BinaryIO, Final, get_origin
 
 import msgspec
 from msgspec import UNSET
@@ -12,16 +12,17 @@ from msgspec import UNSET
 from validator.audit.log.chain import Chain
 from validator.audit.log.folders import Given
 from validator.audit.log.lines import START, FaultError, Line, LineReader, require_audit_file
-from validator.audit.log.report import Checked, Verified
-from validator.audit.log.rounds import Course, check_round
+from validator.audit.log.report import NUMBERS, Counts, Verified
+from validator.audit.log.rounds import check_round
 from validator.audit.log.weights import Vectors
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_SALTS, MAX_RECEIPT
-from validator.protocol.receipt import Receipt
+from validator.protocol.receipt import Receipt, RoundEnd
 from validator.protocol.strict_json import JsonError, decode
-from validator.state import known_from
+from validator.state import State, known_from
 
 Progress = Callable[[int], None]
+Before = Callable[[Line, "Reading"], None]
 
 _PREFIX: Final = b'{"receipt":'
 _SALTS: Final = b'"salts":[{'  # in canonical form; without it there is nothing to find
@@ -33,21 +34,17 @@ class Reading:
 
     Attributes:
         chain: what the receipts say.
-        course: what the rounds left.
+        state: what the rounds left; each round is a step.
         vectors: what was told of weights.
-        counted: what was computed again, for the report.
-        rounds: how many ended in which state.
-        untold: scores that rest on truths which the file does not show, by kind of task.
+        counts: what was computed again, for the report.
         first_round, last_round: their ids, None before the first.
         blocks: the first and the last one that a round or a vector was taken at, None before there was any.
     """
 
     chain: Chain
-    course: Course = field(default_factory=Course)
+    state: State = field(default_factory=State)
     vectors: Vectors = field(default_factory=Vectors)
-    counted: Counter[str] = field(default_factory=Counter)
-    rounds: Counter[str] = field(default_factory=Counter)
-    untold: Counter[str] = field(default_factory=Counter)
+    counts: Counts = field(default_factory=Counts)
     first_round: int | None = None
     last_round: int | None = None
     blocks: tuple[int, int] | None = None
@@ -85,19 +82,46 @@ class Reading:
         first, last = self.blocks or (block, block)
         self.blocks = min(first, block), max(last, block)
 
-    def word(self) -> Counter[str]:
-        """Return what was said that nobody can compute, by kind."""
-        course, vectors = self.course, self.vectors
-        counted = course.counted
-        others = {
-            "flags from before the file": counted["flags before"],
-            "executions without a result": counted["executed"],
-            "late qualities without a result": counted["deferred"],
-            "rounds open at a vector and frozen behind it": vectors.counted["opened"],
-            "pasts from before the file": counted["pasts"],
-            "vectors of other kinds": vectors.fates.turned,
-        }
-        return course.words.word + vectors.around.waiting() + Counter(others)
+    def report(self, given: Given) -> Verified:
+        """Return what was found.
+
+        Raises:
+            FaultError: there was no receipt.
+        """
+        chain, vectors, fates, counts = self.chain, self.vectors, self.vectors.fates, self.counts
+        if chain.last is None or chain.last_digest is None or chain.first is None or chain.hotkey is None:
+            raise FaultError(1, "receipt", None, "the file has no receipt")
+        word = counts.word + vectors.word + vectors.around.waiting() + Counter({"vectors of other kinds": fates.turned})
+        numbers = counts.numbers + vectors.counted
+        numbers.update(
+            first=chain.first,
+            last=chain.last.sequence,
+            vectors_pending=vectors.waiting,
+            fates_before=fates.before,
+        )
+        return Verified(
+            **{name: numbers[name] for name in NUMBERS},
+            hotkey=chain.hotkey,
+            head=chain.last_digest,
+            first_round=self.first_round,
+            last_round=self.last_round,
+            rounds=_counts(counts.rounds),
+            versions=_counts(counts.versions),
+            untold=_counts(counts.untold),
+            unshown=_counts(counts.unshown),
+            whole_unpaid=_counts(counts.whole_unpaid),
+            word=_counts(word),
+            given=_counts(given.counted),
+            fates=_counts(fates.states),
+            confirmed=tuple(found for _, found in sorted(fates.newest.items())),
+            mechanisms=fates.mechanisms,
+            blocks=self.blocks,
+            issued=(chain.first_issued, chain.last.issued_at),
+        )
+
+
+def _counts(counted: Mapping[str, int]) -> dict[str, int]:
+    return {name: many for name, many in sorted(counted.items()) if many}
 
 
 def _counter(kind: type, counts: Any) -> Any:
@@ -108,13 +132,6 @@ def _counter(kind: type, counts: Any) -> Any:
 
 
 _DECODER: Final = msgspec.msgpack.Decoder(Reading, dec_hook=_counter)
-
-
-class Marks(Protocol):
-    """Is shown every receipt before anything of it is checked."""
-
-    def before(self, found: Line, reading: Reading) -> None:
-        """Look at the next receipt, and at what was known before it."""
 
 
 def verify_file(
@@ -172,7 +189,7 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
     reading: Reading,
     salts: Mapping[str, bytes],
     progress: Progress,
-    marks: Marks | None = None,
+    before: Before | None = None,
     *,
     given: Given | None = None,
 ) -> Verified:
@@ -183,98 +200,38 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
         reading: what is known of them.
         salts: commitment to salt, of the whole file.
         progress: told how many bytes are done, after each receipt.
-        marks: shown every receipt first.
+        before: shown every receipt first, and what was known before it.
         given: see `verify_file`.
 
     Raises:
         FaultError: the first thing that does not hold, with its line.
     """
-    chain, course, vectors = reading.chain, reading.course, reading.vectors
     given = given or Given()
     while (found := reader.next("receipt", None)) is not None:
         if found.kind != "receipt":
-            raise FaultError(
-                found.number, found.kind, None, "no receipt names this line: repeated, out of order or added"
-            )
-        if marks is not None:
-            marks.before(found, reading)
-        receipt = chain.add(found)
+            raise found.fault("no receipt names this line: repeated, out of order or added")
+        if before is not None:
+            before(found, reading)
+        receipt = reading.chain.add(found)
         if receipt.first_round == "0":
-            course.state = known_from(course.state, 0)
-        course.state = vectors.add(reader, found, receipt, chain.next_round, course.state)
+            reading.state = known_from(reading.state, 0)
+        reading.state = reading.vectors.add(reader, found, receipt, reading.chain.next_round, reading.state)
         reading.saw(receipt)
         if receipt.round is not None:
-            if reading.first_round is None:
-                reading.first_round = receipt.round.index
-            checked = check_round(reader, receipt, receipt.round, salts.get(receipt.commitment or ""), course, given)
-            vectors.end(receipt.round, checked.planned, receipt.validator_hotkey)
-            _count(reading, checked)
-            if len(course.state.miners) > MAX_LOG_HOTKEYS:
-                raise FaultError(found.number, "receipt", None, f"more than {MAX_LOG_HOTKEYS} miners in one file")
-            reading.last_round = receipt.round.index
+            _take_round(reader, reading, receipt, receipt.round, salts, given)
+            if len(reading.state.miners) > MAX_LOG_HOTKEYS:
+                raise found.fault(f"more than {MAX_LOG_HOTKEYS} miners in one file")
         progress(reader.offset)
     given.finish()
-    return _report(reading, given)
+    return reading.report(given)
 
 
-def _count(reading: Reading, checked: Checked) -> None:
-    reading.rounds[checked.state] += 1
-    reading.counted.update(
-        tasks=checked.tasks,
-        answers=checked.answers,
-        proofs=checked.proofs,
-        pending=int(checked.pending),
-        truths=checked.truths.get(True, 0),
-        truths_untold=checked.truths.get(False, 0),
-    )
-    reading.untold.update(checked.untold)
-
-
-def _report(reading: Reading, given: Given) -> Verified:
-    chain, vectors, counted = reading.chain, reading.vectors, reading.counted
-    late, words = reading.course.counted, reading.course.words
-    if chain.last is None or chain.last_digest is None or chain.first is None or chain.hotkey is None:
-        raise FaultError(1, "receipt", None, "the file has no receipt")
-    return Verified(
-        hotkey=chain.hotkey,
-        first=chain.first,
-        last=chain.last.sequence,
-        head=chain.last_digest,
-        rounds=dict(sorted(reading.rounds.items())),
-        first_round=reading.first_round,
-        last_round=reading.last_round,
-        tasks=counted["tasks"],
-        answers=counted["answers"],
-        proofs=counted["proofs"],
-        pending=counted["pending"],
-        executions=late["executions"],
-        executions_before=late["executions before"],
-        filled=late["filled"],
-        filled_before=late["filled before"],
-        vectors=vectors.counted["told"],
-        vectors_recomputed=vectors.counted["recomputed"],
-        vectors_pending=vectors.waiting,
-        scores_on_word=vectors.counted["scores"],
-        reasons_on_word=vectors.counted["reasons"],
-        left_out=vectors.counted["left_out"],
-        fates=dict(sorted(vectors.fates.states.items())),
-        fates_before=vectors.fates.before,
-        confirmed=tuple(found for _, found in sorted(vectors.fates.newest.items())),
-        mechanisms=vectors.fates.mechanisms,
-        blocks=reading.blocks,
-        versions=_counts(words.versions),
-        truths=counted["truths"],
-        truths_untold=counted["truths_untold"],
-        untold=dict(sorted(reading.untold.items())),
-        dispatches=words.answers,
-        unshown=_counts(words.unshown),
-        whole_unpaid=_counts(words.whole),
-        issued=(chain.first_issued, chain.last.issued_at),
-        acts=late["acts"],
-        word=_counts(reading.word()),
-        given=_counts(given.counted),
-    )
-
-
-def _counts(counted: Counter[str]) -> dict[str, int]:
-    return {name: many for name, many in sorted(counted.items()) if many}
+def _take_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before it
+    reader: LineReader, reading: Reading, receipt: Receipt, end: RoundEnd, salts: Mapping[str, bytes], given: Given
+) -> None:
+    if reading.first_round is None:
+        reading.first_round = end.index
+    salt = salts.get(receipt.commitment or "")
+    reading.state, planned = check_round(reader, receipt, end, salt, reading.state, reading.counts, given)
+    reading.vectors.end(end, planned, receipt.validator_hotkey)
+    reading.last_round = end.index

@@ -11,10 +11,10 @@ from msgspec import UNSET
 
 from validator.audit.log.chain import WrongReceiptError
 from validator.audit.log.documents import Planned
-from validator.audit.log.lines import FaultError, Line, LineReader, parse, require_canonical
+from validator.audit.log.lines import Line, LineReader, Wrong
 from validator.audit.log.uid_owners import Around
 from validator.audit.log.vector import Claim, Recomputed, recompute
-from validator.protocol.receipt import FateLink, FateState, Receipt, RoundEnd, WeightsLink
+from validator.protocol.receipt import FateLink, Receipt, RoundEnd, WeightsLink
 from validator.protocol.weights_document import Kind, WeightsDocument
 from validator.scoring import UnknownScoringVersionError, version
 from validator.state import State, paid
@@ -91,7 +91,7 @@ class Fates:
         turned: vectors that pay for other kinds than the one before of their mechanism: the validator's word.
     """
 
-    states: dict[FateState, int] = field(default_factory=dict)
+    states: Counter[str] = field(default_factory=Counter)
     before: int = 0
     newest: dict[tuple[int, int], Confirmed] = field(default_factory=dict)
     turned: int = 0
@@ -135,7 +135,7 @@ class Fates:
         """
         if fate.state == "confirmed" and fate.block is None:
             raise WrongReceiptError("fate.block", "is missing: what is confirmed is in a block")
-        self.states[fate.state] = self.states.get(fate.state, 0) + 1
+        self.states[fate.state] += 1
         sent = self._sent.get(fate.weights)
         if sent is None:
             if fate.weights >= sequence or self._first is None or fate.weights >= self._first:
@@ -191,13 +191,14 @@ class Vectors:
     Attributes:
         fates: what became of them.
         around: who had which uid.
-        counted: `told`, `recomputed` (everything followed but who was registered), and of what is the validator's
-            word `scores`, `reasons`, `left_out` and `opened` (rounds that were open, frozen behind the snapshot).
+        counted: under names of `Verified`, how many were told and recomputed, and what of them is not.
+        word: by kind, what else of them is the validator's word.
     """
 
     fates: Fates = field(default_factory=Fates)
     around: Around = field(default_factory=Around)
     counted: Counter[str] = field(default_factory=Counter)
+    word: Counter[str] = field(default_factory=Counter)
     _waiting: list[Claim] = field(default_factory=list)
     _blocks: dict[tuple[int, int], int] = field(default_factory=dict)
 
@@ -224,20 +225,23 @@ class Vectors:
             try:
                 self.fates.add(receipt.sequence, receipt.fate)
             except WrongReceiptError as wrong:
-                raise FaultError(found.number, "receipt", None, wrong.what, wrong.path) from None
+                raise found.fault(wrong.what, wrong.path) from None
         if receipt.weights is UNSET:
             return state
         link = receipt.weights
         line = reader.require("weights", None, link.sha256)
-        document = parse(line, WeightsDocument, line.document, None)
-        require_canonical(line, None, document)
+        document = line.parsed(WeightsDocument)
+        line.require_canonical(document)
         self.fates.sent(receipt.sequence, link, document)
-        self.counted["told"] += 1
-        claim = self._claim(found, line.number, link, document, next_round, state)
+        self.counted["vectors"] += 1
+        found.refuse(self._link_faults(link, state))
+        self._blocks[link.netuid, link.mechid] = link.block
+        line.refuse(_document_faults(link, document, next_round, state))
+        claim = self._claim(line.bare(), link, document, next_round, state)
         if not claim.waits:
             self._judge(claim, receipt.validator_hotkey)
         elif len(self._waiting) == _MOST_WAITING:
-            raise FaultError(line.number, "weights", None, f"more than {_MOST_WAITING} while one round was open")
+            raise line.fault(f"more than {_MOST_WAITING} while one round was open")
         else:
             self._waiting.append(claim)
         return paid(state, (link.netuid, link.mechid), link.epoch, document.round_id)
@@ -264,68 +268,62 @@ class Vectors:
         for claim in ready:
             self._judge(claim, hotkey)
 
-    def _claim(  # noqa: PLR0913, PLR0917 - a vector, and what is known before it
-        self,
-        found: Line,
-        number: int,
-        link: WeightsLink,
-        document: WeightsDocument,
-        next_round: int | None,
-        state: State,
-    ) -> Claim:
-        _check_version(found, link)
+    def _link_faults(self, link: WeightsLink, state: State) -> Iterator[Wrong]:
+        try:
+            version(link.scoring_version)
+        except UnknownScoringVersionError as error:
+            yield "weights.scoring_version", str(error)
         netuid = state.shared.netuid
-        if netuid is not None and link.netuid != netuid:
-            what = f"{link.netuid}; the rounds are of {netuid}"
-            raise FaultError(found.number, "receipt", None, what, "weights.netuid")
-        if next_round is not None and not 0 <= int(document.next_round) - next_round <= _MOST_OPEN:
-            what = f"{document.next_round}, where {next_round} is the first round that had not ended"
-            raise FaultError(number, "weights", None, what, "next_round")
+        if netuid not in {None, link.netuid}:
+            yield "weights.netuid", f"{link.netuid}; the rounds are of {netuid}"
         newest = self._blocks.get((link.netuid, link.mechid), 0)
         if link.block < newest:
-            what = f"{link.block} is before {newest}, of the mechanism's vector before it"
-            raise FaultError(found.number, "receipt", None, what, "weights.block")
-        self._blocks[link.netuid, link.mechid] = link.block
-        since_known = _since_known(number, link, document, state)
+            yield "weights.block", f"{link.block} is before {newest}, of the mechanism's vector before it"
+
+    def _claim(
+        self, line: Line, link: WeightsLink, document: WeightsDocument, next_round: int | None, state: State
+    ) -> Claim:
+        before = _since_before(link, state)
         listed = {miner.hotkey for miner in document.miners}
         with_window = {hotkey for hotkey, miner in state.miners.items() if miner.has_window}
-        for i, miner in enumerate(document.miners):
-            if state.whole and miner.hotkey not in with_window:
-                raise FaultError(number, "weights", None, "has no window", f"miners[{i}]")
         return Claim(
-            line=number,
+            line=line,
             link=link,
             document=document,
             state=state,
             opened=next_round,
-            since_known=since_known,
-            left_out=len(with_window) - sum(miner.hotkey in with_window for miner in document.miners),
+            since_known=before is not None or (state.whole and document.since_round is None),
+            left_out=len(with_window - listed),
             omitted=frozenset((self.around.registered() & with_window) - listed),
         )
 
     def _judge(self, claim: Claim, hotkey: str) -> None:
         found: Recomputed = recompute(claim, hotkey)
         self.around.hold(claim.line, claim.link, claim.document, claim.omitted - {hotkey})
-        self.counted["recomputed"] += found.whole
-        self.counted["opened"] += sum(one.block > claim.link.block for one in claim.state.shared.rounds)
-        self.counted.update(scores=found.scores, reasons=found.reasons, left_out=found.left_out)
+        self.counted["vectors_recomputed"] += found.whole
+        self.counted.update(scores_on_word=found.scores, reasons_on_word=found.reasons, left_out=found.left_out)
+        opened = sum(one.block > claim.link.block for one in claim.state.shared.rounds)
+        self.word["rounds open at a vector and frozen behind it"] += opened
 
 
-def _since_known(number: int, link: WeightsLink, document: WeightsDocument, state: State) -> bool:
-    """Compare where the declarations begin with the vector before; return whether the file shows that one."""
+def _since_before(link: WeightsLink, state: State) -> int | None:
+    """Return the epoch of the vector before, None where the file does not show that one."""
+    epochs = state.shared.vectors.get((link.netuid, link.mechid), {})
+    return max((epoch for epoch in epochs if epoch < link.epoch), default=None)
+
+
+def _document_faults(
+    link: WeightsLink, document: WeightsDocument, next_round: int | None, state: State
+) -> Iterator[Wrong]:
+    if next_round is not None and not 0 <= int(document.next_round) - next_round <= _MOST_OPEN:
+        yield "next_round", f"{document.next_round}, where {next_round} is the first round that had not ended"
     vectors = state.shared.vectors
-    epochs = vectors.get((link.netuid, link.mechid), {})
-    if not epochs and len(vectors) >= _MOST_MECHANISMS:
-        raise FaultError(number, "weights", None, f"of more than {_MOST_MECHANISMS} mechanisms in one file")
-    before = max((epoch for epoch in epochs if epoch < link.epoch), default=None)
-    if before is not None and epochs[before] != document.since_round:
-        what = f"{document.since_round}, where {epochs[before]} is the round of epoch {before}'s vector"
-        raise FaultError(number, "weights", None, what, "since_round")
-    return before is not None or (state.whole and document.since_round is None)
-
-
-def _check_version(found: Line, link: WeightsLink) -> None:
-    try:
-        version(link.scoring_version)
-    except UnknownScoringVersionError as error:
-        raise FaultError(found.number, "receipt", None, str(error), "weights.scoring_version") from None
+    if len(vectors) >= _MOST_MECHANISMS and not vectors.get((link.netuid, link.mechid)):
+        yield "", f"of more than {_MOST_MECHANISMS} mechanisms in one file"
+    before = _since_before(link, state)
+    since = None if before is None else vectors[link.netuid, link.mechid][before]
+    if before is not None and since != document.since_round:
+        yield "since_round", f"{document.since_round}, where {since} is the round of epoch {before}'s vector"
+    for i, miner in enumerate(document.miners):
+        if state.whole and not state.miner(miner.hotkey).has_window:
+            yield f"miners[{i}]", "has no window"
