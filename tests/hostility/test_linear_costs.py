@@ -17,7 +17,7 @@ from linear import assert_linear
 from shapes import JSON, TEXTS, Shape
 
 from validator.audit.log.lines import LineReader
-from validator.chain.state import load_state
+from validator.chain.subnet import load_state
 from validator.cli.score_cases import ConsensusCase, WeightsCase
 from validator.kinds.assessment.judge import judge
 from validator.proofs.debate import parse_debate

@@ -10,6 +10,7 @@ import typer
 from validator.audit.log.chain_evidence import MAX_ROW, ChainRow, Reach, look_for, read_row, row_fault
 from validator.audit.log.report import Verified
 from validator.audit.log.weights import Confirmed
+from validator.cancellation import run_whole
 from validator.cli.files import require_regular
 from validator.protocol.anchor import anchor_of
 from validator.protocol.round import MetagraphSnapshot
