@@ -18,7 +18,7 @@ from shapes import JSON, TEXTS, Shape
 
 from validator.audit.log.lines import LineReader
 from validator.chain.subnet import load_state
-from validator.cli.score_cases import ConsensusCase, WeightsCase
+from validator.cli.score import ConsensusCase, WeightsCase
 from validator.kinds.assessment.judge import judge
 from validator.proofs.debate import parse_debate
 from validator.proofs.document import verify_document
