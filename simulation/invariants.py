@@ -4,7 +4,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from simulation.loop import SimulationError
-from validator.audit.log import EVERY, FaultError, audit_lines, first_sequence, verify_file
+from validator.audit.log.export import EVERY, audit_lines, first_sequence
+from validator.audit.log.lines import FaultError
+from validator.audit.log.verify import verify_file
 from validator.protocol.reasons import Reason
 from validator.store import Store
 
