@@ -18,8 +18,8 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "core"))
 from code_kit import code_sandbox, serving_runtime_image
 from engine_kit import running_registry
 
-from validator.protocol.code_report import CodeReport
 from validator.protocol.runtime_image import RuntimeImage
+from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.code_containers import TRIAL
 from validator.sandbox.interface import CodeJob
 

@@ -27,9 +27,9 @@ from tracer.places import Folder
 
 from miner.bundles.written import written_bundles
 from miner.tracing import pack_traces, trace_as
+from validator.protocol.answer import probe_values
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
-from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.traces import Traces, read_traces, signature_digest

@@ -12,7 +12,7 @@ from localnet.own.telling import OwnStory
 from localnet.roster import Resident
 from localnet.rows import Payout
 from validator.audit.paid import UNMIXED, paid_now
-from validator.protocol.means import mean
+from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, MemberOutcome, RanMember
 from validator.protocol.skill_types import SkillType

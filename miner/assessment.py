@@ -12,8 +12,7 @@ from miner.analysis.result import Analysis
 from miner.declaration import sandbox_manifest
 from miner.requests import OpenedDispatch
 from miner.tracing import Records, Tracer, pack_traces, trace_hashes
-from validator.protocol.answer import Answer, Dispatch
-from validator.protocol.probes import canary_marker
+from validator.protocol.answer import Answer, Dispatch, canary_marker
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import Analysis as Conclusion

@@ -14,9 +14,8 @@ from miner.assessment import Assessment, Response, encode
 from validator.protocol import limits
 from validator.protocol.answer import Answer, answer_limit
 from validator.protocol.bundles import count_lines
-from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
 from validator.protocol.signatures import Signer
-from validator.protocol.sssa import Finding, Severity, Skill, signing_bytes
+from validator.protocol.sssa import EvidenceRefError, Finding, Severity, Skill, parse_evidence_ref, signing_bytes
 
 
 def draw(*parts: str) -> float:

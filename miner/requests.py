@@ -9,12 +9,11 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from validator.protocol import limits
-from validator.protocol.answer import Dispatch
+from validator.protocol.answer import Dispatch, probe_values
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.errors import ValidatorError
-from validator.protocol.probes import probe_values
 from validator.protocol.strict_json import JsonError, decode
 
 MAX_DISPATCH: Final = 4 * -(-limits.MAX_BUNDLE_COMPRESSED // 3) + 64 * 1024

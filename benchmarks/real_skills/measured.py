@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
-from validator.protocol.fault_matching import found_in
+from validator.protocol.findings import found_in
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Finding
+from validator.protocol.sssa import EvidenceRefError, Finding, parse_evidence_ref
 from validator.protocol.task import KnownFinding
 
 Files = Mapping[str, bytes]

@@ -5,8 +5,7 @@ from typing import Final
 import msgspec
 from builders import make_task
 
-from validator.protocol.answer import Answer
-from validator.protocol.probes import probe_values
+from validator.protocol.answer import Answer, probe_values
 from validator.protocol.round import GroupPlan
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType

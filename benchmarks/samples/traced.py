@@ -9,9 +9,8 @@ from builders import MINER, expect, make_sssa, make_task, trace_records
 
 from samples.group import answers
 from validator.kinds.judging import Expected
-from validator.protocol.answer import Answer
+from validator.protocol.answer import Answer, probe_values
 from validator.protocol.archives import pack
-from validator.protocol.probes import probe_values
 from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.traces import read_traces

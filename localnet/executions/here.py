@@ -11,9 +11,9 @@ from typing import Final, Self
 from localnet.images.machine import ImageError
 from localnet.images.registry import ImageRegistry
 from localnet.images.runtime import runtime_image
+from validator.protocol.answer import probe_values
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.text import printable

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from localnet.roster import Resident
+from validator.protocol.arithmetic import mean
 from validator.protocol.execution import AnswerResult
-from validator.protocol.means import mean
 from validator.protocol.skill_types import is_runtime
 from validator.state import ENTRIES, Miner
 from validator.store import Transaction

@@ -11,7 +11,7 @@ from localnet.own.ledger import Ledger, OwnAnswer
 from localnet.own.results import Counts, Heard, MinerOnTask, TaskResult, TypeResult, Why
 from localnet.own.tasks import OwnTask, OwnTasks
 from localnet.roster import Resident
-from validator.protocol.means import mean
+from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 

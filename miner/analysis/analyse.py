@@ -28,7 +28,7 @@ from miner.analysis.source import SourceFile, addressable
 from miner.analysis.unread import name_unread
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.risk import SEVERITIES, VERDICTS, risk_of, verdict_of
+from validator.protocol.findings import SEVERITIES, VERDICTS, risk_of, verdict_of
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Dependency, Finding
 

@@ -8,10 +8,9 @@ import msgspec
 from miner.analysis.bounds import MAX_CHILDREN, MAX_DEPTH
 from miner.analysis.result import Analysis, Report, Use, found
 from miner.analysis.source import SourceFile, line_of, objects, read_object, string
-from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
-from validator.protocol.risk import VERDICTS
+from validator.protocol.findings import VERDICTS
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Finding, Severity, Verdict
+from validator.protocol.sssa import EvidenceRefError, Finding, Severity, Verdict, parse_evidence_ref
 from validator.protocol.text import printable
 
 FILE_NAME: Final = "composition.json"

@@ -13,7 +13,7 @@ from miner.analysis.grant_rules import OF_CHILDREN, RULES
 from miner.analysis.result import Report, found
 from miner.analysis.setting_lines import Setting, settings_of
 from miner.analysis.source import SourceFile
-from validator.protocol.risk import SEVERITIES
+from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Category, Finding, Severity
 
 _SUFFIXES: Final = frozenset(

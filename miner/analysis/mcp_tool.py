@@ -5,7 +5,7 @@ from typing import NamedTuple
 from miner.analysis.result import found
 from miner.analysis.source import SourceFile, line_of
 from miner.analysis.tool_text import faults_of
-from validator.protocol.risk import SEVERITIES
+from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Finding
 from validator.protocol.text import printable
 

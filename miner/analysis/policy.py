@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from miner.analysis.bounds import MAX_PATTERNS
 from miner.analysis.result import Use
 from validator.protocol import vocabulary as cap
-from validator.protocol.patterns import ANY, pattern_fault
 from validator.protocol.sssa import Finding, Rule
+from validator.protocol.vocabulary import ANY, pattern_fault
 
 
 def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, ...]:

@@ -18,7 +18,7 @@ from miner.advisories import Advisory, advisories_for
 from miner.analysis.bounds import MAX_JSON, MAX_LOCK, MAX_LOCKED, MAX_REQUIREMENT, MAX_REQUIREMENTS
 from miner.analysis.result import Report, found
 from miner.analysis.source import SourceFile, read_object
-from validator.protocol.risk import SEVERITIES
+from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Dependency, Finding
 
 _SAID: Final = 3  # summaries that one finding repeats

@@ -7,8 +7,8 @@ from typing import Any
 
 from miner.analysis.bounds import MAX_JSON, MAX_TEXT_FILE
 from validator.protocol.bundles import count_lines
-from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
 from validator.protocol.limits import MAX_STRING
+from validator.protocol.sssa import EvidenceRefError, parse_evidence_ref
 from validator.protocol.strict_json import JsonError, decode_plain
 
 _ROOM_FOR_LINES = 64  # a span prefix and a line range

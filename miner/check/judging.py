@@ -22,7 +22,7 @@ from validator.kinds.judging import Expected, Judged, reject
 from validator.kinds.registry import kind_of
 from validator.miners.client import MinerClient
 from validator.outgoing.calls import Call, Reply
-from validator.protocol.probes import probe_values
+from validator.protocol.answer import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Packed, Submission, WorkflowSubmission, packed
 from validator.protocol.round import AssessmentTask, GoalTask, RoundTask

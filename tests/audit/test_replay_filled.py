@@ -8,8 +8,8 @@ from replays import Tamper, executed, replayed, replayed_after
 from sqlalchemy import delete, update
 
 from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.code_report import CodeReport
 from validator.protocol.strict_json import decode_plain
+from validator.protocol.workflow_run import CodeReport
 from validator.store import Store, Transaction
 from validator.store.tables import dispatches, rounds, waiting_work
 from validator.store.waiting_work import Judged

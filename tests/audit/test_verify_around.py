@@ -17,9 +17,8 @@ from validator.audit.log.uid_owners import Around
 from validator.audit.log.vector import shares
 from validator.audit.log.verify import verify_file
 from validator.chain.weight_rows import shares_of, to_u16
-from validator.protocol.receipt import Receipt, WeightsLink
+from validator.protocol.receipt import Receipt, WeightsDocument, WeightsLink
 from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.protocol.weights_document import WeightsDocument
 from validator.rounds.receipts import close_epoch
 from validator.scoring import version
 from validator.store import open_store

@@ -19,9 +19,8 @@ from validator.audit.log.lines import FaultError
 from validator.audit.log.report import Verified
 from validator.audit.log.verify import verify_file
 from validator.audit.log.weights import Confirmed, Fates
-from validator.protocol.receipt import FateLink, FateState, WeightsLink
+from validator.protocol.receipt import FateLink, FateState, Owner, WeightedMiner, WeightsDocument, WeightsLink
 from validator.protocol.skill_types import SkillType
-from validator.protocol.weights_document import Owner, WeightedMiner, WeightsDocument
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
 from validator.rounds.settle import settle_round

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from recorded import harm, headed
 
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.protocol.anchor import Anchor
+from validator.protocol.receipt import Anchor
 from validator.sources import SystemClock
 
 

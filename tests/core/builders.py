@@ -9,11 +9,10 @@ import msgspec
 
 from validator.kinds.assessment.judge import PackedSignatures, Witnessed
 from validator.kinds.judging import Expected, Judged
-from validator.protocol.answer import Answer, CanarySpec, Role
+from validator.protocol.answer import Answer, CanarySpec, Role, canary_marker, probe_values
 from validator.protocol.archives import pack
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
 from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.probes import canary_marker, probe_values
 from validator.protocol.round import AssessmentTask
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.signatures import Signer

@@ -12,12 +12,11 @@ from workflow_world import ScriptedServices, Try
 from world import VALIDATOR, World, frozen_of, one_round
 
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
-from validator.protocol.workflow_run import StepOutput
+from validator.protocol.workflow_run import CodeReport, StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.sandbox.interface import CodeSandbox
 from validator.scoring import Schedule, version

@@ -14,11 +14,10 @@ from task_builders import make_truth
 from world import WINDOWS, World, answer_to
 
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
+from validator.protocol.answer import Dispatch, probe_values
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.execution import AnswerReport, AnswerResult, ExecutionEvent, RunReport
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType, trace_names

@@ -7,8 +7,8 @@ import msgspec
 import rfc8785
 
 from validator.protocol import typed
-from validator.protocol.evidence import EvidenceRefError
 from validator.protocol.round import Components
+from validator.protocol.sssa import EvidenceRefError
 from validator.protocol.strict_json import parse_untyped
 from validator.scoring import Claims
 

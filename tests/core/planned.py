@@ -22,14 +22,13 @@ from validator.kinds.workflow.gates import AcceptedPlan
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.supply import Goals
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
-from validator.protocol.workflow_run import StepOutput
+from validator.protocol.workflow_run import CodeReport, StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import version
 from validator.sources import SeededRandom, VirtualClock

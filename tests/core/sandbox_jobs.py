@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from validator.protocol.answer import probe_values
 from validator.protocol.archives import pack
-from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
 from validator.sandbox.interface import SandboxJob

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from plain_forms import components, evidence_form, score
 from strategies import findings, groups, sssas
 
-from validator.protocol.evidence import EvidenceRefError, ordinary_form, parse_evidence_ref
-from validator.protocol.means import mean
+from validator.protocol.arithmetic import mean
 from validator.protocol.results import Checks, Submission
 from validator.protocol.round import GroupPlan
-from validator.protocol.sssa import Finding, Sssa, check_sssa
+from validator.protocol.sssa import EvidenceRefError, Finding, Sssa, check_sssa, ordinary_form, parse_evidence_ref
 from validator.protocol.strict_json import SchemaError
 from validator.scoring import Member
 from validator.scoring.v1_0.consensus import consensus_score

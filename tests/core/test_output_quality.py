@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from workflow_builders import make_workflow
 
 from validator.kinds.workflow.executor import judge_output
-from validator.protocol.matching import words
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_run import StepOutput, check_output
-from validator.protocol.workflow_task import Criterion
+from validator.protocol.workflow_task import Criterion, words
 from validator.scoring.v1_0.output_quality import checklist_share, json_share, rouge_l
 
 texts = st.text(st.sampled_from("abcde ÄK.\n"), max_size=40)

@@ -8,8 +8,7 @@ from msgspec import UNSET
 
 from validator.audit.log.weights import Confirmed, Fates
 from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.receipt import FateLink, Receipt, WeightsLink, line
-from validator.protocol.weights_document import Owner, WeightedMiner, WeightsDocument
+from validator.protocol.receipt import FateLink, Owner, Receipt, WeightedMiner, WeightsDocument, WeightsLink, line
 from validator.store import Store
 
 

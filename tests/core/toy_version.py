@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from builders import V1
 
-from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
+from validator.protocol.workflow_run import WorkflowRun, WorkflowScore
 from validator.scoring import Version
 from validator.scoring.rules import Ruled, Step
 from validator.scoring.v1_0 import workflow

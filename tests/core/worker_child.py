@@ -8,8 +8,8 @@ import execution_world
 
 from validator.daemon.signals import Signals
 from validator.daemon.worker import Outfit, own_name, serve
-from validator.protocol.code_report import CodeReport
 from validator.protocol.errors import ValidatorError
+from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.interface import SandboxJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedRun, ScriptedSandbox
 from validator.sources import SystemClock

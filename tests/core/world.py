@@ -24,11 +24,10 @@ from validator.kinds.workflow.supply import Goals
 from validator.miners.directory import CapabilityDirectory
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.outgoing.calls import Call
-from validator.protocol.answer import Answer, Dispatch
+from validator.protocol.answer import Answer, Dispatch, probe_values
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
-from validator.protocol.probes import probe_values
 from validator.protocol.round import Axon, RoundInput, RoundOutcome
 from validator.protocol.runtime_image import RuntimeImage, RuntimeImages
 from validator.protocol.signatures import Signer

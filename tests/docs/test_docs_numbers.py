@@ -8,7 +8,7 @@ from builders import V1
 from doc_pages import DOCS, SPEC, table
 
 from validator.cli.score import ConsensusCase, EmissionCase, score_consensus_case, score_emission_case
-from validator.protocol.means import mean
+from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Components
 from validator.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType, is_runtime, trace_names

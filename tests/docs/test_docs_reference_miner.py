@@ -8,7 +8,7 @@ from miner.analysis import bounds
 from miner.analysis.result import UNREAD_RISK
 from miner.analysis.script.rules import RULES
 from miner.analysis.unread import LANGUAGES
-from validator.protocol.risk import BLOCK_FROM, REVIEW_FROM, WEIGHT_AND_CAP
+from validator.protocol.findings import BLOCK_FROM, REVIEW_FROM, WEIGHT_AND_CAP
 from validator.protocol.sssa import Category
 from validator.protocol.vocabulary import ACTIONS, CAPABILITIES, CATEGORIES, POWERFUL, RESOURCES
 

@@ -25,11 +25,10 @@ from miner_servers import ok, raw_server, read_request  # noqa: E402
 from validator.kinds.assessment.requests import dispatch_bodies  # noqa: E402
 from validator.miners.client import HttpMinerClient  # noqa: E402
 from validator.outgoing.calls import Call  # noqa: E402
-from validator.protocol.answer import Answer, CanarySpec  # noqa: E402
+from validator.protocol.answer import Answer, CanarySpec, canary_marker, probe_values  # noqa: E402  # noqa: E402
 from validator.protocol.archives import pack  # noqa: E402
 from validator.protocol.bundles import with_canary  # noqa: E402
 from validator.protocol.capabilities import Capabilities  # noqa: E402
-from validator.protocol.probes import canary_marker, probe_values  # noqa: E402
 from validator.protocol.round import AssessmentTask  # noqa: E402
 from validator.protocol.runtime_image import RuntimeImage  # noqa: E402
 from validator.protocol.signatures import Signer  # noqa: E402

@@ -23,11 +23,10 @@ from validator.kinds.assessment.judge import judge
 from validator.proofs.debate import parse_debate
 from validator.proofs.document import verify_document
 from validator.protocol import limits
-from validator.protocol.answer import parse_answer
+from validator.protocol.answer import parse_answer, probe_values
 from validator.protocol.archives import unpack
 from validator.protocol.capabilities import parse_capabilities
 from validator.protocol.errors import ValidatorError
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import Receipt
 from validator.protocol.skill_types import SkillType

@@ -9,10 +9,10 @@ import pytest
 from builders import expect, make_answer, make_task
 
 from validator.kinds.assessment.judge import judge
+from validator.protocol.answer import probe_values
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import read_bundle
 from validator.protocol.capabilities import parse_capabilities
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import DuplicateKeyError, SchemaError, decode_plain

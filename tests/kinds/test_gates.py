@@ -30,10 +30,9 @@ from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.semantics import semantic_subsets
 from validator.kinds.judging import Judged
 from validator.protocol import limits
-from validator.protocol.answer import CanarySpec, Role
+from validator.protocol.answer import CanarySpec, Role, probe_values
 from validator.protocol.archives import pack
 from validator.protocol.bundles import IndexEntry
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.results import Packed, Rejection, Submission
 from validator.protocol.round import AssessmentTask

@@ -15,8 +15,7 @@ from validator.outgoing.addresses import CheckedResolver
 from validator.protocol.limits import MAX_STEP_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
-from validator.protocol.workflow_run import RunRecord, StepOutput, StepRequest
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import RunRecord, StepOutput, StepRequest, WorkflowRun
 from validator.sources import SystemClock
 
 OUTPUT = StepOutput("x", None, None)

@@ -8,9 +8,8 @@ from world import World, answer_to
 
 from validator.miners.scripted import ScriptedReply
 from validator.outgoing.calls import Call
-from validator.protocol.answer import Dispatch
+from validator.protocol.answer import Dispatch, probe_values
 from validator.protocol.canonical import canonical_bytes
-from validator.protocol.probes import probe_values
 from validator.protocol.skill_types import SkillType
 
 

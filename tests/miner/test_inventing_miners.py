@@ -8,8 +8,8 @@ from tracer.records import trace_files
 from localnet.invented_traces import Inventing, Pretending
 from miner.behaviours import Thorough
 from miner.tracing import RunPolicy, trace_as
+from validator.protocol.answer import probe_values
 from validator.protocol.bundles import read_bundle
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import is_runtime
 from validator.waiting.comparison import Compared, ExecutedBundle, compare_task

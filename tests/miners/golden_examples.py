@@ -10,9 +10,9 @@ from typing import Any
 
 from builders import V1
 
+from validator.protocol.answer import canary_line, canary_marker, probe_values
 from validator.protocol.archives import unpack
 from validator.protocol.canonical import canonical_bytes
-from validator.protocol.probes import canary_line, canary_marker, probe_values
 from validator.protocol.sssa import Finding
 from validator.protocol.workflow_task import WorkflowTask, parse_workflow_task
 

@@ -12,8 +12,7 @@ from workflow_builders import make_workflow
 
 from validator.kinds.assessment.requests import WrongBundleError, dispatch_bodies, requests
 from validator.kinds.registry import kind_of
-from validator.protocol.answer import CanarySpec, Dispatch, Role
-from validator.protocol.probes import probe_values
+from validator.protocol.answer import CanarySpec, Dispatch, Role, probe_values
 from validator.protocol.round import AssessmentTask, GoalTask
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime

@@ -33,10 +33,9 @@ from validator.kinds.judging import Expected
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call
 from validator.protocol import limits
-from validator.protocol.answer import Dispatch, parse_answer
+from validator.protocol.answer import Dispatch, parse_answer, probe_values
 from validator.protocol.bundles import index_bundle
 from validator.protocol.capabilities import parse_capabilities
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Packed
 from validator.protocol.round import AssessmentTask

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.protocol import limits
+from validator.protocol.answer import canary_marker
 from validator.protocol.archives import ArchiveError, pack
 from validator.protocol.bundles import count_lines, index_bundle, read_bundle, with_canary
-from validator.protocol.probes import canary_marker
 
 NONCE = "ab" * 32
 names = st.lists(st.sampled_from(["a", "b", "ü", "c.md", "dé"]), min_size=1, max_size=3).map("/".join)

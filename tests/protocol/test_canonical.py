@@ -16,7 +16,6 @@ from strategies import sssas
 
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes
 from validator.protocol.capabilities import Capabilities
-from validator.protocol.json_shape import nesting_exceeds
 from validator.protocol.sssa import Document, Signature, Sssa, signing_bytes
 from validator.protocol.strict_json import (
     DuplicateKeyError,
@@ -25,6 +24,7 @@ from validator.protocol.strict_json import (
     TooDeepError,
     TooLargeError,
     decode_plain,
+    nesting_exceeds,
 )
 
 numbers = st.one_of(

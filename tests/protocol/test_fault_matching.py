@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.protocol.fault_matching import found_in
+from validator.protocol.findings import found_in
 from validator.protocol.sssa import Category, Finding
 from validator.protocol.task import KnownFinding
 

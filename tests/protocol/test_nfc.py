@@ -8,7 +8,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.protocol.nfc import _LAST, nfc
+from validator.protocol.text import _LAST, nfc
 
 nfc("é" * 100)  # the table is made at the first use, which is not to count against a deadline
 

@@ -6,8 +6,7 @@ import tarfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.protocol.archives import pack_tar
-from validator.protocol.plain_tar import Entry, plain_files
+from validator.protocol.archives import Entry, pack_tar, plain_files
 
 NAMES = st.text("ab./ é", min_size=1, max_size=5) | st.sampled_from(["a" * 100, "a/" + "b" * 120])
 FILES = st.dictionaries(NAMES, st.sampled_from([b"", b"x", b"y" * 512, b"z" * 700]), max_size=4)

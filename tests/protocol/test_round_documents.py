@@ -33,7 +33,7 @@ from validator.protocol.round import (
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import KnownFinding, Truth, Windows
 from validator.protocol.workflow_plan import goal_sha256
-from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
+from validator.protocol.workflow_run import WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import task_sha256
 
 WORDS = st.text(max_size=5)

@@ -16,16 +16,19 @@ from plain_forms import read
 from validator.protocol import limits, strict_json
 from validator.protocol.answer import Answer, parse_answer
 from validator.protocol.capabilities import Capabilities
-from validator.protocol.json_shape import count_strings, has_more_values, nesting_exceeds
-from validator.protocol.json_types import adds_no_strings, deepest
 from validator.protocol.sssa import Dependency, Document, Finding, Rule
 from validator.protocol.strict_json import (
     DuplicateKeyError,
     JsonError,
     SchemaError,
     TooDeepError,
+    adds_no_strings,
+    count_strings,
     decode,
     decode_plain,
+    deepest,
+    has_more_values,
+    nesting_exceeds,
 )
 from validator.protocol.workflow_plan import WorkflowPlan
 

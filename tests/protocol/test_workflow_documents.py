@@ -22,12 +22,13 @@ from workflow_builders import (
 
 from validator.protocol import limits
 from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.plan_rules import PlanError, ancestors
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.strict_json import JsonError, TooDeepError, TooLargeError
 from validator.protocol.workflow_plan import (
+    PlanError,
     WorkflowDispatch,
+    ancestors,
     goal_of,
     goal_sha256,
     parse_plan,

@@ -13,8 +13,8 @@ from world import VALIDATOR, frozen_of, on_virtual_time, one_round, online, prep
 
 from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
+from validator.protocol.workflow_run import CodeReport
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox

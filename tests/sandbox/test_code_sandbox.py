@@ -3,10 +3,10 @@
 import pytest
 from pump import pumped
 
-from validator.protocol.code_report import MAX_CODE_REPORT, MAX_LINT_FINDINGS, MAX_TESTS, CodeReport, parse_code_report
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.strict_json import JsonError
+from validator.protocol.workflow_run import MAX_CODE_REPORT, MAX_LINT_FINDINGS, MAX_TESTS, CodeReport, parse_code_report
 from validator.sandbox.interface import CodeJob, CodeSandbox, SandboxFailure
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox
 from validator.sources import VirtualClock

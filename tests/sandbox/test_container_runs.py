@@ -7,8 +7,8 @@ import pytest
 from engine_kit import LIMITS, NOTHING, Registry, evidence_of, failure_of, job_of, left_behind, sandbox_at
 from sandbox_jobs import NONCE
 
+from validator.protocol.answer import probe_values
 from validator.protocol.archives import pack
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import SkillType, trace_names

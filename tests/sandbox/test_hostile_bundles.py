@@ -9,8 +9,8 @@ import pytest
 from engine_kit import NOTHING, left_behind, sandbox_at
 from hostile_bundles import ATTACKS, HELPERS
 
+from validator.protocol.answer import probe_values
 from validator.protocol.archives import pack
-from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
 from validator.protocol.traces import read_traces

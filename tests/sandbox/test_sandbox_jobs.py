@@ -2,8 +2,8 @@ import asyncio
 
 from sandbox_jobs import DIGEST, NONCE, make_job
 
+from validator.protocol.answer import probe_values
 from validator.protocol.archives import pack
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType, trace_names

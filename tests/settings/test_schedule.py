@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from validator.protocol.runtime_image import RuntimeImage, RuntimeImages
-from validator.protocol.schedule import ScheduleError
+from validator.protocol.runtime_image import RuntimeImage, RuntimeImages, ScheduleError
 from validator.scoring import CURRENT, DEFAULT, Schedule, version
 from validator.settings import Settings, SettingsError, ValidatorSettings, load_settings
 

@@ -10,8 +10,8 @@ from sqlalchemy import and_, delete
 from sqlalchemy.exc import IntegrityError
 from world import one_round
 
-from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
+from validator.protocol.workflow_run import CodeReport
 from validator.store import Store
 from validator.store.errors import MismatchError
 from validator.store.tables import waiting_work

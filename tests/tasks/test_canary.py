@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from validator.planting.lexicon import Draws, Scope
 from validator.planting.planting import Files
 from validator.planting.skeletons import draw_skeleton, word_lists
+from validator.protocol.answer import canary_line
 from validator.protocol.bundles import count_lines, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.probes import canary_line
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import Windows
 from validator.sources import SeededRandom, SystemRandom

@@ -8,10 +8,9 @@ import pytest
 from task_builders import make_task, make_truth, write_task
 
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.patterns import MAX_PATTERN, pattern_fault
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Rule
-from validator.protocol.vocabulary import RESOURCES
+from validator.protocol.vocabulary import MAX_PATTERN, RESOURCES, pattern_fault
 from validator.scoring import CURRENT, version
 from validator.tasks.check import TRUTH_OF_AXIS, check_tasks, located
 

@@ -12,8 +12,8 @@ from world import World, frozen_of, one_round
 
 from validator.daemon.waiting_work import UnjudgedWatch
 from validator.health.board import Board
-from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
+from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.interface import CodeJob, SandboxFailure
 from validator.sandbox.scripted import CodeScript, ScriptedCheck, ScriptedCodeSandbox
 from validator.store import Store

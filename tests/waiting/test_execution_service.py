@@ -34,9 +34,8 @@ from world import VALIDATOR, World, one_round
 
 from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
-from validator.protocol.answer import Dispatch
+from validator.protocol.answer import Dispatch, probe_values
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.rounds.receipts import close_epoch

@@ -14,7 +14,7 @@ from test_queue_heals import Parts, a_worker
 from world import one_round
 
 from validator.daemon.exits import Exit
-from validator.protocol.code_report import CodeReport
+from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedSandbox
 from validator.store import Store, open_store, schema_state
 from validator.store.copying import copy_store

@@ -21,8 +21,8 @@ from queue_kit import counted, eventually, sweeping, worker_processes
 from sqlalchemy import update
 from world import World, one_round
 
-from validator.protocol.code_report import CodeReport
 from validator.protocol.task import Windows
+from validator.protocol.workflow_run import CodeReport
 from validator.store import Store, open_store
 from validator.store.tables import waiting_work
 

@@ -13,7 +13,7 @@ import structlog
 from validator.chain.base import MissingError
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.protocol.anchor import Anchor, anchor_of
+from validator.protocol.receipt import Anchor, anchor_of
 from validator.protocol.signatures import Signer
 from validator.settings import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock, within

@@ -8,7 +8,7 @@ import pytest
 from crash_child import ANCHOR_PLACES
 from crash_world import hold_truth, kill_at_random, killed_at, race, world_of
 
-from validator.protocol.anchor import anchor_of
+from validator.protocol.receipt import anchor_of
 from validator.store import open_store
 
 pytestmark = pytest.mark.attack

@@ -12,7 +12,7 @@ from validator.audit.log.report import Verified
 from validator.audit.log.weights import Confirmed
 from validator.cancellation import run_whole
 from validator.cli.files import require_regular
-from validator.protocol.anchor import anchor_of
+from validator.protocol.receipt import anchor_of
 from validator.protocol.round import MetagraphSnapshot
 
 if TYPE_CHECKING:

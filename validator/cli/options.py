@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from validator.protocol.execution import WorkState
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.skill_types import SkillType
-from validator.protocol.work_states import WorkState
 
 Config = Annotated[
     Path | None,

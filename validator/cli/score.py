@@ -25,7 +25,7 @@ from validator.protocol.sssa import Document, Finding, Hex32, Sssa, Text, Unit, 
 from validator.protocol.strict_json import SchemaError, decode
 from validator.protocol.task import Window, check_injections
 from validator.protocol.text import printable
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import (
     AnswerFacts,
     Candidate,

@@ -11,7 +11,7 @@ from validator.daemon.daemon import Service
 from validator.daemon.world import World
 from validator.health.board import Board
 from validator.health.report import HealthState, QueueSeen
-from validator.protocol.work_states import WORK_STATES
+from validator.protocol.execution import WORK_STATES
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError

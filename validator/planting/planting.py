@@ -15,10 +15,9 @@ from validator.planting.lexicon import Draws
 from validator.protocol import limits
 from validator.protocol.bundles import count_lines, evidence_resolves
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.evidence import EvidenceRef, EvidenceRefError, parse_evidence_ref
-from validator.protocol.risk import risk_of, verdict_of
+from validator.protocol.findings import risk_of, verdict_of
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Category, Severity
+from validator.protocol.sssa import Category, EvidenceRef, EvidenceRefError, Severity, parse_evidence_ref
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.task import KnownFinding, Truth
 

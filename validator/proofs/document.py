@@ -16,12 +16,11 @@ from validator.proofs.rules import Doubt, divided_evidence, doubts, first_differ
 from validator.protocol import typed
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.protocol.canonical import digest as digest_of
-from validator.protocol.json_shape import has_more_values
 from validator.protocol.limits import MAX_JSON_VALUES, MIB
 from validator.protocol.signatures import Signer
 from validator.protocol.signatures import verify_document as is_signed_by
 from validator.protocol.sssa import Document, Signature
-from validator.protocol.strict_json import JsonError, decode_plain
+from validator.protocol.strict_json import JsonError, decode_plain, has_more_values
 from validator.protocol.text import printable
 
 _TOGETHER: Final = 512  # entries of a list that are written at a time

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 
 from validator.protocol import limits
+from validator.protocol.answer import canary_line
 from validator.protocol.archives import ArchiveError, pack, unpack
-from validator.protocol.evidence import EvidenceRef
-from validator.protocol.probes import canary_line
-from validator.protocol.sssa import Document
+from validator.protocol.sssa import Document, EvidenceRef
 
 
 class IndexEntry(Document, frozen=True):

@@ -1,10 +1,14 @@
-"""The report of a task's execution: what three runs showed, and what each miner's traces claim (SPEC 15)."""
+"""The states of waiting work, and the report of a task's execution: three runs and each miner's traces (SPEC 15)."""
 
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple, get_args
 
 from msgspec import Meta
 
 from validator.protocol.sssa import Document, Text
+
+WorkState = Literal["pending", "running", "done", "inconclusive"]
+WORK_STATES: Final[tuple[str, ...]] = get_args(WorkState)
+
 
 SHOWN: Final = 20  # records of a trace that only one side has
 SHOWN_CHARACTERS: Final = 200  # of each

@@ -1,16 +1,18 @@
-"""Receipts, and the lines of an audit file: one JSON document each, under the name of its kind (docs/audit.md).
+"""Receipts, lines of an audit file, documents of weight vectors, and anchors of the log on chain (docs/audit.md).
 
 A line is `{"KIND":DOCUMENT}` in RFC 8785 bytes. Its digest is the sha256 of those bytes, without the newline behind it.
+An anchor is text, so that explorers show it: `sssa-log:1:SEQUENCE:DIGEST`.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from validator.protocol.canonical import canonical_bytes, canonical_plain, sha256_hex
-from validator.protocol.limits import MAX_SAFE_INTEGER
+from validator.protocol.limits import MAX_LOG_MINERS, MAX_SAFE_INTEGER
 from validator.protocol.results import (
     Packed,
     RawAnswers,
@@ -21,7 +23,7 @@ from validator.protocol.results import (
     WorkflowSubmission,
 )
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, take_truths
-from validator.protocol.sssa import Document, Signature
+from validator.protocol.sssa import Document, Signature, Unit
 
 RECEIPT_VERSION: Final = "1"
 
@@ -285,3 +287,85 @@ def stored_outcome_line(canonical: bytes, committed: Collection[str]) -> bytes:
 def line_digest(data: bytes) -> str:
     """Return the digest of a line, given without its newline."""
     return sha256_hex(data)
+
+
+Score = Annotated[float, Meta(ge=0)]
+U16 = Annotated[int, Meta(ge=0, le=65_535)]
+Kind = Literal["assessments", "workflows"]
+
+
+class WeightedMiner(Document, frozen=True):
+    """A registered hotkey with a window.
+
+    Attributes:
+        hotkey, uid: whose, as of the snapshot.
+        assessments, workflows: its score of each kind, 0 where the mechanism does not pay it or nothing of it is paid.
+        weight: its share, capped; 0 where it has none.
+        unpaid: skill type to reason, of its windows that do not pay; absent where all do.
+    """
+
+    hotkey: Hotkey
+    uid: U16
+    assessments: Score
+    workflows: Score
+    weight: Unit
+    unpaid: dict[str, Code] | UnsetType = UNSET
+
+
+class Owner(Document, frozen=True):
+    """The subnet's owner, who takes what cannot be placed (D-11)."""
+
+    hotkey: Hotkey
+    uid: U16
+
+
+class WeightsDocument(Document, frozen=True):
+    """A mechanism's vector for an epoch.
+
+    Attributes:
+        kinds: what the mechanism pays for, assessments first.
+        round_id: the newest round frozen before the snapshot, whose version computed it; None: there was none.
+        next_round: rounds from this id on were not opened yet; those before it that the log does not hold were open.
+        since_round: declarations are those of the rounds after this one; None: of all.
+        owner: None where the chain names none that is registered.
+        miners: by hotkey. Who has a window and is not among them was not registered, and is left out.
+        workflow_share: of the pay, where the mechanism pays both kinds; else None.
+        unallocated: share that no miner takes.
+        row: [uid, u16] by uid, as the chain should store it; empty where no miner has a score.
+    """
+
+    kinds: tuple[Kind, ...]
+    round_id: Decimal | None
+    next_round: Decimal
+    since_round: Decimal | None
+    owner: Owner | None
+    miners: Annotated[tuple[WeightedMiner, ...], Meta(max_length=MAX_LOG_MINERS)]
+    workflow_share: Unit | None
+    unallocated: Annotated[float, Meta(ge=-1, le=1)]
+    row: Annotated[tuple[tuple[U16, U16], ...], Meta(max_length=MAX_LOG_MINERS + 1)]
+
+
+MAX_CONTENT: Final = 128  # bytes that one plain field of a commitment holds on chain
+_FORM: Final = re.compile(rb"sssa-log:1:(0|[1-9][0-9]{0,15}):([0-9a-f]{64})")
+
+
+class Anchor(NamedTuple):
+    """A receipt of the log.
+
+    Attributes:
+        sequence: its number.
+        digest: sha256 of its line, lower-case hex.
+    """
+
+    sequence: int
+    digest: str
+
+    def content(self) -> bytes:
+        """Return the bytes that stand on chain, at most MAX_CONTENT."""
+        return f"sssa-log:1:{self.sequence}:{self.digest}".encode()
+
+
+def anchor_of(content: bytes | None) -> Anchor | None:
+    """Return the anchor that `content` is, None if it is something else."""
+    found = None if content is None else _FORM.fullmatch(content)
+    return None if found is None else Anchor(int(found[1]), found[2].decode())

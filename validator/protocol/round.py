@@ -12,7 +12,6 @@ from msgspec import UNSET, Meta, UnsetType, structs
 from validator.protocol.answer import CanarySpec, Id, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.code_report import CodeReport
 from validator.protocol.execution import ExecutionEvent
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Passed, Submission, WorkflowSubmission
@@ -21,7 +20,7 @@ from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Unit
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import goal_sha256
-from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
+from validator.protocol.workflow_run import CodeReport, WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha256
 
 

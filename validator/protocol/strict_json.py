@@ -1,22 +1,146 @@
 """JSON from strangers: bounded before it is parsed, closed schemas, no duplicate keys, at a linear cost (SPEC 2, 5).
 
-Which fault is named when there are several: too many bytes, too deep, then no JSON or too many values or what does not
-fit the types, and last a duplicate key. Stored reasons hang on this order: replay judges answers again.
+The bounds are read off the bytes before anything is built from them: exact for JSON; of what is no JSON some answer, at
+the same cost. Which fault is named when there are several: too many bytes, too deep, then no JSON or too many values or
+what does not fit the types, and last a duplicate key. Stored reasons hang on this order: replay judges answers again.
 """
 
 import json
-from typing import Any, TypeVar, cast
+from functools import lru_cache
+from math import inf
+from typing import Any, Final, TypeVar, cast
 
 import jiter
 import msgspec
+from msgspec import inspect
 
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.errors import ValidatorError
-from validator.protocol.json_shape import count_strings, has_more_values, nesting_exceeds
-from validator.protocol.json_types import adds_no_strings, deepest
 from validator.protocol.limits import MAX_JSON_DEPTH, MAX_JSON_VALUES
 from validator.protocol.text import printable
+
+_STRUCTURE: Final = b'"[]{},'
+_OTHERS: Final = bytes(set(range(256)) - set(_STRUCTURE))
+_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+_CHUNK: Final = 64 * 1024
+
+
+def has_more_values(data: bytes, most: int) -> bool:
+    """Whether the document holds more than `most` values, keys not counted and empty lists and objects counted twice.
+
+    Every value but the first stands behind a comma or behind the bracket that opens a list or an object.
+    """
+    return len(data) >= most and _could_hold(data) > most and count_values(data) > most
+
+
+def count_values(data: bytes) -> int:
+    """Return the number of values, keys not counted and empty lists and objects counted twice."""
+    return _could_hold(_outside_strings(data))
+
+
+def count_strings(data: bytes) -> int:
+    """Return the number of strings, keys among them."""
+    return _without_escapes(data).count(b'"') // 2
+
+
+def nesting_exceeds(data: bytes, depth: int) -> bool:
+    """Whether brackets outside strings ever open more than `depth` deep; the root is 1."""
+    if data.count(b"[") + data.count(b"{") <= depth:
+        return False
+    rest = _outside_strings(data).translate(_BRACKETS, b",")
+    for _ in range(depth):
+        shorter = rest.replace(b"[]", b"")  # takes away the innermost level
+        if len(shorter) == len(rest):
+            break
+        rest = shorter
+    return b"[]" in rest or rest.count(b"[") > depth
+
+
+def _could_hold(text: bytes) -> int:
+    return 1 + text.count(b",") + text.count(b"[") + text.count(b"{")
+
+
+def _outside_strings(data: bytes) -> bytes:
+    """Return the brackets and commas that stand outside strings."""
+    data = _without_escapes(data)
+    # Two quotes without a bracket or comma between them change nothing about what is outside.
+    marks = data.translate(None, _OTHERS).replace(b'""', b"")
+    if b'"' not in marks:
+        return marks
+    kept, inside = [], 0
+    for start in range(0, len(marks), _CHUNK):
+        pieces = marks[start : start + _CHUNK].split(b'"')
+        kept.append(b"".join(pieces[inside::2]))
+        inside ^= len(pieces) % 2 == 0
+    return b"".join(kept)
+
+
+def _without_escapes(data: bytes) -> bytes:
+    """Return the document without escaped quotes and backslashes: what quotes are left begin and end strings."""
+    return data.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in data else data
+
+
+_LISTS = (inspect.ListType, inspect.VarTupleType, inspect.SetType, inspect.FrozenSetType)
+_SCALARS = (
+    inspect.NoneType,
+    inspect.BoolType,
+    inspect.IntType,
+    inspect.FloatType,
+    inspect.StrType,
+    inspect.LiteralType,
+    inspect.EnumType,
+)
+
+
+@lru_cache(maxsize=256)
+def deepest(kind: Any) -> float:
+    """Return how deep a document of this type can nest at all: types without `Any` need no look at the brackets."""
+    return _levels(typed.info(kind))
+
+
+@lru_cache(maxsize=256)
+def adds_no_strings(kind: Any) -> bool:
+    """Whether what is decoded to this type is never written again with more strings than the document had.
+
+    Fields that may be left out would be written as well, and some types are written as strings that came as numbers.
+    """
+    return _adds_none(typed.info(kind))
+
+
+def _levels(info: inspect.Type) -> float:
+    if isinstance(info, _SCALARS):
+        return 0
+    match info:
+        case inspect.UnionType(types=types):
+            return max(map(_levels, types))
+        case inspect.StructType(fields=fields, forbid_unknown_fields=True):
+            inner = [field.type for field in fields]
+        case inspect.DictType(value_type=value):
+            inner = [value]
+        case inspect.TupleType(item_types=items):
+            inner = list(items)
+        case _:
+            inner = [info.item_type] if isinstance(info, _LISTS) else []
+            if not inner:
+                return inf
+    return 1 + max(map(_levels, inner), default=0)
+
+
+def _adds_none(info: inspect.Type) -> bool:
+    if isinstance(info, (*_SCALARS, inspect.AnyType)):
+        return True
+    match info:
+        case inspect.UnionType(types=types):
+            return all(map(_adds_none, types))
+        case inspect.StructType(fields=fields, tag=None, array_like=False):
+            return all(field.required and _adds_none(field.type) for field in fields)
+        case inspect.DictType(key_type=inspect.StrType(), value_type=value):
+            return _adds_none(value)
+        case inspect.TupleType(item_types=items):
+            return all(map(_adds_none, items))
+    return isinstance(info, _LISTS) and _adds_none(info.item_type)
+
 
 T = TypeVar("T")
 _DUPLICATE = "Detected duplicate key "

@@ -7,12 +7,12 @@ from msgspec import UNSET, Meta, UnsetType
 
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec, Role
-from validator.protocol.evidence import EvidenceRefError, parse_evidence_ref
 from validator.protocol.skill_types import SkillType, is_runtime, require_assessed
 from validator.protocol.sssa import (
     Category,
     Cves,
     Document,
+    EvidenceRefError,
     Hex32,
     Rule,
     Severity,
@@ -20,6 +20,7 @@ from validator.protocol.sssa import (
     Unit,
     Verdict,
     check_cves,
+    parse_evidence_ref,
 )
 from validator.protocol.strict_json import SchemaError, decode
 

@@ -14,9 +14,8 @@ from validator.protocol.bundles import count_lines
 from validator.protocol.canonical import NotCanonicalError, canonical_plain
 from validator.protocol.errors import ValidatorError
 from validator.protocol.execution import SHOWN_CHARACTERS
-from validator.protocol.json_shape import count_values, nesting_exceeds
 from validator.protocol.skill_types import SkillType, trace_names
-from validator.protocol.strict_json import JsonError, parse_untyped
+from validator.protocol.strict_json import JsonError, count_values, nesting_exceeds, parse_untyped
 from validator.protocol.text import printable
 
 SIGNATURE_FIELDS: Final[dict[str, tuple[str, ...]]] = {

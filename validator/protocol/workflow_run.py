@@ -1,20 +1,83 @@
-"""What goes to a step's service, what comes back, and the record of a whole run (SPEC 12)."""
+"""Steps of a run with their services, the record of the run, and what it and its code are measured at (SPEC 12)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
 from validator.protocol import limits
 from validator.protocol.answer import Id
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
+from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.reasons import Reason
-from validator.protocol.sssa import Document, Hex32, Signature, Text
+from validator.protocol.sssa import Document, Hex32, Signature, Text, Unit
 from validator.protocol.strict_json import SchemaError, decode
 from validator.protocol.text import printable
 from validator.protocol.workflow_task import Code, OutputText, Tao
 
+MAX_TESTS: Final = 10_000
+MAX_LINT_FINDINGS: Final = 100_000
+MAX_CODE_REPORT: Final = 1_024  # bytes of a report
+
+
+class CodeReport(Document, frozen=True):
+    """What came of running a task's tests against a plan's code, and of linting the code.
+
+    Attributes:
+        passed: reference tests that passed, at most `total`.
+        total: reference tests, whether or not they were reached.
+        findings: of the linter.
+    """
+
+    passed: Annotated[int, Meta(ge=0, le=MAX_TESTS)]
+    total: Annotated[int, Meta(ge=0, le=MAX_TESTS)]
+    findings: Annotated[int, Meta(ge=0, le=MAX_LINT_FINDINGS)]
+
+    def __post_init__(self) -> None:
+        if self.passed > self.total:
+            raise ValueError(f"`passed` is {self.passed}, more than `total`, {self.total}")
+
+
+def parse_code_report(data: bytes) -> CodeReport:
+    """Return the report in `data`.
+
+    Raises:
+        JsonError: not a report, or longer than `MAX_CODE_REPORT`; the text names the field.
+    """
+    return decode(data, CodeReport, limit=MAX_CODE_REPORT)
+
+
+Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+Amount = Annotated[float, Meta(ge=0)]
+Limit = Annotated[float, Meta(gt=0)]  # a limit of 0 or less is a bad task (D-12)
+
+
+class WorkflowRun(Document, frozen=True):
+    """What was measured of one run; `total_steps` is the larger of the plan's steps and the task's required_steps."""
+
+    output_quality: Unit
+    steps_completed: Count
+    total_steps: Count
+    actual_tao: Amount
+    max_budget_tao: Limit
+    actual_seconds: Amount
+    max_latency_seconds: Limit
+    actual_retries: Count
+    declared_retry_budget: Count
+    timeouts: Count
+    hard_failures: Count
+
+
+class WorkflowScore(Document, frozen=True):
+    """The four parts and their sum S, each in [0, 1]."""
+
+    success: float
+    cost: float
+    latency: float
+    reliability: float
+    score: float
+
+
 Moment = Annotated[float, Meta(ge=0)]  # seconds since the run began
-Count = Annotated[int, Meta(ge=0, le=limits.MAX_SAFE_INTEGER)]
 
 
 class StepOutput(Document, frozen=True):

@@ -37,7 +37,7 @@ from validator.protocol.round import (
     outcome_as_told,
 )
 from validator.protocol.signatures import Signer
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import WorkflowRun
 from validator.rounds.receipts import write_receipt
 from validator.scoring import FindingKeys, ScoredTask, Version, version
 from validator.sources import Clock

@@ -8,12 +8,12 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from validator.protocol.archives import pack_tar
-from validator.protocol.code_report import MAX_LINT_FINDINGS, CodeReport, parse_code_report
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.sssa import Document
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.text import printable
+from validator.protocol.workflow_run import MAX_LINT_FINDINGS, CodeReport, parse_code_report
 from validator.sandbox.containers import Containers, Run
 from validator.sandbox.interface import BUNDLE, EVIDENCE, JUDGE, SCRATCH, CodeJob, Evidence, SandboxFailure
 from validator.sources import SystemRandom

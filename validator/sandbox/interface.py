@@ -6,11 +6,11 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from validator.protocol.answer import ProbeEvidence
-from validator.protocol.code_report import CodeReport
 from validator.protocol.limits import MAX_TRACES_EXPANDED, MIB
 from validator.protocol.reasons import Reason
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
+from validator.protocol.workflow_run import CodeReport
 
 
 @dataclass(frozen=True, slots=True)

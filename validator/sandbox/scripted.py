@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
+from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.interface import CodeJob, Ended, Evidence, SandboxFailure, SandboxJob
 from validator.sources import Clock
 

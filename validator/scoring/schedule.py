@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from validator.protocol.schedule import ScheduleError, check_starts, name_at
+from validator.protocol.runtime_image import ScheduleError, check_starts, name_at
 from validator.scoring.versions import CURRENT, UnknownScoringVersionError, version
 
 

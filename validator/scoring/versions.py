@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from validator.protocol.arithmetic import total, whole
 from validator.protocol.errors import ValidatorError
-from validator.protocol.tao import total, whole
 from validator.protocol.text import printable
 from validator.scoring.rules import Rules
 from validator.scoring.v1_0 import (

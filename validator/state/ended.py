@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.round import ClearedFlag, FlagsCleared, RoundInput, RoundOutcome, RoundPlan
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import WorkflowRun
 from validator.state.late import Late, late_key
 from validator.state.values import (
     EPOCHS,

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import WorkflowRun
 
 
 class ExecutedTask(Struct, frozen=True):

@@ -10,7 +10,7 @@ from validator.protocol import typed
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask, RoundInput
 from validator.protocol.text import printable
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state import Delta, Ended, State, UnknownFlagError, apply, clouded, paid, unscored
 from validator.store.codec import expanded

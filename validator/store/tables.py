@@ -22,9 +22,9 @@ from sqlalchemy import (
     text,
 )
 
+from validator.protocol.execution import WORK_STATES
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RawAnswer
-from validator.protocol.work_states import WORK_STATES
 from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
 from validator.store.rows import UnpaidWindow
 from validator.store.waiting_work import CODE, EXECUTIONS, Executed, Judged

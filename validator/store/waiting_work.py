@@ -6,12 +6,11 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from validator.protocol.code_report import CodeReport
-from validator.protocol.execution import AnswerResult, RunReport
+from validator.protocol.execution import AnswerResult, RunReport, WorkState
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.skill_types import SkillType
-from validator.protocol.work_states import WorkState
+from validator.protocol.workflow_run import CodeReport
 from validator.scoring import Version
 
 WorkKind = Literal["executions", "code"]

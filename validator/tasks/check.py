@@ -10,14 +10,12 @@ from typing import Final, NamedTuple
 from validator.protocol import limits
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
-from validator.protocol.patterns import ANY, pattern_fault
 from validator.protocol.skill_types import SkillType, is_runtime
-from validator.protocol.sssa import Rule
+from validator.protocol.sssa import EvidenceRef, Rule, parse_evidence_ref
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, Truth, parse_task
 from validator.protocol.text import printable
-from validator.protocol.vocabulary import ACTIONS, RESOURCES
+from validator.protocol.vocabulary import ACTIONS, ANY, RESOURCES, pattern_fault
 from validator.protocol.workflow_task import task_sha256
 from validator.scoring import CURRENT, version
 from validator.tasks.folder import (

@@ -14,7 +14,7 @@ from validator.protocol import limits
 from validator.protocol.archives import ArchiveError, unpack
 from validator.protocol.bundles import count_lines, evidence_resolves, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
+from validator.protocol.sssa import EvidenceRef, parse_evidence_ref
 from validator.protocol.strict_json import JsonError, SchemaError, decode_plain
 from validator.protocol.task import Task, check_task, parse_task
 from validator.protocol.text import printable

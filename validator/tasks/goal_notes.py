@@ -7,10 +7,9 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from validator.protocol.canonical import canonical_bytes
-from validator.protocol.matching import words
 from validator.protocol.text import printable
 from validator.protocol.workflow_run import StepOutput
-from validator.protocol.workflow_task import Criterion, WorkflowTask
+from validator.protocol.workflow_task import Criterion, WorkflowTask, words
 from validator.scoring import CURRENT, version
 
 _SHOWN: Final = 300  # code points of an example

@@ -16,11 +16,10 @@ from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import ArchiveError, pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.nfc import nfc
 from validator.protocol.skill_types import SkillType
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Provenance, Task, Truth, Windows, version_for
-from validator.protocol.text import printable
+from validator.protocol.text import nfc, printable
 from validator.tasks.collection import Candidate, Collection
 from validator.tasks.downloads import Pin, gathered
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded, sourced_task, writing

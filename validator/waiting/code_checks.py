@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from validator.protocol.code_report import CodeReport
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import CodeReport, WorkflowRun
 from validator.sandbox.interface import CodeJob, CodeSandbox, SandboxFailure
 from validator.scoring import Version, version
 from validator.sources import Clock

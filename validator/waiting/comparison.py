@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from validator.protocol.answer import answer_limit, parse_answer
+from validator.protocol.answer import answer_limit, parse_answer, probe_values
 from validator.protocol.archives import pack
 from validator.protocol.execution import SHOWN, AnswerFileReport, AnswerReport, AnswerResult, RunFileReport, RunReport
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import BASE_TRACES, SkillType
 from validator.protocol.traces import decode_trace_text, read_traces, shown_signatures, signature_digest

@@ -6,7 +6,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from msgspec import UNSET
 
-from validator.protocol.probes import probe_values
+from validator.protocol.answer import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask
 from validator.protocol.traces import TracesError

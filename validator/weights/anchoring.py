@@ -18,7 +18,7 @@ from validator.chain.base import (
     MissingError,
     WeightsResult,
 )
-from validator.protocol.anchor import Anchor, anchor_of
+from validator.protocol.receipt import Anchor, anchor_of
 from validator.protocol.text import printable
 from validator.settings import WeightsSettings
 from validator.sources import Clock, within

@@ -8,11 +8,20 @@ from msgspec import UNSET
 
 from validator.chain.weight_rows import to_u16
 from validator.protocol.reasons import Reason
-from validator.protocol.receipt import FateLink, FateState, WeightsLink, line, line_digest
+from validator.protocol.receipt import (
+    FateLink,
+    FateState,
+    Kind,
+    Owner,
+    WeightedMiner,
+    WeightsDocument,
+    WeightsLink,
+    line,
+    line_digest,
+)
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
-from validator.protocol.weights_document import Kind, Owner, WeightedMiner, WeightsDocument
 from validator.scoring import Share
 from validator.sources import Clock, RandomBytes
 from validator.store import Transaction

@@ -12,9 +12,8 @@ import msgspec
 from aiohttp import web
 from world import answer_to
 
-from validator.protocol.answer import Answer, Dispatch
+from validator.protocol.answer import Answer, Dispatch, probe_values
 from validator.protocol.archives import pack
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import is_runtime

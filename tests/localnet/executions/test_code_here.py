@@ -12,8 +12,8 @@ from replays import replayed
 from world import frozen_of, one_round
 
 from localnet.executions.here import local_executions
-from validator.protocol.code_report import CodeReport
 from validator.protocol.round import GoalTask
+from validator.protocol.workflow_run import CodeReport
 from validator.protocol.workflow_task import Reference
 from validator.settings import load_settings
 from validator.sources import SystemClock

@@ -8,9 +8,9 @@ from engine_kit import NOTHING, Registry, left_behind
 
 from localnet.executions import here
 from localnet.executions.here import NO_ENGINE, NOT_WANTED, engine_address, local_executions
-from validator.protocol.code_report import CodeReport
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
+from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.code_containers import TRIAL, ContainerCodeSandbox
 from validator.sandbox.engine import Engine
 from validator.sandbox.interface import CodeJob

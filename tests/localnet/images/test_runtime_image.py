@@ -12,9 +12,9 @@ from localnet.images.runtime import ENTRYPOINT, FOLDER, PACKAGES, PROGRAMS, prog
 from localnet.images.tree import File
 from miner.bundles.written import written_bundles
 from miner.tracing import pack_traces, trace_as
+from validator.protocol.answer import probe_values
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
-from validator.protocol.probes import probe_values
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.traces import read_traces

@@ -15,14 +15,16 @@ from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS, plan_steps
 from miner.goals.written import local_goals, named_goals
 from miner.services.catalogue import ACTIONS, BY_NAME, SERVICES, ServiceAddress
-from validator.protocol.plan_rules import PlanError, ancestors, check_plan
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Window
 from validator.protocol.workflow_plan import (
     OfferedTool,
+    PlanError,
     WorkflowDispatch,
     WorkflowGoal,
+    ancestors,
+    check_plan,
     goal_of,
     parse_plan,
     plan_validity,
@@ -168,7 +170,7 @@ class _Plan(msgspec.Struct):
     totals: Any
 
 
-def plan_for(text: str, name: str) -> _Plan:
+def plan_for(text: str, name: str) -> Any:
     return _Plan(*plan_steps(read_goal(text), goal_with(text), HABITS[name]))
 
 

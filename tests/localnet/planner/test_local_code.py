@@ -10,7 +10,7 @@ from local_code import CONDUCTS, local_code_world
 from runner_kit import judged
 from world import on_virtual_time
 
-from validator.protocol.code_report import CodeReport
+from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.interface import CodeJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox
 from validator.store import open_store

@@ -9,10 +9,9 @@ from miner.analysis.analyse import analyse
 from miner.analysis.result import Analysis
 from validator.protocol import limits
 from validator.protocol.bundles import evidence_resolves, index_bundle
-from validator.protocol.evidence import parse_evidence_ref
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Analysis as AnalysisDocument
-from validator.protocol.sssa import Evidence, Finding, Policy, Signature, Skill, Sssa, check_sssa
+from validator.protocol.sssa import Evidence, Finding, Policy, Signature, Skill, Sssa, check_sssa, parse_evidence_ref
 from validator.protocol.strict_json import decode, require_room
 
 PYTHON = SkillType.EXECUTABLE_PYTHON

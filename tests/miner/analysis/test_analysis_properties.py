@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miner.analysis.analyse import analyse
-from validator.protocol.risk import BLOCK_FROM, REVIEW_FROM
+from validator.protocol.findings import BLOCK_FROM, REVIEW_FROM
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
 NAMES = st.sampled_from(

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from miner.analysis.policy import host_of, rules_for
 from miner.analysis.result import Use, found
-from validator.protocol.risk import SEVERITIES, risk_of, verdict_of
+from validator.protocol.findings import SEVERITIES, risk_of, verdict_of
 from validator.protocol.sssa import Category, Finding, Severity
 
 CATEGORIES: tuple[Category, ...] = ("other", "dependency_cve", "tool_poisoning", "canary_match", "transitive_risk")

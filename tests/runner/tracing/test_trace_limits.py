@@ -12,8 +12,8 @@ from tracer.run import trace, trace_bundle
 from tracing_kit import MCP, NONCE, PROBE, PYTHON, SCRIPT, fields, python_bundle, read, running, script_bundle, traced
 
 from miner.tracing import RunPolicy, Tracer
+from validator.protocol.answer import probe_values
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.probes import probe_values
 from validator.protocol.skill_types import SkillType
 
 

@@ -10,7 +10,7 @@ from tracer.places import Folder
 from tracer.records import empty_records, is_record, merge
 
 from miner.tracing import pack_traces, trace_hashes
-from validator.protocol.probes import probe_values
+from validator.protocol.answer import probe_values
 from validator.protocol.skill_types import SkillType
 from validator.protocol.traces import read_traces
 

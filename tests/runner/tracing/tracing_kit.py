@@ -9,7 +9,7 @@ from tracer.records import Probes
 from tracer.run import Traced, trace
 
 from miner.tracing import Records, pack_traces
-from validator.protocol.probes import probe_values
+from validator.protocol.answer import probe_values
 from validator.protocol.skill_types import SkillType
 from validator.protocol.traces import Traces, read_traces
 

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from validator.audit.paid import Mechanisms
+from validator.protocol.arithmetic import mean
 from validator.protocol.limits import MAX_FILLED
-from validator.protocol.means import mean
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import (
     AgreementPair,

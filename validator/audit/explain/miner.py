@@ -6,7 +6,7 @@ from typing import Final
 
 from validator.audit.explain.round import NothingToExplainError, find_hotkey
 from validator.audit.paid import UNMIXED, Mechanisms, paid_now
-from validator.protocol.means import mean
+from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document

@@ -37,7 +37,7 @@ from validator.protocol.round import (
 from validator.protocol.sssa import Verdict
 from validator.protocol.strict_json import decode_plain
 from validator.protocol.task import Truth
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import FindingKeys, ScoredTask, Standard, Version
 
 _VERDICTS: Final[tuple[Verdict, ...]] = ("ALLOW", "REVIEW", "BLOCK")

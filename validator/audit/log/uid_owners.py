@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from validator.audit.log.lines import Line
-from validator.protocol.receipt import WeightsLink
+from validator.protocol.receipt import WeightsDocument, WeightsLink
 from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.weights_document import WeightsDocument
 
 _KEPT: Final = 8  # snapshots: a vector's is as new as that of the newest round, or a few blocks older
 _MOST_DOUBTS: Final = 10_000

@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 from validator.audit.log.lines import Line
 from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.reasons import Reason
-from validator.protocol.receipt import WeightsLink
+from validator.protocol.receipt import WeightedMiner, WeightsDocument, WeightsLink
 from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.skill_types import ASSESSED_TYPES, WINDOW_TYPES, SkillType
-from validator.protocol.weights_document import WeightedMiner, WeightsDocument
 from validator.scoring import ExecutionRules, Share, TypeStanding, Version, version
 from validator.state import Change, Declarations, Pair, State, apply, clouded
 

@@ -14,8 +14,7 @@ from validator.audit.log.documents import Planned
 from validator.audit.log.lines import Line, LineReader, Wrong
 from validator.audit.log.uid_owners import Around
 from validator.audit.log.vector import Claim, Recomputed, recompute
-from validator.protocol.receipt import FateLink, Receipt, RoundEnd, WeightsLink
-from validator.protocol.weights_document import Kind, WeightsDocument
+from validator.protocol.receipt import FateLink, Kind, Receipt, RoundEnd, WeightsDocument, WeightsLink
 from validator.scoring import UnknownScoringVersionError, version
 from validator.state import State, paid
 

@@ -27,7 +27,7 @@ from validator.protocol.round import GroupPlan, RoundInput, RoundPlan, RoundTask
 from validator.protocol.signatures import verified_once
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.text import printable
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import FindingKeys, ScoredTask, Version
 from validator.store import DispatchKey, Transaction
 from validator.store.dispatch import Dispatch

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from validator.audit.paid import UNMIXED, Mechanisms, paid_now
-from validator.protocol.fault_matching import found_in
+from validator.protocol.findings import found_in
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessmentTask, RoundInput
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType

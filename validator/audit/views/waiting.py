@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from validator.protocol.code_report import CodeReport
-from validator.protocol.execution import AnswerReport, ExecutionEvent, RunReport
+from validator.protocol.execution import AnswerReport, ExecutionEvent, RunReport, WorkState
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
-from validator.protocol.work_states import WorkState
+from validator.protocol.workflow_run import CodeReport
 from validator.store import Transaction
 from validator.store.waiting_work import CodeCheck, Execution, WaitingWork
 

@@ -9,10 +9,9 @@ import msgspec
 from validator.kinds.assessment.judge import judge
 from validator.kinds.judging import Expected
 from validator.protocol import limits
-from validator.protocol.answer import Answer, ProbeEvidence
+from validator.protocol.answer import Answer, ProbeEvidence, probe_values
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.probes import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask
 from validator.protocol.runtime_image import UNPUBLISHED

@@ -3,12 +3,11 @@
 from validator.kinds.judging import Expected
 from validator.protocol.answer import Role
 from validator.protocol.bundles import evidence_resolves
-from validator.protocol.evidence import EvidenceRef, parse_evidence_ref
-from validator.protocol.nfc import nfc
 from validator.protocol.results import Checks, Submission
 from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import is_runtime, trace_names
-from validator.protocol.sssa import LLM_USES, Sssa
+from validator.protocol.sssa import LLM_USES, EvidenceRef, Sssa, parse_evidence_ref
+from validator.protocol.text import nfc
 from validator.scoring import Fault, Version
 
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from validator.kinds.judging import PARSE_REASONS, Expected
-from validator.protocol.answer import Answer, Role, answer_limit, parse_answer
-from validator.protocol.probes import probe_values
+from validator.protocol.answer import Answer, Role, answer_limit, parse_answer, probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask
 from validator.protocol.signatures import verify_document

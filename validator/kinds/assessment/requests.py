@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import Final, get_args
 
 from validator.kinds.interface import Request
-from validator.protocol.answer import Dispatch, Role, answer_limit, encode_dispatch
+from validator.protocol.answer import Dispatch, Role, answer_limit, encode_dispatch, probe_values
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.errors import ValidatorError
-from validator.protocol.probes import probe_values
 from validator.protocol.round import AssessmentTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import is_runtime

@@ -14,11 +14,10 @@ from validator.kinds.workflow.gates import AcceptedPlan
 from validator.kinds.workflow.services import StepClient
 from validator.kinds.workflow.step import Budget, Step, Surroundings
 from validator.protocol.canonical import digest
-from validator.protocol.plan_rules import ancestors
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask
-from validator.protocol.workflow_plan import PlanNode, WorkflowPlan
+from validator.protocol.workflow_plan import PlanNode, WorkflowPlan, ancestors
 from validator.protocol.workflow_run import RunRecord, StepOutput, run_id_of
 from validator.protocol.workflow_task import Tool, WorkflowTask
 from validator.scoring import Version, version

@@ -9,13 +9,12 @@ import msgspec
 from validator.kinds.judging import PARSE_REASONS, Expected, Judged, reject_answer
 from validator.protocol.answer import Role
 from validator.protocol.canonical import digest
-from validator.protocol.plan_rules import PlanError
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Packed, Rejection, WorkflowSubmission, packed
 from validator.protocol.round import GoalTask
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
-from validator.protocol.workflow_plan import WorkflowPlan, parse_plan, plan_validity
+from validator.protocol.workflow_plan import PlanError, WorkflowPlan, parse_plan, plan_validity
 from validator.scoring import Fault, Version, version
 
 GATES_OF_PLANS: Final = (1, 2, 3)

@@ -13,12 +13,11 @@ from validator.kinds.workflow.services import StepClient, StepReply
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_RESOLVED_PARAMS
-from validator.protocol.plan_rules import REFERENCE
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import verify_document
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
-from validator.protocol.workflow_plan import PlanNode
+from validator.protocol.workflow_plan import REFERENCE, PlanNode
 from validator.protocol.workflow_run import Attempt, StepAnswer, StepOutput, StepRecord, StepRequest, parse_step_answer
 from validator.protocol.workflow_task import Tool
 from validator.scoring import Version, version

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from validator.protocol.means import mean
+from validator.protocol.arithmetic import mean
 from validator.protocol.sssa import Sssa, Verdict
 from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.values import Claims

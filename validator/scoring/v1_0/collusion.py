@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from validator.protocol.means import mean
+from validator.protocol.arithmetic import mean
 from validator.protocol.round import AgreementPair
 from validator.scoring.rules import Ruled
 from validator.scoring.values import WindowStep

@@ -6,7 +6,7 @@ from itertools import permutations
 from typing import Any
 
 from validator.protocol.answer import Role
-from validator.protocol.means import mean
+from validator.protocol.arithmetic import mean
 from validator.protocol.round import Components
 from validator.scoring.rules import ConsensusRules, Ruled
 from validator.scoring.v1_0.claims import group_claims

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from validator.protocol.code_report import CodeReport
 from validator.protocol.draws import dispatch_id
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan, WorkflowOutcome
 from validator.protocol.skill_types import SkillType
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import CodeReport, WorkflowRun
 from validator.scoring.v1_0.parts import Scoring
 from validator.scoring.values import DeferredRun
 

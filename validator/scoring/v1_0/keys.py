@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from validator.protocol.evidence import ordinary_form, parse_evidence_ref
-from validator.protocol.nfc import nfc
-from validator.protocol.sssa import Finding
+from validator.protocol.sssa import Finding, ordinary_form, parse_evidence_ref
+from validator.protocol.text import nfc
 
 _SPACE = " \t\n\v\f\r"
 _RUNS = re.compile(r"[-_.]+")

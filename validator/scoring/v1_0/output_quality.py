@@ -7,10 +7,9 @@ from rapidfuzz.distance import LCSseq
 
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes
 from validator.protocol.limits import MAX_STEP_TEXT
-from validator.protocol.matching import compile_pattern, words
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.workflow_run import StepOutput
-from validator.protocol.workflow_task import Criterion, WorkflowTask
+from validator.protocol.workflow_task import Criterion, WorkflowTask, compile_pattern, words
 from validator.scoring.rules import Ruled
 
 _ABSENT: Final = object()

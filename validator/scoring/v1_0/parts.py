@@ -6,8 +6,7 @@ from typing import Protocol
 from validator.protocol.results import RoundResults
 from validator.protocol.round import GroupPlan, RoundTask
 from validator.protocol.workflow_plan import WorkflowPlan
-from validator.protocol.workflow_run import RunRecord
-from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
+from validator.protocol.workflow_run import RunRecord, WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.keys import FindingKeys

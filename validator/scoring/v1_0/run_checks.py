@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from validator.protocol.canonical import digest
-from validator.protocol.plan_rules import PlanError, check_plan
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask
-from validator.protocol.workflow_plan import PlanNode, plan_validity
+from validator.protocol.workflow_plan import PlanError, PlanNode, check_plan, plan_validity
 from validator.protocol.workflow_run import StepOutput, StepRecord, run_id_of
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.v1_0.output_quality import read_quality

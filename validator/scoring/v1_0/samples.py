@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from validator.protocol.means import mean
+from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementPair, AgreementSample, AssessedMember, FlagRaised, RoundInput, RoundTask
 from validator.protocol.skill_types import SkillType

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from validator.protocol.means import mean
+from validator.protocol.arithmetic import mean
 from validator.protocol.skill_types import BASE_TRACES
 from validator.scoring.rules import Ruled
 

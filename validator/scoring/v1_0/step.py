@@ -19,8 +19,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowPlan
-from validator.protocol.workflow_run import RunRecord
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import RunRecord, WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.rules import Ruled
 from validator.scoring.values import DeferredRun, ExecutedTask, ScoredTask, StruckEntry

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_plan import WorkflowPlan
-from validator.protocol.workflow_run import RunRecord, StepOutput, StepRecord
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import RunRecord, StepOutput, StepRecord, WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.rules import Ruled
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from validator.protocol.workflow_score import WorkflowRun, WorkflowScore
+from validator.protocol.workflow_run import WorkflowRun, WorkflowScore
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0 import workflow
 from validator.scoring.values import Addend

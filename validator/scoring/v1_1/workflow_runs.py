@@ -2,10 +2,9 @@
 
 import msgspec
 
-from validator.protocol import tao
+from validator.protocol import arithmetic
 from validator.protocol.workflow_plan import WorkflowPlan
-from validator.protocol.workflow_run import RunRecord
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import RunRecord, WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0 import workflow_runs
@@ -17,19 +16,19 @@ def totals_fault(plan: WorkflowPlan) -> str | None:
     Seconds are compared as TAO is, in billionths: however a planner adds its floats up, its sum is the sum.
     """
     for name in ("estimated_cost", "estimated_latency"):
-        total, steps = getattr(plan.totals, name), tao.total(getattr(node, name) for node in plan.nodes)
-        if tao.whole(total) < steps:
+        total, steps = getattr(plan.totals, name), arithmetic.total(getattr(node, name) for node in plan.nodes)
+        if arithmetic.whole(total) < steps:
             return f"{total:g} is less than the {steps:.10g} of its steps - at `totals.{name}`"
     return None
 
 
 def ceiling_of(version: Ruled, task: WorkflowTask, plan: WorkflowPlan) -> float:
     """Return the most TAO that the run may cost, in whole rao."""
-    return tao.whole(workflow_runs.ceiling_of(version, task, plan))
+    return arithmetic.whole(workflow_runs.ceiling_of(version, task, plan))
 
 
 def measure(task: WorkflowTask, plan: WorkflowPlan, record: RunRecord, quality: float) -> WorkflowRun:
     """Return what the formula scores, its TAO summed in whole rao. See 1.0.0's."""
     measured = workflow_runs.measure(task, plan, record, quality)
-    cost = tao.total(attempt.cost_tao for step in record.steps for attempt in step.attempts)
+    cost = arithmetic.total(attempt.cost_tao for step in record.steps for attempt in step.attempts)
     return msgspec.structs.replace(measured, actual_tao=cost)

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Final, Generic, Literal
 from sqlalchemy import ColumnElement, Row, Select, and_, case, func, select, update
 
 from validator.protocol.canonical import canonical_bytes
+from validator.protocol.execution import WorkState
 from validator.protocol.reasons import Reason
 from validator.protocol.round import ExecutionResult, FilledQuality
 from validator.protocol.skill_types import SkillType
-from validator.protocol.work_states import WorkState
 from validator.store.dispatch import DispatchKey
 from validator.store.errors import MismatchError
 from validator.store.repositories.base import Repository

@@ -1,6 +1,6 @@
 """Which of the faults that a bundle is known to have a miner found: told, never scored (SPEC 16, D-33)."""
 
-from validator.protocol.fault_matching import found_in
+from validator.protocol.findings import found_in
 from validator.protocol.sssa import Category, Document, Finding, Severity
 from validator.protocol.task import Truth
 

@@ -3,11 +3,11 @@
 from datetime import datetime
 
 from validator.kinds.workflow.explain.worth import Measure, Worth, explain_measured, explain_worth
-from validator.protocol.code_report import CodeReport
+from validator.protocol.execution import WorkState
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.sssa import Document
-from validator.protocol.work_states import WorkState
+from validator.protocol.workflow_run import CodeReport
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import Version
 from validator.store.waiting_work import CodeCheck

@@ -8,8 +8,7 @@ from validator.kinds.explained.words import count, plain
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import WorkflowOutcome
 from validator.protocol.sssa import Document
-from validator.protocol.workflow_run import StepOutput
-from validator.protocol.workflow_score import WorkflowRun
+from validator.protocol.workflow_run import StepOutput, WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import Addend, Penalty, Version
 

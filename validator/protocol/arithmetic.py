@@ -1,7 +1,14 @@
-"""TAO in whole rao, so that three steps of 0.1 fit a budget of 0.3 (SPEC 16, D-32)."""
+"""Numbers that every validator must agree on: means, and TAO in whole rao (SPEC, words; SPEC 16, D-32)."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from typing import Final
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return `fsum(values) / n`; `values` must not be empty."""
+    return math.fsum(values) / len(values)
+
 
 RAO: Final = 1_000_000_000
 """Rao in a TAO."""
