@@ -9,17 +9,15 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from world import VALIDATOR
 
 from samples.played import ROUNDS, played
-from validator.store import Store, Transaction, open_store
+from validator.store import Transaction, open_store
 from validator.store.archive import ArchiveFile, archives_in, open_archive
-from validator.store.archiving import Rounds, remove, require_same, write_archive
+from validator.store.archiving import Archiver
 from validator.store.rows import ArchivedSpan
-
-_NETUID: Final = 1
 
 
 class Archived(NamedTuple):
@@ -79,18 +77,10 @@ def _copied(folder: Path) -> Archived:
 async def _archive(there: Archived) -> None:
     """Do as `Archiver.run`, which would keep rounds as new as these."""
     async with open_store(there.url) as store:
-        path = await write_archive(store.read, there.folder, Rounds(0, ROUNDS - 1), VALIDATOR, _NETUID, _unsaid)
-        found = open_archive(path)
-        await require_same(store.read, found, -1, _unsaid)
-        await _removed(store, found)
-
-
-async def _removed(store: Store, found: ArchiveFile) -> None:
-    span = ArchivedSpan(0, ROUNDS - 1, found.path.name, found.sha256, found.size, -1, datetime.now(UTC))
-    async with store.begin() as tx:
-        await tx.archives.add(span)
-    await remove(store, span, _unsaid)
-
-
-def _unsaid() -> None:
-    """Say nothing of a step."""
+        archiver = Archiver(store, there.folder, VALIDATOR, datetime.now(UTC))
+        found = open_archive(await archiver.write(0, ROUNDS - 1))
+        await archiver.require_same(found, -1)
+        span = ArchivedSpan(0, ROUNDS - 1, found.path.name, found.sha256, found.size, -1, archiver.now)
+        async with store.begin() as tx:
+            await tx.archives.add(span)
+        await archiver.remove(span)

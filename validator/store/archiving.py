@@ -4,7 +4,6 @@ The order of an archive's steps is one in which every round is always in one pla
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -108,113 +107,8 @@ async def _first(connection: AsyncConnection, column: ColumnElement[int], where:
 
 
 _UNSIGNED: Final = "0x" + "0" * 128
-
-Reading = Callable[[], AbstractAsyncContextManager[Transaction]]
-Advance = Callable[[], None]
-
-
-class Rounds(NamedTuple):
-    """What goes into one file: the first and the last round."""
-
-    first: int
-    last: int
-
-
-async def write_archive(  # noqa: PLR0913, PLR0917 - what a file is made of
-    read: Reading, folder: Path, span: Rounds, signer: Signer, netuid: int | None, advance: Advance
-) -> Path:
-    """Write a file; nothing is in the folder before it is whole and on the disk.
-
-    Args:
-        read: opens a transaction that reads; of rounds that have ended, each has the same.
-        folder: of archives.
-        span: ended rounds.
-        signer: the validator's hotkey.
-        netuid: of the rounds.
-        advance: called after each round.
-
-    Raises:
-        FileExistsError: a file of that name is there.
-        OSError: it cannot be written.
-        StoreError: the store cannot be read.
-    """
-    path = folder / name_of(*span)
-    records: list[tuple[Frame, ...]] = []
-    with new_file(path) as stream:
-        stream.write(MAGIC)
-        for round_id in range(span.first, span.last + 1):
-            frames: list[Frame] = []
-            async with read() as tx:
-                async for frame in tx.records.frames(round_id):
-                    stream.write(frame)
-                    frames.append(Frame(len(frame), sha256_hex(frame)))
-            records.append(tuple(frames))
-            advance()
-        manifest = Manifest(
-            archive_version="1",
-            validator_hotkey=signer.hotkey,
-            netuid=netuid,
-            first_round=span.first,
-            last_round=span.last,
-            records=tuple(records),
-            signature=Signature(signer.hotkey, "sr25519", _UNSIGNED),
-        )
-        data = manifest_bytes(signer.sign_document(manifest))
-        stream.write(data + len(data).to_bytes(8, "big") + MAGIC)
-    return path
-
-
-async def require_same(read: Reading, found: ArchiveFile, after: int, advance: Advance) -> None:
-    """Read a file in whole, and compare it with the records of the store.
-
-    Args:
-        read: as for `write_archive`.
-        found: the file.
-        after: rounds up to this one are in files alone.
-        advance: called with each round that was compared.
-
-    Raises:
-        ArchiveError: the file is damaged, or does not have what the store has.
-    """
-    for round_id in range(found.manifest.first_round, found.manifest.last_round + 1):
-        archived = found.frames(round_id)
-        if round_id > after:
-            async with read() as tx:
-                if tuple([frame async for frame in tx.records.frames(round_id)]) != archived:
-                    raise refused(found.path, f"does not have what the store has of round {round_id}; move it away")
-        advance()
-
-
 _ROUNDS: Final = 8  # in a transaction
 _ROWS: Final = 200  # of each kind in a transaction
-
-
-async def remove(store: Store, span: ArchivedSpan, advance: Advance) -> None:
-    """Remove the records of a file's rounds that are still in the store; the file was compared with them.
-
-    Args:
-        store: a validator may be running on it.
-        span: the file.
-        advance: called after each round.
-
-    Raises:
-        ArchiveError: something needs a round again; what was removed until then stays removed.
-        StoreError: the store cannot be written, or somebody else does the same.
-    """
-    after = span.removed_through
-    while after < span.last_round:
-        through = min(after + _ROUNDS, span.last_round)
-        async with store.begin() as tx:
-            for why, round_id in (await waiting(tx.connection, after + 1, through)).items():
-                if round_id is not None:
-                    raise ArchiveError(f"round {round_id} {why}; run the command again when it is")
-            await tx.connection.execute(delete(records).where(records.c.round_id.between(after + 1, through)))
-            await tx.archives.advance(span.first_round, after, through)
-        for _ in range(after, through):
-            advance()
-        after = through
-
-
 FILE_ROUNDS: Final = 500
 STEPS: Final = 3  # of a round: written, read back, removed
 
@@ -243,7 +137,7 @@ class Archiver:
     now: datetime
     keep: int = KEPT_ROUNDS
     file_rounds: int = FILE_ROUNDS
-    advance: Advance = _unsaid
+    advance: Callable[[], None] = _unsaid
 
     async def plan(self, before: datetime) -> tuple[Choice, int]:
         """Return which rounds may go, and how many are left of files that were begun.
@@ -274,12 +168,12 @@ class Archiver:
             spans = await tx.archives.spans()
         for span in spans:
             if span.removed_through < span.last_round:
-                await require_same(self.store.read, open_known(self.folder, span), span.removed_through, self.advance)
-                yield await self._removed(span)
+                await self.require_same(open_known(self.folder, span), span.removed_through)
+                yield await self.remove(span)
         first = choice.first
         while first <= choice.last:
-            found = await self._file(Rounds(first, min(first + self.file_rounds - 1, choice.last)), choice.last)
-            await require_same(self.store.read, found, first - 1, self.advance)
+            found = await self._file(first, choice.last)
+            await self.require_same(found, first - 1)
             span = ArchivedSpan(
                 first, found.manifest.last_round, found.path.name, found.sha256, found.size, first - 1, self.now
             )
@@ -288,36 +182,95 @@ class Archiver:
             async with self.store.begin() as tx:
                 await tx.archives.add(span)
                 await tx.state.copy(span.last_round, state)  # what stays is stepped from it
-            yield await self._removed(span)
+            yield await self.remove(span)
             first = span.last_round + 1
 
-    async def _file(self, rounds: Rounds, newest: int) -> ArchiveFile:
+    async def _file(self, first: int, newest: int) -> ArchiveFile:
         """Return a file from this round on: one that a killed run has left, or a new one."""
-        there = archives_in(self.folder, rounds.first)
+        there = archives_in(self.folder, first)
         if len(there) > 1:
             raise refused(there[1], f"holds rounds that {there[0].name} holds as well; move the wrong one away")
         if not there:
-            return open_archive(await self._written(rounds))
+            return open_archive(await self.write(first, min(first + self.file_rounds - 1, newest)))
         found = open_archive(there[0])
         manifest = found.manifest
         if manifest.validator_hotkey != self.signer.hotkey:
             raise refused(found.path, f"is of the validator {manifest.validator_hotkey}; move it away")
-        if manifest.first_round != rounds.first or name_of(rounds.first, manifest.last_round) != found.path.name:
+        if manifest.first_round != first or name_of(first, manifest.last_round) != found.path.name:
             raise refused(found.path, "holds other rounds than its name says; move it away")
         if manifest.last_round > newest:
             raise refused(found.path, f"goes to round {manifest.last_round}, which may not go yet; move it away")
-        for _ in range(rounds.first, manifest.last_round + 1):
+        for _ in range(first, manifest.last_round + 1):
             self.advance()
         return found
 
-    async def _written(self, rounds: Rounds) -> Path:
+    async def write(self, first: int, last: int) -> Path:
+        """Write a file of these ended rounds; nothing is in the folder before it is whole and on the disk.
+
+        Raises:
+            FileExistsError: a file of that name is there.
+            OSError: it cannot be written.
+            StoreError: the store cannot be read.
+        """
         async with self.store.read() as tx:
             newest = await tx.rounds.newest_frozen()
-        netuid = None if newest is None else newest.netuid
-        return await write_archive(self.store.read, self.folder, rounds, self.signer, netuid, self.advance)
+        path = self.folder / name_of(first, last)
+        written: list[tuple[Frame, ...]] = []
+        with new_file(path) as stream:
+            stream.write(MAGIC)
+            for round_id in range(first, last + 1):
+                frames: list[Frame] = []
+                async with self.store.read() as tx:
+                    async for frame in tx.records.frames(round_id):
+                        stream.write(frame)
+                        frames.append(Frame(len(frame), sha256_hex(frame)))
+                written.append(tuple(frames))
+                self.advance()
+            manifest = Manifest(
+                archive_version="1",
+                validator_hotkey=self.signer.hotkey,
+                netuid=None if newest is None else newest.netuid,
+                first_round=first,
+                last_round=last,
+                records=tuple(written),
+                signature=Signature(self.signer.hotkey, "sr25519", _UNSIGNED),
+            )
+            data = manifest_bytes(self.signer.sign_document(manifest))
+            stream.write(data + len(data).to_bytes(8, "big") + MAGIC)
+        return path
 
-    async def _removed(self, span: ArchivedSpan) -> ArchivedSpan:
-        await remove(self.store, span, self.advance)
+    async def require_same(self, found: ArchiveFile, after: int) -> None:
+        """Read a file in whole, and compare it with the records of the store; those through `after` are in files alone.
+
+        Raises:
+            ArchiveError: the file is damaged, or does not have what the store has.
+        """
+        for round_id in range(found.manifest.first_round, found.manifest.last_round + 1):
+            archived = found.frames(round_id)
+            if round_id > after:
+                async with self.store.read() as tx:
+                    if tuple([frame async for frame in tx.records.frames(round_id)]) != archived:
+                        raise refused(found.path, f"does not have what the store has of round {round_id}; move it away")
+            self.advance()
+
+    async def remove(self, span: ArchivedSpan) -> ArchivedSpan:
+        """Remove the records of a file's rounds that are still in the store; the file was compared with them.
+
+        Raises:
+            ArchiveError: something needs a round again; what was removed until then stays removed.
+            StoreError: the store cannot be written, or somebody else does the same.
+        """
+        after = span.removed_through
+        while after < span.last_round:
+            through = min(after + _ROUNDS, span.last_round)
+            async with self.store.begin() as tx:
+                for why, round_id in (await waiting(tx.connection, after + 1, through)).items():
+                    raise ArchiveError(f"round {round_id} {why}; run the command again when it is")
+                await tx.connection.execute(delete(records).where(records.c.round_id.between(after + 1, through)))
+                await tx.archives.advance(span.first_round, after, through)
+            for _ in range(after, through):
+                self.advance()
+            after = through
         return span._replace(removed_through=span.last_round)
 
 

@@ -29,9 +29,17 @@ class Name(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - SQLAlchemy's signature
         """Refuse what cannot be stored everywhere."""
-        if value is not None and ("\0" in value or any("\ud800" <= c <= "\udfff" for c in value)):
+        if value is not None and ("\0" in value or not _encodable(value)):
             raise UnstorableError(f"text with a NUL or a lone surrogate: {printable(value, 60)}")
         return None if value is None else str(value)  # an enum's member as its plain value
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class ReasonCode(TypeDecorator[Reason]):
