@@ -4,7 +4,19 @@ from typing import Any
 import msgspec
 import pytest
 from sqlalchemy import select, update
-from store_examples import HOTKEYS, PYTHON, RAG, a_submission, an_arrival, answer_all, at, open_round, play_round, sha
+from store_examples import (
+    HOTKEYS,
+    PYTHON,
+    RAG,
+    a_submission,
+    an_arrival,
+    answer_all,
+    at,
+    open_round,
+    play_round,
+    settle,
+    sha,
+)
 
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
@@ -119,8 +131,7 @@ async def test_what_came_back_is_read_as_the_results_of_the_round(store: Store) 
     _, plan = await open_round(store, 0, {PYTHON: HOTKEYS, RAG: HOTKEYS[:2]})
     python_task, rag_task = (group.task_id for group in plan.groups)
     await answer_all(store, plan, failing=frozenset({"miner-b"}))
-    async with store.begin() as tx:
-        await tx.dispatches.void_task(0, rag_task, Reason.BUG_INTERNAL)
+    await settle(store, plan, {rag_task: Reason.BUG_INTERNAL})
     async with store.read() as tx:
         results = await tx.submissions.results(0)
     accepted = [(hotkey, role) for hotkey, role in plan.groups[0].members if hotkey != "miner-b"]

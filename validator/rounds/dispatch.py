@@ -120,7 +120,7 @@ class Dispatcher:
             collected.alone[task.task_id, hotkey] = Reason.BUG_INTERNAL
             with suppress(Exception):  # where the store fails, too, settling notes it
                 async with self.store.begin() as tx:
-                    await tx.dispatches.void(key_of(frozen, expected), Reason.BUG_INTERNAL)
+                    await tx.dispatches.void(Failure(key_of(frozen, expected), Reason.BUG_INTERNAL))
             log_dispatch(frozen, expected, None, Reason.BUG_INTERNAL)
 
     async def _ask(
@@ -193,16 +193,8 @@ class Dispatcher:
         detail: str,
     ) -> None:
         """Make a dispatch void alone, now."""
-        await self.store.lasting(
-            lambda tx: tx.dispatches.void(
-                key_of(frozen, expected),
-                reason,
-                seconds=reply.seconds,
-                status=reply.status,
-                detail=detail,
-                raw=reply.raw,
-            )
-        )
+        fault = Failure(key_of(frozen, expected), reason, reply.seconds, reply.status, detail, reply.raw)
+        await self.store.lasting(lambda tx: tx.dispatches.void(fault))
         task_id, hotkey = expected.task.task_id, expected.hotkey
         charged = collected.judged.pop((task_id, hotkey), None)
         collected.alone[task_id, hotkey] = reason

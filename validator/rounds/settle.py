@@ -44,7 +44,7 @@ from validator.sources import Clock
 from validator.state import Ended, unscored
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
-from validator.store.dispatch import DispatchKey, JudgedAnswer
+from validator.store.dispatch import DispatchKey, Failure, JudgedAnswer
 from validator.store.record import Record, RoundEnding, recorded
 from validator.store.rows import EndState, PackedProof, RoundSummary, WindowEntry, entries_of
 from validator.store.waiting_work import QueuedWork, queued_checks, queued_executions
@@ -365,6 +365,6 @@ async def _write_judgements(
 ) -> None:
     """Store what the gates said of answers; what is void once more."""
     for key, reason in alone.items():
-        await tx.dispatches.void(DispatchKey(round_id, *key), reason)
+        await tx.dispatches.void(Failure(DispatchKey(round_id, *key), reason))
     if judged:
         await tx.arrivals.judged(judged)

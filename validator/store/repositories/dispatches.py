@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.results import Packed, RawAnswer
+from validator.protocol.results import Packed
 from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.codec import unpack
@@ -100,47 +100,30 @@ class Dispatches(Repository):
             ],
         )
 
-    async def void(  # noqa: PLR0913 - what is known of it
-        self,
-        key: DispatchKey,
-        reason: Reason,
-        *,
-        seconds: float | None = None,
-        status: int | None = None,
-        detail: str = "",
-        raw: RawAnswer | None = None,
-    ) -> None:
+    async def void(self, fault: Failure) -> None:
         """Make one dispatch void: the cause was on the validator's side (D-26). What was known of it stays.
 
         Args:
-            key: which dispatch, in whatever state.
-            reason: one of `OURS`.
-            seconds: as for `failed`, where there is something new to tell; so are the others.
-            status: likewise.
-            detail: likewise.
-            raw: likewise.
+            fault: its reason is one of `OURS`; the rest of it where there is something new to tell.
 
         Raises:
-            MismatchError: `reason` is not one of `OURS`.
+            MismatchError: the reason is another.
             AlreadySettledError: its round has ended.
         """
-        if reason not in OURS:
-            raise MismatchError(f"`{reason}` is no reason for which a dispatch alone is void")
-        told = {"seconds": seconds, "http_status": status, "detail": detail or None, "raw": raw}
-        values = {"state": "void", "reason": str(reason), "signed_sha256": None, "submission": None}
-        values["kept_bytes"] = None
+        if fault.reason not in OURS:
+            raise MismatchError(f"`{fault.reason}` is no reason for which a dispatch alone is void")
+        told = {
+            "seconds": fault.seconds,
+            "http_status": fault.status,
+            "detail": fault.detail or None,
+            "raw": fault.raw,
+        }
         known = {name: value for name, value in told.items() if value is not None}
-        await self._move(key, ("planned", "sent", "answered", "failed", "void"), {**values, **known})
-
-    async def void_task(self, round_id: int, task_id: str, reason: Reason) -> None:
-        """Make a task void with all its dispatches; those keep the reason they had.
-
-        Raises:
-            AlreadySettledError: its round has ended.
-            WrongStateError: the task is not open.
-        """
-        await self._as(Tasks).void(round_id, task_id, reason)
-        await self.void_with_tasks(round_id)
+        nothing = dict.fromkeys(("signed_sha256", "submission", "kept_bytes"))
+        open_round = select(rounds.c.round_id).where(rounds.c.round_id == fault.key.round_id, rounds.c.state == "open")
+        mine = update(dispatches).where(_at(dispatches, fault.key), open_round.exists())
+        if not await self._changed(mine.values({"state": "void", "reason": fault.reason, **nothing, **known})):
+            await self.refuse(fault.key, ("planned", "sent", "answered", "failed", "void"))
 
     async def void_with_tasks(self, round_id: int) -> None:
         """Make the dispatches of a round's void tasks void; those without a reason take their task's."""
@@ -255,12 +238,6 @@ class Dispatches(Repository):
             return await unpack(blob)
         except DamagedError as error:
             return error
-
-    async def _move(self, key: DispatchKey, allowed: Sequence[DispatchState], values: dict[str, Any]) -> None:
-        open_round = select(rounds.c.round_id).where(rounds.c.round_id == key.round_id, rounds.c.state == "open")
-        movable = and_(_at(dispatches, key), dispatches.c.state.in_(allowed), open_round.exists())
-        if not await self._changed(update(dispatches).where(movable).values(values)):
-            await self.refuse(key, allowed)
 
     async def refuse(self, key: DispatchKey, allowed: Sequence[DispatchState]) -> NoReturn:
         """Say why a dispatch could not be moved on from one of the `allowed` states.

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from sqlalchemy import Row, Update, and_, case, func, or_, select, update
+from sqlalchemy import Row, and_, case, func, or_, select, update
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome, GroupPlan, RoundInput, RoundPlan
@@ -51,10 +51,10 @@ class Tasks(Repository):
     async def settle(self, round_id: int, outcomes: Sequence[GroupOutcome]) -> None:
         """Give every task the state and reason of its group's outcome.
 
-        Tasks that are void or skipped already may be missing; a void task stays void.
+        Tasks that are skipped already may be missing.
 
         Raises:
-            MismatchError: the outcomes are not those of the round's tasks, or revive a void task.
+            MismatchError: the outcomes are not those of the round's tasks.
         """
         rows: list[tuple[dict[str, Any], dict[str, Any]]] = []
         planned = {task.task_id: task for task in await self.of_round(round_id)}
@@ -62,10 +62,9 @@ class Tasks(Repository):
             task, state = planned.pop(outcome.task_id, None), outcome.task_state
             if task is None:
                 raise MismatchError(f"round {round_id} has no task {outcome.task_id}, or the outcome has it twice")
-            if outcome.mode != task.mode or (task.state == "void" and state != "void"):
+            if outcome.mode != task.mode:
                 raise MismatchError(
-                    f"round {round_id}, task {task.task_id}: {task.state}, {task.mode} in the store, "
-                    f"but {state}, {outcome.mode} in the outcome"
+                    f"round {round_id}, task {task.task_id}: {task.mode} in the store, {outcome.mode} in the outcome"
                 )
             found = {"round_id": round_id, "task_id": task.task_id}
             rows.append((found, {"state": state, "reason": outcome.reason}))
@@ -73,18 +72,6 @@ class Tasks(Repository):
         if missing:
             raise MismatchError(f"round {round_id}: the outcome says nothing about {', '.join(missing)}")
         await self._update_each(tasks, rows)
-
-    async def void(self, round_id: int, task_id: str, reason: Reason) -> None:
-        """Make an open task void.
-
-        Raises:
-            AlreadySettledError: its round has ended.
-            WrongStateError: no such task, or it is not open.
-        """
-        await self.require_open_round(round_id)
-        statement = _at(round_id, task_id).where(tasks.c.state == "open")
-        if not await self._changed(statement.values(state="void", reason=reason)):
-            raise WrongStateError(f"task {task_id} of round {round_id} is not open")
 
     async def require_open_round(self, round_id: int) -> None:
         """Refuse to touch a round that has ended.
@@ -107,10 +94,6 @@ class Tasks(Repository):
     async def of_round(self, round_id: int) -> tuple[TaskRecord, ...]:
         """Return a round's tasks in plan order."""
         return tuple(_record(row) for row in await self._all_of(round_id, _OF_ROUND))
-
-
-def _at(round_id: int, task_id: str) -> Update:
-    return update(tasks).where(tasks.c.round_id == round_id, tasks.c.task_id == task_id)
 
 
 def _record(row: Row[Any]) -> TaskRecord:
