@@ -8,7 +8,7 @@ PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reo
 # Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults replay-faults kill-test execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -68,6 +68,9 @@ hostile: setup  ## Every kind of hostility against a running daemon, round after
 
 simulate-faults: setup  ## The whole daemon on virtual time under drawn faults: SEEDS=200 seeds from FIRST=1, on JOBS=1 processors; RESULTS=file goes on with a run
 	PYTHONPATH=.:tests/core $(BIN)/python -m simulation run --seeds $(or $(SEEDS),200) --first $(or $(FIRST),1) --jobs $(or $(JOBS),1) $(if $(RESULTS),--results $(RESULTS))
+
+simulate-mutations: setup  ## Careless changes of the program, each in a copy: the first of SEEDS=200 seeds that finds it
+	PYTHONPATH=.:tests/core $(BIN)/python -m simulation.mutations --seeds $(or $(SEEDS),200) --jobs $(or $(JOBS),1) $(if $(ONLY),--only $(ONLY))
 
 replay-faults: setup  ## One seed of `make simulate-faults` again: SEED=n, and FAULTS=0,3,5 for some of its faults alone
 	PYTHONPATH=.:tests/core $(BIN)/python -m simulation replay $(SEED) $(if $(FAULTS),--faults $(FAULTS))

@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from simulation.loop import Time
 
-HORIZON_S: Final = 60.0  # faults begin within it; afterwards the history is calm
+LONGEST_S: Final = 20.0  # of a window
+HORIZON_S: Final = 50.0  # faults begin within it; afterwards the history is calm
 
 WINDOWS: Final = (  # active from `at` for `value` seconds
     "chain_away",
@@ -33,7 +34,7 @@ KILLS: Final = ("before_commit", "after_commit", "before_handover", "after_hando
 STOPS: Final = ("stop", "stop_twice", "drain", "cancel")
 ANSWERS: Final = ("late", "broken", "missing", "doubled", "refused_answer", "false_signature")
 WORK: Final = ("execution_fails", "execution_hangs", "check_fails", "check_hangs", "step_fails")
-ALWAYS: Final = ("version_switch", "two_mechanisms", "retention")
+ALWAYS: Final = ("version_switch", "two_mechanisms")
 KINDS: Final = (*WINDOWS, *EVENTS, *SUBMISSIONS, *KILLS, *STOPS, *ANSWERS, *WORK, *ALWAYS)
 
 
@@ -55,7 +56,8 @@ def draw(seed: int) -> list[Fault]:
     """Return the faults of a seed, in the order in which they may act."""
     random = Random(f"{seed}|faults")
     faults = [
-        Fault(random.choice(WINDOWS), _moment(random), 3 + 27 * random.random()) for _ in range(random.randint(0, 4))
+        Fault(random.choice(WINDOWS), _moment(random), 3 + (LONGEST_S - 3) * random.random())
+        for _ in range(random.randint(0, 4))
     ]
     for _ in range(random.randint(0, 3)):
         kind = random.choice(EVENTS)

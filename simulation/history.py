@@ -6,17 +6,17 @@ import sqlite3
 from collections import Counter
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
 
 from simulation import invariants
-from simulation.faults import HORIZON_S, KILLS, Fault, Faults
-from simulation.loop import SimulationError, Steps, Time, VirtualLoop
+from simulation.faults import HORIZON_S, KILLS, LONGEST_S, Fault, Faults
+from simulation.loop import START, SimulationError, Steps, Time, VirtualLoop
 from simulation.sqlite import handles
-from simulation.universe import VALIDATOR, Universe
+from simulation.universe import BLOCK_S, EPOCH_BLOCKS, VALIDATOR, Universe
 from validator.daemon.assembly import assembled
 from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch
@@ -24,7 +24,7 @@ from validator.store import open_store
 from validator.store.archiving import Archiver
 from validator.store.errors import StoreError
 
-CALM_S: Final = 50.0  # without faults, at the end: an epoch whole, and rounds that settle
+CALM_S: Final = 64.0  # without faults, at the end: an epoch whole, and rounds that settle
 _MOST_LIVES: Final = 12
 
 
@@ -68,6 +68,7 @@ class History:
         self.log: list[MutableMapping[str, Any]] = []
         self.ended: set[Fault] = set()
         self.crashes = 0
+        self._calm = 0.0
         self._random = self.universe.stream("durations")
         self._kept: list[object] = []  # of lives that were killed: nothing of them is collected, so no `finally` runs
         self._url = str(self.settings.store.url.get_secret_value())
@@ -138,7 +139,8 @@ class History:
                 later(window.at, self._permit, False)
                 later(window.at + window.value, self._permit, True)
             if end is None:
-                loop.call_at(max(begun, HORIZON_S) + CALM_S, stop.request)
+                self._calm = max(begun, HORIZON_S + LONGEST_S)
+                loop.call_at(self._calm + CALM_S, stop.request)
             else:
                 # A kill that finds no moment of its kind comes at the next step.
                 loop.call_at(max(begun, end.at), self._begin_end, loop, end, stop, main, visits)
@@ -244,6 +246,16 @@ class History:
         self._random.setstate(state)
         ended: Counter[str] = task.result()
         return ended
+
+    @property
+    def calm_since(self) -> datetime:
+        """When no fault acted any more and the last life had begun."""
+        return START + timedelta(seconds=self._calm)
+
+    def calm_epochs(self) -> range:
+        """Return the epochs that lie whole in the calm time, but for its first blocks."""
+        first, last = (round((self._calm + more) / BLOCK_S) for more in (4.0, CALM_S))
+        return range(-(-first // EPOCH_BLOCKS), last // EPOCH_BLOCKS)
 
     def digest(self) -> str:
         """Return sha256 over all steps and every row of every table."""

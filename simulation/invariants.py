@@ -1,17 +1,23 @@
 """The invariants of a history: they hold after every kill, every stop and at the end."""
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simulation.loop import SimulationError
+from simulation.universe import EPOCH_BLOCKS
 from validator.audit.log.export import EVERY, audit_lines, first_sequence
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
-from validator.protocol.reasons import Reason
+from validator.audit.replay.rounds import replay_round
+from validator.protocol.reasons import OURS, Reason
+from validator.rounds.facts import PASSED
 from validator.store import Store
+from validator.store.checking import checks
 
 if TYPE_CHECKING:
     from simulation.history import History
+
+_MOST_ROUNDS: Final = 1_000
 
 
 async def check(history: "History", store: Store, *, whole: bool) -> Counter[str]:
@@ -22,8 +28,12 @@ async def check(history: "History", store: Store, *, whole: bool) -> Counter[str
     """
     _log_is_clean(history)
     rounds = await _rounds_end_once(history, store)
+    await _honest_are_not_charged(history, store)
+    await _weights_are_set_once(history, store, whole=whole)
     if whole:
+        await _store_is_whole(history, store)
         await _verifies(history, store)
+        await _replays(store)
     return rounds
 
 
@@ -44,7 +54,7 @@ def _log_is_clean(history: "History") -> None:
 
 async def _rounds_end_once(history: "History", store: Store) -> Counter[str]:
     async with store.read() as tx:
-        records = await tx.rounds.listing(1_000)
+        records = await tx.rounds.listing(_MOST_ROUNDS)
         told = Counter[int]()
         for sequence in range(await tx.receipts.count()):
             record = await tx.receipts.get(sequence)
@@ -58,6 +68,62 @@ async def _rounds_end_once(history: "History", store: Store) -> Counter[str]:
     twice = [name for name, many in Counter(history.universe.told.ended_rounds).items() if many > 1]
     require(not twice, f"the end of round {twice} was told twice")
     return Counter(one.state for one in records)
+
+
+async def _honest_are_not_charged(history: "History", store: Store) -> None:
+    """An answer that came in time and is right passes the gates, or its dispatch is void."""
+    async with store.read() as tx:
+        for one in await tx.rounds.listing(_MOST_ROUNDS):
+            if one.state != "settled":
+                continue
+            nonces = {task.task_id: task.nonce for task in await tx.tasks.of_round(one.round_id)}
+            for dispatch in await tx.dispatches.scored(one.round_id):
+                key, reason = dispatch.key, dispatch.reason
+                honest = (key.hotkey, nonces[key.task_id]) in history.universe.honest
+                charged = reason is not None and reason not in (*PASSED, *OURS) and dispatch.score is not None
+                require(not (honest and charged), f"round {one.round_id}: {key.hotkey} is charged with {reason}")
+
+
+async def _weights_are_set_once(history: "History", store: Store, *, whole: bool) -> None:
+    """One accepted vector at most for each epoch and mechanism, and the store knows those that the chain has."""
+    subnet = history.universe.subnet
+    subnet.snapshot()  # the blocks until now take what is due
+    landed = Counter[tuple[int, int]]()
+    blocks = set[tuple[int, int]]()
+    for handed in subnet.handed:
+        result = handed.pending.result
+        if result is not None and result.accepted and result.block is not None:
+            landed[handed.mechid, result.block // EPOCH_BLOCKS] += 1
+            blocks.add((handed.mechid, result.block))
+    for (mechid, epoch), many in landed.items():
+        require(many == 1, f"mechanism {mechid}, epoch {epoch}: the chain took {many} vectors")
+    async with store.read() as tx:
+        rows = await tx.weights.listing(_MOST_ROUNDS)
+    confirmed = {(row.mechid, row.block) for row in rows if row.state == "confirmed"}
+    require(confirmed <= blocks, f"confirmed, and not on chain: {sorted(confirmed - blocks)}")
+    if not whole:
+        return
+    require(blocks <= confirmed, f"on chain, and not confirmed: {sorted(blocks - confirmed)}")
+    for mechid in {row.mechid for row in rows if any(row.vector.values())}:
+        for epoch in history.calm_epochs():
+            require(landed[mechid, epoch], f"mechanism {mechid}, epoch {epoch}: no weights, and nothing was in the way")
+
+
+async def _store_is_whole(history: "History", store: Store) -> None:
+    """What `validator db check` looks at, the state against the steps over the log among it."""
+    async with store.read() as tx:
+        async for one in checks(tx, history.universe.folder / "archive"):
+            require(not one.faults, f"{one.name}: {one.faults}")
+        calm = [one for one in await tx.rounds.listing(_MOST_ROUNDS) if one.started_at >= history.calm_since]
+    require(sum(one.state == "settled" for one in calm) >= 2, "rounds do not go on after the faults")  # noqa: PLR2004
+
+
+async def _replays(store: Store) -> None:
+    async with store.read() as tx:
+        for round_id in await tx.rounds.ids():
+            replayed = await replay_round(tx, round_id)
+            if replayed is not None:
+                require(not replayed.differences, f"replay of round {round_id}: {replayed.differences}")
 
 
 async def _verifies(history: "History", store: Store) -> None:

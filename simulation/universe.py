@@ -47,7 +47,7 @@ from validator.tasks.source import MemorySource
 from validator.workers.interface import Here
 
 BLOCK_S: Final = 2.0
-TEMPO: Final = 14  # epochs of 30 s
+EPOCH_BLOCKS: Final = 15  # 30 s
 MECHANISMS: Final = (0, 1)
 VALIDATOR: Final = Signer.from_uri("//Validator", "ed25519")
 _MINERS: Final = 6
@@ -260,7 +260,7 @@ class Universe:
             seed=f"{seed}",
             genesis=int(self.clock.now().timestamp()),
             block_time_s=BLOCK_S,
-            tempo=TEMPO,
+            tempo=EPOCH_BLOCKS - 1,
             weights_rate_limit=3,
             mechanisms=len(MECHANISMS),
             reveal_epochs=self.stream("reveal").choice((0, 0, 1)),

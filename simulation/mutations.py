@@ -1,0 +1,201 @@
+"""`make simulate-mutations`: careless changes of the program, each in a copy, and the first seed that finds it."""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final, NamedTuple
+
+_ROOT: Final = Path(__file__).parents[1]
+_COPIED: Final = ("validator", "migrations", "simulation", "tests/core", "runner", "miner", "pyproject.toml")
+
+
+class Mutation(NamedTuple):
+    """A careless change: in `file`, `old` becomes `new`; `name` says what is careless about it."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+SETTLE: Final = "validator/rounds/settle.py"
+SUBMISSION: Final = "validator/weights/submission.py"
+GUARD: Final = "validator/weights/guard.py"
+SERVICE: Final = "validator/rounds/service.py"
+DISPATCH: Final = "validator/rounds/dispatch.py"
+ATTRIBUTION: Final = "validator/rounds/attribution.py"
+RESUME: Final = "validator/rounds/resume.py"
+CANCELLATION: Final = "validator/cancellation.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "a round is settled in two transactions",
+        SETTLE,
+        '        await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))\n\n'
+        "    await store.lasting(write)\n",
+        "\n    await store.lasting(write)\n    await store.lasting(\n"
+        "        lambda tx: write_receipt("
+        'tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))\n'
+        "    )\n",
+    ),
+    Mutation(
+        "the state is stepped in a transaction of its own",
+        SETTLE,
+        "        await tx.state.step(scored.ended, scored_by.step, now)\n",
+        "",
+    ),
+    Mutation(
+        "settling is not retried while the database is busy",
+        SETTLE,
+        "    await store.lasting(write)\n    return outcome\n",
+        "    async with store.begin() as tx:\n        await write(tx)\n    return outcome\n",
+    ),
+    Mutation(
+        "weights are handed over before they are written down",
+        SUBMISSION,
+        "                await tx.weights.submit(",
+        "                await self.chain.set_weights(self.told.mechid, vector.uids, valid_blocks=valid_blocks)\n"
+        "                await tx.weights.submit(",
+    ),
+    Mutation(
+        "a submission whose answer is lost is noted as refused, and sent again",
+        SUBMISSION,
+        '            return Fate("unknown", Reason.WEIGHTS_UNKNOWN, printable(str(error), _MAX_MESSAGE))',
+        '            return Fate("rejected", Reason.WEIGHTS_REJECTED, printable(str(error), _MAX_MESSAGE))',
+    ),
+    Mutation(
+        "a submission that is cut off by a stop counts as never sent",
+        SUBMISSION,
+        'fate = Fate("unknown", Reason.WEIGHTS_UNKNOWN, _STOPPED)',
+        'fate = Fate("prepared", Reason.WEIGHTS_CHAIN_DOWN, _STOPPED)',
+    ),
+    Mutation(
+        "the note after a submission is not awaited when the task is cancelled",
+        SUBMISSION,
+        "await complete(self._note(prepared, sight, vector, fate, started))",
+        'await __import__("asyncio").shield(self._note(prepared, sight, vector, fate, started))',
+    ),
+    Mutation(
+        "the last write of a round is shielded and not awaited",
+        SERVICE,
+        "await complete(self._finish(",
+        "await asyncio.shield(self._finish(",
+    ),
+    Mutation(
+        "the guard forgets a submission that may still arrive",
+        GUARD,
+        "if record is None or finding is Finding.OURS or block > (last := expiry(record, block)):",
+        "if record is None or finding is Finding.OURS or block >= (last := record.signed_block or 0):",
+    ),
+    Mutation(
+        "the guard allows weights on a chain that is behind",
+        GUARD,
+        "if known.highest_confirmed is not None and block < known.highest_confirmed:",
+        "if known.highest_confirmed is not None and block < 0:",
+    ),
+    Mutation(
+        "a stall of our own is charged to the miner",
+        DISPATCH,
+        "elif (detail := attribution.stalled(reply, deadline)) is not None:",
+        "elif (detail := None) is not None:",
+    ),
+    Mutation(
+        "a fault of our own is charged to the miner",
+        DISPATCH,
+        "elif reply.reason == Reason.LOCAL_RESOURCES:",
+        "elif reply.reason == Reason.SETTLED:",
+    ),
+    Mutation(
+        "a stop loses the work that is running",
+        "validator/waiting/embedded.py",
+        "                await complete(self._hand_back())\n",
+        "                pass\n",
+    ),
+    Mutation(
+        "what a cancelled caller started is left running",
+        CANCELLATION,
+        "        await ended((working, asked))\n",
+        "        asked.cancel()\n",
+    ),
+    Mutation(
+        "a round that a kill left is settled as if every miner had failed",
+        RESUME,
+        ".with_void_tasks(plan)",
+        "",
+    ),
+    Mutation(
+        "the vector is noted, and its line is not in the log",
+        "validator/weights/service.py",
+        "await tx.state.pay((self._netuid, self._mechid), snapshot.epoch, basis.round_id)",
+        "pass",
+    ),
+    Mutation(
+        "the mark of our own weights is not kept",
+        SUBMISSION,
+        "                await tx.weight_guard.set_mark(*self._key, self.hotkey, mark, now)",
+        "                mark._asdict()",
+    ),
+    Mutation(
+        "an epoch whose weights were confirmed is served again",
+        SUBMISSION,
+        'return record is not None and (record.state == "confirmed" or refused_for_good(record))',
+        "return record is not None and refused_for_good(record)",
+    ),
+)
+
+
+def main() -> None:
+    """Try each mutation on seeds in turn."""
+    parser = argparse.ArgumentParser(prog="python -m simulation.mutations")
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--only", type=int, nargs="*", help="numbers of mutations, from 0")
+    arguments = parser.parse_args()
+    missed = 0
+    for number, mutation in enumerate(MUTATIONS):
+        if arguments.only and number not in arguments.only:
+            continue
+        found = first_seed(mutation, arguments.seeds, arguments.jobs)
+        missed += found is None
+        print(f"{number:2} {mutation.name}: {found or f'not found in {arguments.seeds} seeds'}", flush=True)
+    sys.exit(int(missed > 0))
+
+
+def first_seed(mutation: Mutation, seeds: int, jobs: int) -> str | None:
+    """Return the first seed that fails with the mutation, and how; None if none does."""
+    with tempfile.TemporaryDirectory(prefix="sssa-mutation-") as place:
+        folder = Path(place)
+        for name in _COPIED:
+            source = _ROOT / name
+            ignore = shutil.ignore_patterns("__pycache__", "bundles", "template")
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=ignore)
+            else:
+                shutil.copy(source, folder / name)
+        file = folder / mutation.file
+        text = file.read_text()
+        if text.count(mutation.old) != 1:
+            raise SystemExit(f"{mutation.name}: {mutation.file} does not hold the text once")
+        file.write_text(text.replace(mutation.old, mutation.new))
+        paths = ":".join(str(folder / one) for one in ("", "tests/core", "runner"))
+        command = [sys.executable, "-m", "simulation", "run", "--quick", "--stop-at-first"]
+        command += ["--seeds", str(seeds), "--jobs", str(jobs), "--results", str(folder / "results.jsonl")]
+        subprocess.run(  # the exit code tells what the output says
+            command, cwd=folder, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, check=False
+        )
+        results = folder / "results.jsonl"
+        if not results.exists():
+            return "the history without faults"
+        for line in results.read_text().splitlines():
+            if (found := re.search(r'"seed": (\d+).*"error": "([^"]{1,160})', line)) is not None:
+                return f"seed {found[1]}: {found[2].splitlines()[0]}"
+    return None
+
+
+if __name__ == "__main__":
+    main()
