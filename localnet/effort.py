@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from miner.analyses import Spent
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 
 _MADE: Final = "(canaries)"  # each is made for one round alone

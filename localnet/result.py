@@ -16,7 +16,7 @@ from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, MemberOutcome, RanMember
 from validator.protocol.skill_types import SkillType
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound
 from validator.store import Store, Transaction
 from validator.store.rows import FlagDetail, FlagRecord, WeightsRecord
 

@@ -14,7 +14,7 @@ from localnet.executions.story import print_executions
 from localnet.own.results import print_own
 from localnet.result import MinerResult, NetworkResult
 from validator.protocol.text import printable
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.store.rows import FlagDetail
 

@@ -14,7 +14,7 @@ from validator.daemon.world import World
 from validator.health.preconditions import settle_chain
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
-from validator.rounds.listening import EndedRound, RoundListener
+from validator.rounds.facts import EndedRound, RoundListener
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
 from validator.settings import Settings

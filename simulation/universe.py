@@ -21,7 +21,7 @@ from validator.chain.base import ChainUnreachableError, Commitment, Head, OtherC
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState
 from validator.daemon.world import World
-from validator.kinds.workflow.services import StepReply
+from validator.kinds.workflow.step import StepReply
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.outgoing.calls import Call
 from validator.protocol.answer import Dispatch
@@ -36,7 +36,7 @@ from validator.protocol.times import format_time
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput, StepRequest
 from validator.protocol.workflow_task import Tool
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.sandbox.interface import CodeJob, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedRun, ScriptedSandbox

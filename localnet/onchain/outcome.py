@@ -15,7 +15,7 @@ from localnet.screen import Screen
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.store.rows import WeightsRecord
 from validator.weights.guard import same_weights

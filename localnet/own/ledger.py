@@ -8,7 +8,7 @@ from localnet.own.tasks import Key
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, MemberOutcome, RanMember
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 
 _LATENESS: Final = "eta"

@@ -14,9 +14,8 @@ from miner.check.target import Target
 from miner.check.trials import Trial
 from miner.tracing import Tracer, TracingError, pack_traces
 from validator.kinds.assessment.explain.quality import Quality, explain_quality
-from validator.kinds.assessment.judge import PackedSignatures, Witnessed
-from validator.kinds.assessment.semantics import semantic_subsets
-from validator.kinds.explained.gates import way_through
+from validator.kinds.assessment.judge import PackedSignatures, Witnessed, semantic_subsets
+from validator.kinds.explained.task import way_through
 from validator.kinds.interface import Runner
 from validator.kinds.judging import Expected, Judged, reject
 from validator.kinds.registry import kind_of

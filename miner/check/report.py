@@ -4,7 +4,7 @@ from typing import Literal
 
 from miner.check.sections import Section
 from validator.kinds.assessment.explain.quality import Quality
-from validator.kinds.explained.gates import Gate
+from validator.kinds.explained.task import Gate
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType

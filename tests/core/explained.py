@@ -24,11 +24,11 @@ from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Analysis, Dependency, Finding, Policy, Rule, Signature, Verdict
-from validator.protocol.stalls import Stall
 from validator.protocol.task import KnownFinding, Task, Truth, Windows, version_for
 from validator.protocol.times import format_time
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import settle_round
+from validator.rounds.stalls import Stall
 from validator.store import Store
 from validator.tasks.source import MemorySource, Order, SourcedTask
 

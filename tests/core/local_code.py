@@ -12,7 +12,7 @@ from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
 from miner.goals.written import named_goals
 from miner.services.catalogue import BY_NAME, SERVICES, ServiceAddress
-from validator.kinds.workflow.services import StepReply
+from validator.kinds.workflow.step import StepReply
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_plan import WorkflowDispatch

@@ -10,7 +10,7 @@ import msgspec
 from virtual_time import all_wait
 from workflow_builders import SERVICE
 
-from validator.kinds.workflow.services import StepReply
+from validator.kinds.workflow.step import StepReply
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

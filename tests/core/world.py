@@ -19,7 +19,7 @@ from validator.health.board import Board, advice_on
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.kind import WORKFLOW
-from validator.kinds.workflow.services import StepClient
+from validator.kinds.workflow.step import StepClient
 from validator.kinds.workflow.supply import Goals
 from validator.miners.directory import CapabilityDirectory
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
@@ -49,9 +49,8 @@ from validator.protocol.workflow_plan import WorkflowDispatch
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared, Preparer
-from validator.rounds.readiness import Readiness
+from validator.rounds.readiness import Readiness, Standing
 from validator.rounds.service import RoundService
-from validator.rounds.standing import Standing
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
 from validator.tasks.goals import GoalSource, MemoryGoals

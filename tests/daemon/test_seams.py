@@ -23,7 +23,7 @@ from validator.daemon.world import World
 from validator.health.board import Board
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.signatures import Signer
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.sources import SeededRandom, VirtualClock
 from validator.store.connections import Handles, connect

@@ -43,7 +43,7 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
         from validator.cli.explain import print_round_explanation
         from validator.daemon.assembly import _dispatcher
         from validator.daemon.world import PRELOAD
-        from validator.rounds.heartbeat import Heartbeat
+        from validator.rounds.stalls import Heartbeat
         from validator.store import open_store, upgrade
 
         async def main(url):

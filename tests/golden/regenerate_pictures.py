@@ -23,7 +23,7 @@ from pictures import FOLDER, PARTS, picture  # noqa: E402 - it lies beside the t
 
 from localnet.network import Options, run_network  # noqa: E402
 from validator.daemon.signals import Stop  # noqa: E402
-from validator.rounds.listening import EndedRound  # noqa: E402
+from validator.rounds.facts import EndedRound  # noqa: E402
 from validator.rounds.prepare import Prepared  # noqa: E402
 from validator.settings import load_settings  # noqa: E402
 from validator.telemetry import configure_logging  # noqa: E402

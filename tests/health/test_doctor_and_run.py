@@ -20,7 +20,7 @@ from validator.daemon.world import build_world
 from validator.health.catalogue import CONDITIONS, FATAL
 from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.settings import load_settings
 from validator.telemetry import Event

@@ -26,8 +26,7 @@ from builders import (
 )
 
 from validator.kinds.assessment.gates import GATES
-from validator.kinds.assessment.judge import judge
-from validator.kinds.assessment.semantics import semantic_subsets
+from validator.kinds.assessment.judge import judge, semantic_subsets
 from validator.kinds.judging import Judged
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec, Role, probe_values

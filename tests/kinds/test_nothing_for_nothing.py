@@ -14,7 +14,7 @@ from workflow_world import ScriptedServices, Try, on_virtual_time
 
 from validator.kinds.judging import Expected
 from validator.kinds.workflow.executor import run_plan
-from validator.kinds.workflow.explain.worth import explain_worth
+from validator.kinds.workflow.explain.run import explain_worth
 from validator.kinds.workflow.gates import AcceptedPlan, judge_plan
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason

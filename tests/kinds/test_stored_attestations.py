@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from builders import MINER, OTHER, V1, expect, make_answer, make_task
 
+from validator.kinds.assessment.checks import fault
 from validator.kinds.assessment.judge import judge
-from validator.kinds.assessment.signed import fault
 from validator.protocol.results import Packed, Submission
 from validator.protocol.skill_types import SkillType
 

@@ -6,9 +6,8 @@ from typing import Final, get_args
 
 import msgspec
 
-from validator.kinds.explained.facts import TaskFacts
-from validator.kinds.explained.gates import Gates, explain_gates
 from validator.kinds.explained.selection import Selection, explain_selection
+from validator.kinds.explained.task import Gates, TaskFacts, explain_gates
 from validator.kinds.interface import Kind, ProvenTask, Request
 from validator.kinds.judging import Expected, Judged, reject_answer
 from validator.proofs import ConsensusBuilder, ConsensusProof, VoteType

@@ -2,8 +2,7 @@
 
 import asyncio
 
-from validator.protocol.stalls import Stall
-from validator.rounds.heartbeat import Heartbeat
+from validator.rounds.stalls import Heartbeat, Stall
 
 
 class StoppedClock:

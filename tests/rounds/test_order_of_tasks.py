@@ -17,8 +17,7 @@ from validator.protocol.round import AssessmentTask
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.workflow_task import task_sha256
-from validator.rounds.order import EpochOrder
-from validator.rounds.prepare import Prepared, Preparer
+from validator.rounds.prepare import EpochOrder, Prepared, Preparer
 from validator.rounds.settle import void_round
 from validator.scoring import Rules
 from validator.sources import SeededRandom, SystemClock

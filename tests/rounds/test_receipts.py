@@ -19,7 +19,7 @@ from validator.protocol.draws import salt_commitment
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import wrapped
 from validator.protocol.signatures import verify_document
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds

@@ -13,7 +13,7 @@ from world import VALIDATOR, World, on_virtual_time, online, prepared
 
 from validator.protocol.reasons import Reason
 from validator.rounds.dispatch import Dispatcher
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned

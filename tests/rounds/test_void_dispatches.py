@@ -18,9 +18,9 @@ from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
-from validator.protocol.stalls import Stall
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
+from validator.rounds.stalls import Stall
 from validator.store import Store
 from validator.store.dispatch import Dispatch as Stored
 from validator.store.tables import dispatches

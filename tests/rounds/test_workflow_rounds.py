@@ -14,11 +14,11 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import MemberOutcome, RanMember, RoundOutcome
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
-from validator.protocol.stalls import Stall
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.rounds.resume import resume_rounds
+from validator.rounds.stalls import Stall
 from validator.scoring import version
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals

@@ -14,7 +14,7 @@ from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
-from validator.rounds.reach import network_away
+from validator.rounds.attribution import network_away
 from validator.settings import WeightsSettings
 from validator.state import Miner, Pair, State
 from validator.store import Store

@@ -20,7 +20,7 @@ from validator.cli.replay import Summary, print_replay
 from validator.cli.session import ask_store, settings_of, use_store
 from validator.daemon.exits import Exit
 from validator.files import made_folders
-from validator.kinds.explained.words import count
+from validator.kinds.explained.selection import count
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.settings import Settings, StoreSettings

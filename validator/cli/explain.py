@@ -18,8 +18,7 @@ from validator.cli.options import Config, Json
 from validator.cli.output import NONE, cell, print_json
 from validator.cli.rendering import Page
 from validator.cli.session import ask_store
-from validator.kinds.explained.gates import Gates
-from validator.kinds.explained.page import TaskExplanation
+from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.reasons import meaning_of
 from validator.scoring import Rules, version
 from validator.store.rows import UnpaidTold

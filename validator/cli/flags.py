@@ -11,7 +11,7 @@ from validator.cli.options import Config, Json, group
 from validator.cli.output import cell, print_json, print_line
 from validator.cli.rendering import print_table
 from validator.cli.session import ask_store, change_store
-from validator.kinds.explained.words import count
+from validator.kinds.explained.selection import count
 
 FLAGS = group("flags", "Collusion flags: three of them eject a miner.")
 _COLUMNS = "id> hotkey type round> with_primaries> with_auditors> samples> raised cleared why_cleared~"

@@ -18,7 +18,7 @@ from validator.cli.options import Config, HotkeyUri, Json, assessed, group
 from validator.cli.output import print_json, print_line
 from validator.cli.rendering import print_table, progress
 from validator.cli.session import ask_store, change_store, checked_hotkeys, clean_at_sigterm, signer_of
-from validator.kinds.explained.words import count
+from validator.kinds.explained.selection import count
 from validator.protocol import typed
 from validator.protocol.limits import MIB
 from validator.protocol.signatures import Signer

@@ -23,14 +23,13 @@ from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.supply import Goals
 from validator.miners.directory import CapabilityDirectory
+from validator.rounds.attribution import network_away
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
-from validator.rounds.heartbeat import Heartbeat
 from validator.rounds.prepare import Preparer, runtime_images_of, schedule_of
-from validator.rounds.reach import network_away
-from validator.rounds.readiness import Readiness, clock_fault
+from validator.rounds.readiness import Readiness, Standing, clock_fault
 from validator.rounds.service import RoundService
-from validator.rounds.standing import Standing
+from validator.rounds.stalls import Heartbeat
 from validator.settings import Settings
 from validator.store import Store
 from validator.store.identity import require_known_version

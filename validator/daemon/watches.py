@@ -19,8 +19,7 @@ from validator.health.report import HealthState
 from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
-from validator.rounds.facts import facts_of
-from validator.rounds.listening import EndedRound
+from validator.rounds.facts import EndedRound, facts_of
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock
 from validator.store import Store

@@ -13,13 +13,13 @@ from validator.incoming.server import Listen, listening_sockets
 from validator.kinds.assessment.supply import CanaryMaker
 from validator.kinds.registry import KINDS
 from validator.kinds.workflow.http import HttpStepClient
-from validator.kinds.workflow.services import StepClient
+from validator.kinds.workflow.step import StepClient
 from validator.miners.client import HttpMinerClient, MinerClient
 from validator.planting.shapes import shapes_with
 from validator.planting.templates import TemplateError
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
-from validator.rounds.listening import RoundListener
+from validator.rounds.facts import RoundListener
 from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import open_sandbox
 from validator.sandbox.interface import CodeSandbox, Sandbox

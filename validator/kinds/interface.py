@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from validator.kinds.explained.facts import TaskFacts
-from validator.kinds.explained.page import TaskExplanation
+from validator.kinds.explained.task import TaskExplanation, TaskFacts
 from validator.kinds.judging import Accepted, Expected, Judged
 from validator.proofs import ConsensusProof
 from validator.protocol.answer import Role

@@ -1,4 +1,4 @@
-"""Whose fault it was that no answer came: the miner's, or the validator's own (SPEC 16, D-26).
+"""Attribution of a failure to answer: to the miner, or to the validator itself (SPEC 16, D-26).
 
 Nothing that a miner does decides it. Stalls are the validator's own clock's; what ran out, this machine's. A miner that
 cannot be reached looks as if the validator had no network: that takes the silence of everybody else and an endpoint of
@@ -10,9 +10,30 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
+from validator.chain.base import Chain, ChainError
 from validator.outgoing.calls import Reply
-from validator.protocol.stalls import Stall, overlap, own_seconds
 from validator.protocol.text import printable
+from validator.rounds.stalls import Stall, overlap, own_seconds
+from validator.tasks.source import TaskSource
+
+
+async def network_away(chain: Chain | None, source: TaskSource) -> bool:
+    """Return whether the chain's endpoint or the task source cannot be reached now.
+
+    Args:
+        chain: None where its endpoint is on this machine: that it answers or not tells nothing of the network.
+        source: of tasks.
+    """
+    if not await source.reachable():
+        return True
+    if chain is None:
+        return False
+    try:
+        await chain.head()
+    except ChainError:
+        return True
+    return False
+
 
 StallsSince = Callable[[float], tuple[Stall, ...]]
 """Returns the stalls that ended after a moment of the monotonic clock."""

@@ -1,15 +1,38 @@
-"""Facts of a round that ended, from which conditions follow, and its canonical line in the log."""
+"""Facts of a round that ended: for those who watch rounds, for conditions, and as its canonical line in the log."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
-from validator.rounds.listening import EndedRound
+from validator.protocol.round import RoundOutcome
 from validator.rounds.prepare import Prepared
+from validator.rounds.settle import Returned
 from validator.store.rows import RoundSummary
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRound:
+    """How a round ended: `outcome` is None unless it was settled, `returned` None when it was skipped."""
+
+    round_id: str
+    reason: Reason
+    seconds: float
+    outcome: RoundOutcome | None = None
+    returned: Returned | None = None
+
+
+class RoundListener(Protocol):
+    """Watches rounds; its methods must be quick and must not raise."""
+
+    def started(self, prepared: Prepared) -> None:
+        """Note a round whose dispatches go out now."""
+
+    def ended(self, end: EndedRound) -> None:
+        """Note a round that ended, however it did."""
+
 
 PASSED = (Reason.ACCEPTED, Reason.ACCEPTED_EARLY, Reason.WORKFLOW_DEFERRED)
 

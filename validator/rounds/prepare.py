@@ -1,9 +1,14 @@
-"""Freezing a round: everything that decides it becomes one value, stored before the first dispatch."""
+"""Freezing a round: everything that decides it becomes one value, stored before the first dispatch.
 
-from collections.abc import Mapping, Sequence
+The order in which a validator gives its tasks is its own: no two validators have the same (SPEC 16, D-29).
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import structlog
 from msgspec.structs import replace
 
 from validator.chain.base import BehindError
@@ -27,9 +32,7 @@ from validator.protocol.round import (
 from validator.protocol.runtime_image import RuntimeImages
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
-from validator.rounds.order import EpochOrder
-from validator.rounds.receipts import is_over, write_receipt
-from validator.rounds.salts import epoch_salt, salt_to_use
+from validator.rounds.receipts import epoch_salt, is_over, salt_to_use, write_receipt
 from validator.scoring import DEFAULT, Rules, Schedule, version
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes
@@ -37,6 +40,45 @@ from validator.state import Change, apply, frozen_miner
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.store.log import open_log
 from validator.store.rows import SaltRecord
+from validator.tasks.source import least_given
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class EpochOrder:
+    """The order of one epoch's rounds. See `Order`.
+
+    It follows from the store and the salt alone, so that it is the same after a restart; nobody who lacks the salt can
+    tell it.
+
+    Args:
+        store: knows what was given.
+        epoch: that the round is in.
+        salt: of that epoch; secret while in use, therefore shown nowhere.
+    """
+
+    store: Store
+    epoch: int
+    salt: bytes = field(repr=False)
+
+    async def rank(self, skill_type: SkillType, sources: Collection[str]) -> list[str]:
+        """Return `sources` without those that are retired, the next one first."""
+        async with self.store.read() as tx:
+            retired = await tx.retired.among(sources)
+            given = await tx.given_tasks.counts(skill_type, sources)
+        if retired:
+            _log.info(
+                "tasks_retired", skill_type=str(skill_type), skipped=len(retired), left=len(sources) - len(retired)
+            )
+        return await asyncio.to_thread(
+            least_given, given, self.salt, self.epoch, [one for one in sources if one not in retired]
+        )
+
+    async def recent(self, skill_type: SkillType, most: int) -> list[str]:
+        """Return what was given last, newest first."""
+        async with self.store.read() as tx:
+            return await tx.given_tasks.recent(skill_type, most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What must be there on this machine before a round starts; what lacks would cost miners (SPEC 16, D-26)."""
+"""Conditions of a start: registration and permit on the subnet, and what this machine must have (SPEC 16, D-26)."""
 
 import errno
 import os
@@ -7,7 +7,9 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+import structlog
 
 from validator.chain.clockwatch import ClockWatch
 from validator.protocol.errors import ValidatorError
@@ -16,7 +18,65 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.scoring import Rules
+from validator.telemetry import Event
 from validator.telemetry.reports import Reports
+
+WithoutPermit = Literal["run", "pause"]
+_PAUSED: Final = {True: "paused", False: "run"}
+_log = structlog.get_logger()
+
+
+class RoundsPausedError(ValidatorError):
+    """The hotkey lacks registration or permit, and the settings say that rounds wait for it."""
+
+
+class Standing:
+    """Looks at this validator's own registration and permit in every snapshot; says each change once.
+
+    Args:
+        hotkey: the validator's.
+        without_permit: what rounds do while one of the two is missing.
+        tell: told after every look what is missing (None: nothing) and whether rounds are paused.
+    """
+
+    def __init__(
+        self,
+        hotkey: str,
+        without_permit: WithoutPermit = "run",
+        tell: Callable[[Reason | None, bool], None] | None = None,
+    ) -> None:
+        self._hotkey = hotkey
+        self._pause = without_permit == "pause"
+        self._tell = tell
+        self._missing: Reason | None = None
+
+    def check(self, snapshot: MetagraphSnapshot) -> None:
+        """Note how things stand.
+
+        Raises:
+            RoundsPausedError: no round may begin on this snapshot.
+        """
+        missing = missing_of(snapshot, self._hotkey)
+        paused = self._pause and missing is not None
+        if missing != self._missing:
+            self._missing = missing
+            if missing is None:
+                _log.info(Event.STANDING_BACK, block=snapshot.block)
+            else:
+                _log.warning(Event.STANDING_LOST, block=snapshot.block, reason=str(missing), rounds=_PAUSED[paused])
+        if self._tell is not None:
+            self._tell(missing, paused)
+        if paused:
+            raise RoundsPausedError(str(missing))
+
+
+def missing_of(snapshot: MetagraphSnapshot, hotkey: str) -> Reason | None:
+    """Return what the hotkey lacks to set weights as a validator, None if nothing. Pure."""
+    me = snapshot.by_hotkey(hotkey)
+    if me is None:
+        return Reason.WEIGHTS_NOT_REGISTERED
+    return None if me.validator_permit else Reason.WEIGHTS_NO_PERMIT
+
 
 _EACH: Final = 2  # descriptors of an open request: its connection, and the file that a large answer waits in
 _BESIDE: Final = 24  # descriptors that workers, store, chain and task source may open meanwhile

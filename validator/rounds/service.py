@@ -13,14 +13,12 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, RoundOutcome
 from validator.protocol.signatures import Signer
 from validator.rounds.dispatch import Dispatcher
-from validator.rounds.facts import RoundFacts, facts_of, round_line
+from validator.rounds.facts import EndedRound, RoundFacts, RoundListener, facts_of, round_line
 from validator.rounds.gatekeeper import Gatekeeper
-from validator.rounds.listening import EndedRound, RoundListener
 from validator.rounds.prepare import Prepared, Preparer, Skipped
-from validator.rounds.readiness import Missing, Readiness, RoundsWaitError
+from validator.rounds.readiness import Missing, Readiness, RoundsPausedError, RoundsWaitError, Standing
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import Returned, settle_round, void_round
-from validator.rounds.standing import RoundsPausedError, Standing
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError

@@ -21,7 +21,7 @@ from miner.services.catalogue import BY_NAME, SERVICES, Service, ServiceAddress
 from miner.services.code import FUNCTIONS
 from miner.services.server import StepService
 from validator.kinds.workflow.executor import judge_output, run_plan
-from validator.kinds.workflow.explain.worth import OutputQuality, explain_output
+from validator.kinds.workflow.explain.run import OutputQuality, explain_output
 from validator.kinds.workflow.http import HttpStepClient
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason

@@ -13,8 +13,7 @@ from bittensor import http_auth
 
 from miner.services.server import Fault, LocalServices, StepService, fault_of
 from validator.kinds.workflow.http import HttpStepClient
-from validator.kinds.workflow.services import StepReply
-from validator.kinds.workflow.step import judge_answer
+from validator.kinds.workflow.step import StepReply, judge_answer
 from validator.protocol.limits import MAX_STEP_TEXT, MIB
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

@@ -18,9 +18,8 @@ from validator.audit.explain.effects import (
 )
 from validator.audit.paid import UNMIXED, Mechanisms
 from validator.audit.views.waiting import ExecutionView, executions_of_miner
-from validator.kinds.explained.facts import TaskFacts
-from validator.kinds.explained.page import TaskExplanation
-from validator.kinds.explained.words import count, short
+from validator.kinds.explained.selection import count, short
+from validator.kinds.explained.task import TaskExplanation, TaskFacts
 from validator.kinds.registry import kind_of
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID

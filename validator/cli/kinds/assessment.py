@@ -8,11 +8,9 @@ from validator.cli.kinds.parts import print_members, write_beginning, write_chec
 from validator.cli.output import cell
 from validator.cli.rendering import LISTED, Page
 from validator.kinds.assessment.explain.consensus import Consensus, Difference, FindingLine
-from validator.kinds.assessment.explain.emission import Product
-from validator.kinds.assessment.explain.page import AssessmentExplanation, Group
-from validator.kinds.assessment.explain.planted import FaultsFound
-from validator.kinds.assessment.explain.quality import Quality
-from validator.kinds.explained.words import count, short
+from validator.kinds.assessment.explain.page import AssessmentExplanation, FaultsFound, Group
+from validator.kinds.assessment.explain.quality import Product, Quality
+from validator.kinds.explained.selection import count, short
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
 from validator.store.dispatch import ScoredDispatch

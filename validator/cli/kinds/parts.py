@@ -5,9 +5,8 @@ from typing import Final
 
 from validator.cli.output import cell
 from validator.cli.rendering import Column, Page, columns, print_table
-from validator.kinds.explained.gates import Gates
-from validator.kinds.explained.page import TaskExplanation
 from validator.kinds.explained.selection import Selection
+from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.reasons import GATE_NAMES, meaning_of
 from validator.scoring import Rules
 from validator.store.dispatch import ScoredDispatch

@@ -7,11 +7,9 @@ from validator.audit.views.rounds import TaskView
 from validator.cli.kinds.parts import print_members, write_beginning, write_check, write_entry, write_parts
 from validator.cli.output import cell
 from validator.cli.rendering import Page
-from validator.kinds.explained.words import short
-from validator.kinds.workflow.explain.later import JudgedLater
-from validator.kinds.workflow.explain.page import PlannerGroup, WorkflowExplanation
-from validator.kinds.workflow.explain.run import Run, Step
-from validator.kinds.workflow.explain.worth import Measure, OutputQuality, Worth
+from validator.kinds.explained.selection import short
+from validator.kinds.workflow.explain.page import JudgedLater, PlannerGroup, WorkflowExplanation
+from validator.kinds.workflow.explain.run import Measure, OutputQuality, Run, Step, Worth
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome, RanMember
 from validator.protocol.workflow_run import Attempt

@@ -1,16 +1,20 @@
-"""From an answer's bytes to what a round keeps: a submission as bytes, or a rejection with its reason (SPEC 5)."""
+"""From an answer's bytes to what a round keeps: a submission, or a rejection with its reason; and gate 7 (SPEC 5)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from validator.kinds.assessment.established import checks_of
+import msgspec
+
+from validator.kinds.assessment.checks import checks_of
 from validator.kinds.assessment.gates import Case, first_failure
 from validator.kinds.judging import Expected, Judged, reject_answer
 from validator.protocol.canonical import canonical_bytes, sha256_hex
-from validator.protocol.results import Submission, packed
+from validator.protocol.results import Packed, Submission, packed
 from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import BASE_TRACES
 from validator.protocol.text import printable
 from validator.protocol.traces import Traces
+from validator.scoring import Version
 
 _DIGEST = 16
 
@@ -75,3 +79,21 @@ def _expected_commands(case: Case) -> tuple[str, ...] | None:
     if case.traces is None or truth is None or truth.shell_commands is None:
         return None
     return tuple(sorted(set(truth.shell_commands) & case.traces.shell_commands))
+
+
+def facts(version: Version, judged: Mapping[str, Judged]) -> tuple[Submission, ...]:
+    """Return the answers to a task that passed, gate 7 filled in from those that are there; `judged` is by hotkey."""
+    subsets = semantic_subsets(
+        version, {hotkey: one.signatures for hotkey, one in judged.items() if isinstance(one, Witnessed)}
+    )
+    answers = (one.result.unpacked() for one in judged.values() if isinstance(one.result, Packed))
+    return tuple(
+        msgspec.structs.replace(one, semantic_subset=subsets.get(one.hotkey))
+        for one in answers
+        if isinstance(one, Submission)
+    )
+
+
+def semantic_subsets(version: Version, signatures: Mapping[str, PackedSignatures]) -> Mapping[str, float | None]:
+    """Return the semantic_subset of each hotkey among the traces of one task."""
+    return version.semantic_subsets({hotkey: packed.unpack() for hotkey, packed in signatures.items()})

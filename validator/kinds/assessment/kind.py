@@ -2,14 +2,12 @@
 
 from typing import Final
 
-from validator.kinds.assessment.established import misstated
+from validator.kinds.assessment.checks import fault, misstated, needs_truth
 from validator.kinds.assessment.explain.page import explain_assessment
 from validator.kinds.assessment.gates import applying_gates
-from validator.kinds.assessment.judge import judge
+from validator.kinds.assessment.judge import facts, judge
 from validator.kinds.assessment.proof import prove
-from validator.kinds.assessment.requests import requests
-from validator.kinds.assessment.semantics import facts
-from validator.kinds.assessment.signed import fault, needs_truth
+from validator.kinds.assessment.supply import requests
 from validator.kinds.interface import Kind
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessmentTask

@@ -1,14 +1,37 @@
-"""Why a candidate got its place for one task: the numbers that selection compared (SPEC 8)."""
+"""Selection of a candidate for one task, explained by the numbers that were compared (SPEC 8)."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
-from validator.kinds.explained.words import count, draw_prefix, plain, short
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import RoundInput
 from validator.protocol.sssa import Document
 from validator.scoring import Candidate, PlannedTask, Rules, Version
+
+_SHORT: Final = 8
+_DRAW: Final = 8
+
+
+def short(hotkey: str, length: int = _SHORT) -> str:
+    """Return the first characters of a hotkey, enough to tell the members of a group apart."""
+    return hotkey if len(hotkey) <= length + 1 else f"{hotkey[:length]}…"
+
+
+def draw_prefix(draw: bytes) -> str:
+    """Return the first 16 hex of a draw: enough to compare by eye, and to check once the salt is out (D-8)."""
+    return draw[:_DRAW].hex()
+
+
+def count(number: int, what: str) -> str:
+    """Return `1 finding`, `2 findings`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def plain(number: float) -> str:
+    """Return a constant or a factor as the specification writes it: without zeros that say nothing."""
+    return f"{number:.4f}".rstrip("0").rstrip(".")
+
 
 Place = Literal["primary_by_rank", "primary_by_rotation", "auditor_by_draw", "not_drawn", "excluded"]
 

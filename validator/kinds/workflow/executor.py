@@ -11,8 +11,7 @@ import structlog
 
 from validator.kinds.judging import Expected
 from validator.kinds.workflow.gates import AcceptedPlan
-from validator.kinds.workflow.services import StepClient
-from validator.kinds.workflow.step import Budget, Step, Surroundings
+from validator.kinds.workflow.step import Budget, Step, StepClient, Surroundings
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission

@@ -8,7 +8,7 @@ from typing import Final
 
 from yarl import URL
 
-from validator.kinds.workflow.services import StepReply
+from validator.kinds.workflow.step import StepReply
 from validator.outgoing.addresses import AddressRefusedError, CheckedResolver, axon_address
 from validator.outgoing.calls import Call, Reply, Spool
 from validator.outgoing.exchange import Exchange, RequestSigner

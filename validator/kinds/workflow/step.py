@@ -5,11 +5,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
-from validator.kinds.workflow.services import StepClient, StepReply
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_RESOLVED_PARAMS
@@ -23,6 +22,37 @@ from validator.protocol.workflow_task import Tool
 from validator.scoring import Version, version
 from validator.sources import Clock, within
 from validator.workers.interface import TooCostlyError, Whose, Workers
+
+
+@dataclass(frozen=True, slots=True)
+class StepReply:
+    """What came of one call.
+
+    Attributes:
+        reason: None when a 200 body arrived whole and within its limit; else the `step_` reason.
+        body: what arrived, where `reason` is None.
+        detail: one harmless line about a failure.
+    """
+
+    reason: Reason | None
+    body: bytes
+    detail: str = ""
+
+
+class StepClient(Protocol):
+    """Calls services. Every outcome is a `StepReply`; a call that takes too long is cancelled from outside."""
+
+    async def call(self, tool: Tool, body: bytes, timeout_s: float) -> StepReply:
+        """Send `body` to the tool's service, once.
+
+        Args:
+            tool: where it is called, and the hotkey that the request is bound to.
+            body: an encoded `StepRequest`.
+            timeout_s: when the caller will give up.
+        """
+
+    async def close(self) -> None:
+        """Free what the client holds; no call may be open or follow."""
 
 
 class Budget:

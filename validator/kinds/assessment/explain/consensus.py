@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal
 
-from validator.kinds.explained.words import count
+from validator.kinds.explained.selection import count
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessedMember
 from validator.protocol.sssa import Document

@@ -3,20 +3,71 @@
 from typing import Literal
 
 from validator.kinds.assessment.explain.consensus import Consensus, explain_consensus
-from validator.kinds.assessment.explain.emission import Product, explain_emission
-from validator.kinds.assessment.explain.planted import FaultsFound, explain_faults
-from validator.kinds.assessment.explain.quality import Quality, explain_quality
+from validator.kinds.assessment.explain.quality import Product, Quality, explain_emission, explain_quality
 from validator.kinds.assessment.gates import applying_gates
-from validator.kinds.explained.facts import TaskFacts
-from validator.kinds.explained.gates import Gates, entry_reason, explain_gates
 from validator.kinds.explained.selection import Selection, explain_selection
+from validator.kinds.explained.task import Gates, TaskFacts, entry_reason, explain_gates
 from validator.protocol.answer import Role
+from validator.protocol.findings import found_in
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessedMember, AssessmentTask, MemberOutcome, Mode, RoundInput
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Document
+from validator.protocol.sssa import Category, Document, Finding, Severity
+from validator.protocol.task import Truth
 from validator.store.rows import TaskState
+
+
+class KnownFault(Document, frozen=True):
+    """One fault of the truth.
+
+    Attributes:
+        kind: `family/shape` of a planted one.
+        found_at: the evidence that the miner named for it; None where it did not find it.
+    """
+
+    kind: str
+    category: Category
+    severity: Severity
+    evidence_ref: str
+    cve_ids: tuple[str, ...]
+    found_at: str | None
+
+
+class FaultsFound(Document, frozen=True):
+    """What of the truth a miner found.
+
+    Attributes:
+        faults: in the order of the truth; `found` of them it found.
+        beside: findings of the miner that name none of them.
+    """
+
+    faults: tuple[KnownFault, ...]
+    found: int
+    beside: int
+
+
+def explain_faults(truth: Truth | None, reported: tuple[Finding, ...]) -> FaultsFound | None:
+    """Return which faults of the truth the findings name; None where the truth does not say what there is to find."""
+    known = truth.findings if truth is not None else None
+    if not isinstance(known, tuple):
+        return None
+    named = found_in(known, reported)
+    return FaultsFound(
+        tuple(
+            KnownFault(
+                fault.kind,
+                fault.category,
+                fault.severity,
+                fault.evidence_ref,
+                fault.cve_ids,
+                None if by is None else reported[by].evidence_ref,
+            )
+            for fault, by in zip(known, named.by, strict=True)
+        ),
+        found=sum(by is not None for by in named.by),
+        beside=len(named.unplanted),
+    )
 
 
 class MemberLine(Document, frozen=True):

@@ -1,10 +1,11 @@
-"""What follows for epsilon from an attestation, its task and the bundle's index, without the raw answer (SPEC 6)."""
+"""Checks of an attestation without the raw answer: epsilon, and what does not hold of a stored one (SPEC 6)."""
 
 from validator.kinds.judging import Expected
 from validator.protocol.answer import Role
 from validator.protocol.bundles import evidence_resolves
 from validator.protocol.results import Checks, Submission
 from validator.protocol.round import AssessmentTask
+from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import is_runtime, trace_names
 from validator.protocol.sssa import LLM_USES, EvidenceRef, Sssa, parse_evidence_ref
 from validator.protocol.text import nfc
@@ -98,3 +99,19 @@ def _reports_canary(sssa: Sssa, path: str, lines: dict[str, int]) -> bool:
     marker = EvidenceRef(path, lines.get(path), lines.get(path))
     found = (f for f in sssa.analysis.findings if f.category == "canary_match")
     return any(_place(finding.evidence_ref) == marker for finding in found)
+
+
+def fault(_version: Version, task: AssessmentTask, answer: Submission) -> Fault | None:
+    """Return what does not hold of a stored attestation, None where all of it fits."""
+    skill = answer.sssa.skill
+    dispatched = (task.skill_type, task.bundle_sha256, task.nonce)
+    if (skill.skill_type, skill.bundle_sha256.lower(), skill.nonce.lower()) != dispatched:
+        return Fault("sssa.skill", "is not about what was dispatched")
+    if not verify_document(answer.sssa, answer.hotkey):
+        return Fault("sssa.signature", "is not the hotkey's over this attestation")
+    return None
+
+
+def needs_truth(_version: Version, _task: AssessmentTask, _answer: Submission) -> bool:
+    """Return True: the verdict of every answer is held against the truth's."""
+    return True
