@@ -13,7 +13,7 @@ from workflow_builders import REFERENCES, make_workflow
 
 from validator.protocol.answer import CanarySpec
 from validator.protocol.bundles import IndexEntry
-from validator.protocol.canonical import canonical_bytes
+from validator.protocol.canonical import canonical_bytes, canonical_plain
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Submission, WorkflowSubmission, packed
 from validator.protocol.round import (
@@ -119,7 +119,9 @@ def test_what_a_dispatch_came_to_comes_back_from_its_bytes(member: MemberOutcome
 def test_a_round_comes_back_from_its_bytes(number: int) -> None:
     frozen, plan, results, _ = returned(number, V1)
     for value in (frozen, plan, V1.score(frozen, plan, results)):
-        assert msgspec.json.decode(canonical_bytes(value), type=type(value)) == value
+        written = canonical_bytes(value)
+        assert written == canonical_plain(msgspec.to_builtins(value))
+        assert msgspec.json.decode(written, type=type(value)) == value
 
 
 TRUTH = Truth("BLOCK", None, None, 0.5, None, None, None, None)

@@ -23,11 +23,11 @@ _SEQUENCES = (inspect.ListType, inspect.VarTupleType)
 def is_plain(kind: type[Struct]) -> bool:
     """Whether documents of this class are written as objects with all fields that are set under their own names.
 
-    A tag is one more text.
+    A tag is one more field.
     """
     config = kind.__struct_config__
     own_names = kind.__struct_fields__ == kind.__struct_encode_fields__
-    return own_names and not isinstance(config.tag, int) and not config.array_like and not config.omit_defaults
+    return own_names and not config.array_like and not config.omit_defaults
 
 
 def shallow(document: Struct) -> dict[str, Any]:

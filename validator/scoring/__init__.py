@@ -4,7 +4,6 @@ Pure: no clock, no randomness, no I/O, no settings.
 """
 
 from validator.scoring.rules import ExecutionRules, Rules
-from validator.scoring.schedule import DEFAULT, Schedule
 from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.values import (
     Addend,
@@ -31,7 +30,15 @@ from validator.scoring.values import (
     TypeStanding,
     WeightPlan,
 )
-from validator.scoring.versions import CURRENT, VERSIONS, UnknownScoringVersionError, Version, version
+from validator.scoring.versions import (
+    CURRENT,
+    DEFAULT,
+    VERSIONS,
+    Schedule,
+    UnknownScoringVersionError,
+    Version,
+    version,
+)
 
 __all__ = [
     "CURRENT",

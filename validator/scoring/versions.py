@@ -1,12 +1,13 @@
-"""A scoring version as one value: its name, its numbers and its functions; and which ones this program knows."""
+"""A scoring version as one value (its name, numbers and functions), the known ones, and their schedule by epoch."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
 from validator.protocol.arithmetic import total, whole
 from validator.protocol.errors import ValidatorError
+from validator.protocol.runtime_image import ScheduleError, check_starts, name_at
 from validator.protocol.text import printable
 from validator.scoring.rules import Rules
 from validator.scoring.v1_0 import (
@@ -36,7 +37,6 @@ from validator.scoring.v1_0.rules import RULES as RULES_1_0
 from validator.scoring.v1_1 import execution as execution_1_1
 from validator.scoring.v1_1 import weights as weights_1_1
 from validator.scoring.v1_1 import workflow as workflow_1_1
-from validator.scoring.v1_1 import workflow_runs as workflow_runs_1_1
 from validator.scoring.v1_1.rules import RULES as RULES_1_1
 
 
@@ -159,9 +159,9 @@ class Version11(Version):
     share_of = weights_1_1.share_of
     tao = staticmethod(whole)
     total_tao = staticmethod(total)
-    totals_fault = staticmethod(workflow_runs_1_1.totals_fault)
-    ceiling_of = workflow_runs_1_1.ceiling_of
-    measure = staticmethod(workflow_runs_1_1.measure)
+    totals_fault = staticmethod(workflow_1_1.totals_fault)
+    ceiling_of = workflow_1_1.ceiling_of
+    measure = staticmethod(workflow_1_1.measure)
     score_workflow = workflow_1_1.score_workflow
     worth_parts = workflow_1_1.worth_parts
 
@@ -188,3 +188,33 @@ def version(name: str) -> Version:
     if found is None:
         raise UnknownScoringVersionError(f"`{printable(name, 40)}`; this program scores {', '.join(VERSIONS)}")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Versions with the epochs from which on they score new rounds.
+
+    Attributes:
+        starts: version to first epoch, in order: the first from epoch 0 on, each later than the one before.
+
+    Raises:
+        ScheduleError: naming the setting, what is wrong with it and what to write.
+    """
+
+    starts: Mapping[str, int] = field(default_factory=lambda: {CURRENT: 0})
+
+    def __post_init__(self) -> None:
+        for name in self.starts:
+            try:
+                version(name)
+            except UnknownScoringVersionError as error:
+                raise ScheduleError(f"scoring.schedule: {error}") from None
+        check_starts("scoring.schedule", self.starts)
+
+    def version_at(self, epoch: int) -> str:
+        """Return the version that a round of this epoch is frozen under."""
+        return name_at(self.starts, epoch)
+
+
+DEFAULT: Final = Schedule()
+"""The newest version, from the start."""

@@ -7,7 +7,6 @@ Pure: no clock, no randomness, no I/O, no settings.
 
 from validator.state.ended import Change, Ended, UnknownFlagError, apply, begin, clouded, known_from, paid, unscored
 from validator.state.inputs import frozen_miner, learned
-from validator.state.late import DeferredAnswer, ExecutedTask, Late, late_key
 from validator.state.values import (
     ENTRIES,
     FROZEN_ROUNDS,
@@ -17,8 +16,11 @@ from validator.state.values import (
     ROUNDS,
     SAMPLES,
     Declarations,
+    DeferredAnswer,
     Delta,
+    ExecutedTask,
     FrozenRound,
+    Late,
     Mechanism,
     Miner,
     Pair,
@@ -26,6 +28,7 @@ from validator.state.values import (
     Shared,
     State,
     Window,
+    late_key,
 )
 
 __all__ = [

@@ -9,7 +9,6 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.round import ClearedFlag, FlagsCleared, RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.workflow_run import WorkflowRun
-from validator.state.late import Late, late_key
 from validator.state.values import (
     EPOCHS,
     FROZEN_ROUNDS,
@@ -17,12 +16,14 @@ from validator.state.values import (
     NO_PAST,
     Delta,
     FrozenRound,
+    Late,
     Mechanism,
     Miner,
     Pair,
     PairKey,
     Shared,
     State,
+    late_key,
 )
 
 _EXCLUDING: Final = (Reason.LOW_REPUTATION, Reason.FAILURE_RATE)
