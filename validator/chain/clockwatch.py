@@ -31,11 +31,7 @@ class _Look(NamedTuple):
 
 
 class ClockWatch:
-    """Compares the local clock with the blocks that it is shown.
-
-    Args:
-        clock: the local one.
-    """
+    """Compares the local clock with the blocks that it is shown."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -97,12 +97,7 @@ class NodeSubstrate(bt.RpcSubstrate):
 
 
 class Node:
-    """A connected client whose every call has a time limit of its own.
-
-    Args:
-        client: connected.
-        timed: puts the limit on one call.
-    """
+    """A connected client whose every call has a time limit of its own."""
 
     def __init__(
         self, client: bt.Client, timed: Callable[[Coroutine[Any, Any, Any]], Coroutine[Any, Any, Any]]
@@ -132,13 +127,7 @@ class Node:
 
 
 class View:
-    """The state of one block, in the form in which the SDK's reads take one.
-
-    Args:
-        substrate: connected.
-        block_hash: of the block, pinned.
-        timed: puts a limit on one call.
-    """
+    """The state of one block, in the form in which the SDK's reads take one."""
 
     def __init__(
         self,

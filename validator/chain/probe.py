@@ -26,12 +26,7 @@ _SHOWN: Final = 200
 
 
 class NoNodeError(ValidatorError):
-    """What answers is no node that can be used.
-
-    Args:
-        seen: what did instead, or what failed.
-        advice: what to do.
-    """
+    """What answers is no node that can be used."""
 
     def __init__(self, seen: str, advice: str) -> None:
         self.seen = seen

@@ -40,12 +40,7 @@ class Faults:
 
 
 class SimulatedChain:
-    """One hotkey's connection to a simulated subnet.
-
-    Args:
-        subnet: the world, shared with others.
-        hotkey: whose weights it sets.
-    """
+    """One hotkey's connection to a simulated subnet."""
 
     def __init__(self, subnet: SimulatedSubnet, hotkey: str) -> None:
         self.subnet = subnet

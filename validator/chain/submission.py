@@ -52,10 +52,6 @@ class OneSignature:
         signer: the hotkey.
         clock: time.
         seconds: after so long nothing is signed any more.
-
-    Attributes:
-        used: whether it was given.
-        late: whether it was asked for too late.
     """
 
     ss58_format = 42

@@ -22,13 +22,7 @@ from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.task import KnownFinding, Truth
 
 Family = Literal[
-    "exfiltration",
-    "secret",
-    "injection",
-    "capability",
-    "poisoned_description",
-    "vulnerable_pin",
-    "transitive_risk",
+    "exfiltration", "secret", "injection", "capability", "poisoned_description", "vulnerable_pin", "transitive_risk"
 ]
 Difficulty = Literal["easy", "medium", "hard"]
 Files = Mapping[str, bytes]
@@ -185,11 +179,6 @@ def truth_of(files: Files, skill_type: SkillType, faults: Sequence[tuple[str, st
     from what was planted: a fault of category transitive_risk counts like any other (it repeats none), and of a
     composition each child's files are judged apart; the greatest risk counts. Policy rules and shell commands are not
     known.
-
-    Args:
-        files: of the bundle.
-        skill_type: of the bundle.
-        faults: kind, evidence and plant of each.
     """
     findings = tuple(
         KnownFinding(one.category, one.severity, place, one.cve_ids, one.target_pattern, kind)

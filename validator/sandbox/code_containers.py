@@ -45,9 +45,6 @@ class ContainerCodeSandbox:
 
     Whose fault a run without a report is, is told by trying code that is known right after it, and then the same again:
     where known code is judged and this comes to nothing twice, the code keeps its judging from an end.
-
-    Args:
-        containers: where images run.
     """
 
     def __init__(self, containers: Containers) -> None:

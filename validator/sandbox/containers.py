@@ -191,13 +191,7 @@ def _ulimit(name: str, most: int) -> dict[str, Any]:
 
 def _volume(name: str, path: str, *, read_only: bool = False) -> dict[str, Any]:
     # Without NoCopy the engine would first copy what the image has at that path.
-    return {
-        "Type": "volume",
-        "Source": name,
-        "Target": path,
-        "ReadOnly": read_only,
-        "VolumeOptions": {"NoCopy": True},
-    }
+    return {"Type": "volume", "Source": name, "Target": path, "ReadOnly": read_only, "VolumeOptions": {"NoCopy": True}}
 
 
 def _tmpfs(size: int, entries: int, mode: str, more: str) -> dict[str, str]:

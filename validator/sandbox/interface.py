@@ -91,12 +91,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class SandboxFailure:
-    """Why there is no evidence.
-
-    Attributes:
-        reason: its code.
-        detail: what happened, printable.
-    """
+    """Why there is no evidence."""
 
     reason: Reason
     detail: str

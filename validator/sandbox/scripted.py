@@ -15,14 +15,7 @@ _KILLED = 137
 
 @dataclass(frozen=True, slots=True)
 class ScriptedRun:
-    """What a scripted run does.
-
-    Attributes:
-        files: what it leaves in the evidence folder.
-        seconds: how long it takes.
-        exit_code: of its program.
-        log: what it writes to its outputs.
-    """
+    """What a scripted run does."""
 
     files: dict[str, bytes]
     seconds: float = 0.0
@@ -34,12 +27,7 @@ Script = Callable[[SandboxJob], ScriptedRun | SandboxFailure]
 
 
 class ScriptedSandbox:
-    """A `Sandbox` that follows a script; wall time and sizes hold as in a container.
-
-    Args:
-        script: decides every run, when it starts.
-        clock: time passes on it.
-    """
+    """A `Sandbox` that follows a script; wall time and sizes hold as in a container."""
 
     def __init__(self, script: Script, clock: Clock) -> None:
         self._script = script
@@ -80,12 +68,7 @@ CodeScript = Callable[[CodeJob], ScriptedCheck | SandboxFailure]
 
 
 class ScriptedCodeSandbox:
-    """A `CodeSandbox` that follows a script; wall time holds as in a container.
-
-    Args:
-        script: decides every check, when it starts.
-        clock: time passes on it.
-    """
+    """A `CodeSandbox` that follows a script; wall time holds as in a container."""
 
     def __init__(self, script: CodeScript, clock: Clock) -> None:
         self._script = script

@@ -52,9 +52,6 @@ class DirectoryGoals:
 
     The files are read again on every fetch, in a thread. A broken one is left out and logged (`task_refused`) once for
     each fault it is found with; a folder that is not there holds none.
-
-    Args:
-        path: the folder.
     """
 
     def __init__(self, path: Path) -> None:

@@ -23,15 +23,7 @@ from validator.protocol.text import nfc, printable
 from validator.tasks.collection import Candidate, Collection
 from validator.tasks.downloads import Pin, gathered
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded, sourced_task, writing
-from validator.tasks.layout import (
-    MANIFEST,
-    REQUIREMENTS,
-    Guess,
-    completed,
-    guess_skill_type,
-    marker_file,
-    requirements,
-)
+from validator.tasks.layout import MANIFEST, REQUIREMENTS, Guess, completed, guess_skill_type, marker_file, requirements
 from validator.tasks.source import SourcedTask, TaskError
 
 _SKILL: Final = "SKILL.md"
@@ -199,13 +191,7 @@ def _admitted(collection: Collection) -> dict[str, bytes]:
 def _squeezed(
     files: Mapping[str, bytes], keep: Iterable[str], collection: Collection
 ) -> tuple[dict[str, bytes], bytes]:
-    """Return as many of the files as fit a bundle, smallest first, and the bundle.
-
-    Args:
-        files: what should be in it.
-        keep: names that are taken before all others.
-        collection: notes what was left out.
-    """
+    """Return as many of the files as fit a bundle, smallest first, and the bundle."""
     first = frozenset(keep)
     order = sorted(files, key=lambda name: (name not in first, len(files[name]), name))
     bundle = _packed(files, order)

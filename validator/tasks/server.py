@@ -16,15 +16,7 @@ from validator.protocol.task import Task
 from validator.protocol.times import format_time
 from validator.sources import Clock
 from validator.tasks.source import Rotation, TaskShelf, TaskSourceError
-from validator.tasks.wire import (
-    BUNDLES_PATH,
-    MAX_TARGET,
-    TASKS_PATH,
-    QueryError,
-    TasksAnswer,
-    is_sha256,
-    parse_query,
-)
+from validator.tasks.wire import BUNDLES_PATH, MAX_TARGET, TASKS_PATH, QueryError, TasksAnswer, is_sha256, parse_query
 
 _NONCE: Final = web.RequestKey("nonce", int)
 _UNSIGNED: Final = Signature("", "sr25519", "0x" + "0" * 128)

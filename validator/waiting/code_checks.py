@@ -31,10 +31,6 @@ class CodeWork:
     """Code of plans, run with its task's tests in the sandbox; its worth enters the next round.
 
     Whatever the code does is a result. A failure of the engine is tried again for as long as it takes.
-
-    Args:
-        store, sandbox, clock: what it works with.
-        board: told while code waits for the sandbox.
     """
 
     kind: ClassVar[Kind[CodeCheck]] = CODE_KIND

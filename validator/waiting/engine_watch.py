@@ -44,13 +44,7 @@ def note_code(board: Reports, found: SandboxFailure | None) -> None:
 
 @dataclass(slots=True)
 class SandboxWatch:
-    """A look at the engine at the start, before anything waits; a service of the daemon.
-
-    Args:
-        sandbox, clock: what it looks at, and when.
-        board: told.
-        note: tells the board what a look showed.
-    """
+    """A look at the engine at the start, before anything waits; a service of the daemon."""
 
     sandbox: Sandbox | CodeSandbox
     clock: Clock

@@ -33,12 +33,7 @@ class _Needs(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionWork:
-    """Executions, run in the sandbox; the comparison of the runs with the miners' traces is their result.
-
-    Args:
-        store, sandbox, workers: what it works with.
-        board: told when the engine is away.
-    """
+    """Executions, run in the sandbox; the comparison of the runs with the miners' traces is their result."""
 
     kind: ClassVar[Kind[Execution]] = EXECUTION_KIND
     store: Store

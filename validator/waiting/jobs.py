@@ -225,12 +225,7 @@ class LiveWorker(NamedTuple):
 
 
 class JobQueue:
-    """The jobs in one database. Every method raises QueueAwayError while that does not answer.
-
-    Args:
-        app: opened.
-        shown: what may stand in a message.
-    """
+    """The jobs in one database. Every method raises QueueAwayError while that does not answer."""
 
     def __init__(self, app: App, shown: str) -> None:
         self.app = app

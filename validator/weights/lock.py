@@ -33,12 +33,7 @@ def stop_file_of(settings: Settings) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class WeightsLock:
-    """Locks for good, until the operator clears it.
-
-    Args:
-        store, clock: where and when it is noted.
-        file: the stop-file.
-    """
+    """Locks for good, until the operator clears it."""
 
     store: Store
     clock: Clock

@@ -110,13 +110,7 @@ async def planned_weights(
 
 
 async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
-    tx: Transaction,
-    settings: Settings,
-    eyes: Eyes,
-    kinds: Sequence[Share],
-    head: Head,
-    sight: Sight,
-    vector: Vector,
+    tx: Transaction, settings: Settings, eyes: Eyes, kinds: Sequence[Share], head: Head, sight: Sight, vector: Vector
 ) -> PlanView:
     netuid, mechid = settings.validator.netuid, eyes.mechid
     known = await known_of(tx, netuid, eyes)

@@ -51,13 +51,7 @@ class Sight(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Eyes:
-    """Reads of the chain for one mechanism, each with a time limit.
-
-    Args:
-        chain, clock: the world.
-        hotkey: the validator's own.
-        mechid: the mechanism.
-    """
+    """Reads of the chain for one mechanism, each with a time limit."""
 
     chain: Chain
     clock: Clock

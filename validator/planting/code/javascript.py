@@ -74,12 +74,7 @@ def _may_begin_pattern(last: str) -> bool:
 
 
 class Script(Code):
-    """A module that was read.
-
-    Args:
-        source: the file.
-        states: of its lines.
-    """
+    """A module that was read."""
 
     def __init__(self, source: Source, states: Sequence[Line]) -> None:
         super().__init__(source)

@@ -14,12 +14,7 @@ _IMPORTS: Final = (ast.Import, ast.ImportFrom)
 
 
 class Module(Code):
-    """A module that was parsed.
-
-    Args:
-        source: the file.
-        tree: of its text.
-    """
+    """A module that was parsed."""
 
     gap = 2
 

@@ -65,14 +65,7 @@ class Put(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A file that people wrote.
-
-    Attributes:
-        path: in the bundle.
-        lines: without line ends.
-        newline: what ends each.
-        ended: the last one too.
-    """
+    """A file that people wrote."""
 
     path: str
     lines: tuple[str, ...]
