@@ -27,7 +27,7 @@ from validator.sources import SeededRandom, VirtualClock
 from validator.store import open_store
 from validator.store.vector_inputs import basis_of
 from validator.weights.plan import mechanisms, plan_vector
-from validator.weights.told import WeightsLog
+from validator.weights.submission import WeightsLog
 
 _NETUID: Final = 1
 _EPOCHS: Final = count(1)  # what an epoch was told is not told it again

@@ -32,7 +32,7 @@ from validator.store.urls import parse_url
 from validator.store.vector_inputs import basis_of
 from validator.tasks.source import MemorySource
 from validator.weights.plan import mechanisms, plan_vector
-from validator.weights.told import WeightsLog
+from validator.weights.submission import WeightsLog
 
 MINERS: Final = 64
 FINDINGS: Final = 4

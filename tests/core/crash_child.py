@@ -21,11 +21,10 @@ from validator.store.errors import StoreLockedError
 from validator.store.repositories.weights import WeightSubmissions
 from validator.telemetry.metrics import Metrics
 from validator.weights import anchoring
-from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
-from validator.weights.submission import Submitter
-from validator.weights.told import WeightsLog
+from validator.weights.submission import Submitter, WeightsLog
+from validator.weights.watch import WeightsLock, WeightsLockedError
 
 PLACES = (
     "told uncommitted",

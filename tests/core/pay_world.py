@@ -22,9 +22,9 @@ from validator.store.vector_inputs import basis_now
 from validator.tasks.source import MemorySource
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
-from validator.weights.lock import WeightsLock
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
+from validator.weights.watch import WeightsLock
 
 KIND = SkillType.DECLARATIVE
 TEMPO = 9_999  # blocks of a second

@@ -25,9 +25,9 @@ from validator.store import Store
 from validator.store.rows import WeightsRecord
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
-from validator.weights.lock import WeightsLock
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
+from validator.weights.watch import WeightsLock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 KEY = "//Weights"

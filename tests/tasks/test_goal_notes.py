@@ -11,7 +11,7 @@ from miner.goals.written import named_goals
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import CURRENT, version
-from validator.tasks.goal_notes import goal_notes
+from validator.tasks.check import goal_notes
 
 GOALS = dict(named_goals(ADDRESSES, None))
 AGENTS = [name for name, task in GOALS.items() if task.type == "agent"]

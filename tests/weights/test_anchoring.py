@@ -22,7 +22,7 @@ from validator.store.log import Says, append, commitments, open_log
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.weights.anchoring import EVERY_BLOCKS, ROOM_BLOCKS, AnchorService
-from validator.weights.lock import WeightsLock
+from validator.weights.watch import WeightsLock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SIGNER = Signer.from_uri("//Anchor")

@@ -18,9 +18,9 @@ from validator.store import Store
 from validator.store.repositories.receipts import Receipts
 from validator.store.rows import ReceiptRecord
 from validator.tasks.source import MemorySource
-from validator.weights.lock import WeightsLock
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
+from validator.weights.watch import WeightsLock
 
 ROUNDS, TURNS = 12, 20
 PAUSE_S = 8.0  # not quite an epoch from round to round: each settles at another moment of one

@@ -23,8 +23,8 @@ from validator.store import Store, open_store
 from validator.store.rows import WeightMark, WeightsRecord
 from validator.telemetry import Event
 from validator.weights.guard import Finding, Known, judge
-from validator.weights.lock import CLEAR, WeightsLock, WeightsLockedError, clear, stop_file_of
 from validator.weights.sight import Slot
+from validator.weights.watch import CLEAR, WeightsLock, WeightsLockedError, clear, stop_file_of
 
 ONE = {"miner0": 1.0}
 

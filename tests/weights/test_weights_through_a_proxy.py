@@ -18,9 +18,9 @@ from validator.sources import SystemRandom
 from validator.store import Store, open_store
 from validator.store.rows import WeightsRecord
 from validator.telemetry import Event
-from validator.weights.lock import WeightsLock
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
+from validator.weights.watch import WeightsLock
 
 pytestmark = pytest.mark.faults
 Log = list[MutableMapping[str, Any]]

@@ -37,7 +37,7 @@ _CODES: Final[Mapping[str, Exit]] = {
     "validator.store.errors.StoreUrlError": Exit.INPUT,
     "validator.store.errors.UnstorableError": Exit.INPUT,
     "validator.tasks.source.TaskSourceError": Exit.NOT_READY,
-    "validator.weights.lock.WeightsLockedError": Exit.WEIGHTS_LOCKED,
+    "validator.weights.watch.WeightsLockedError": Exit.WEIGHTS_LOCKED,
 }
 _LINE: Final = 2_000
 

@@ -120,7 +120,7 @@ def unlock(
     config: Config = None,
 ) -> None:
     """Clear the lock that another program's use of the hotkey left. Exit 1: nothing is locked."""
-    from validator.weights.lock import clear, stop_file_of  # noqa: PLC0415 - only this command needs the lock
+    from validator.weights.watch import clear, stop_file_of  # noqa: PLC0415 - only this command needs the lock
 
     now = datetime.now(UTC)
     file = stop_file_of(settings_of(config))

@@ -36,10 +36,10 @@ from validator.store.identity import require_known_version
 from validator.telemetry.metrics import Metrics
 from validator.web.endpoint import HealthService
 from validator.weights.anchoring import AnchorService
-from validator.weights.lock import WeightsLock, stop_file_of
 from validator.weights.pay_watch import PayWatch
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
+from validator.weights.watch import WeightsLock, stop_file_of
 
 _log = structlog.get_logger()
 

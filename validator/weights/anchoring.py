@@ -27,8 +27,8 @@ from validator.store.errors import DamagedError, StoreAwayError, StoreLostError
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.telemetry.repetition import Once
-from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.sight import due_block
+from validator.weights.watch import WeightsLock, WeightsLockedError
 
 EVERY_BLOCKS: Final = 7_200  # a day of 12 s
 ROOM_BLOCKS: Final = 25  # that must be left before weights are due: more than a submission takes

@@ -22,13 +22,11 @@ from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.telemetry.repetition import Once, Outage, place_of
 from validator.telemetry.reports import Reports
-from validator.weights.lock import WeightsLock, WeightsLockedError
 from validator.weights.pay_watch import PayWatch
 from validator.weights.plan import Vector, plan_vector
 from validator.weights.sight import Eyes, Hindrance, Sight, due_block, hindrance, validity
-from validator.weights.submission import Fate, Submitter
-from validator.weights.told import WeightsLog
-from validator.weights.watch import Checked, Watch
+from validator.weights.submission import Fate, Submitter, WeightsLog
+from validator.weights.watch import Checked, Watch, WeightsLock, WeightsLockedError
 
 _QUIET_S: Final = 60.0
 _log = structlog.get_logger()

@@ -40,7 +40,7 @@ from validator.store.identity import require_chain
 from validator.store.rows import RoundRecord, WeightsRecord
 from validator.store.schema import SchemaState, require_place
 from validator.store.urls import StoreUrl, parse_url
-from validator.weights.lock import CLEAR, read_stop_file, stop_file_of
+from validator.weights.watch import CLEAR, read_stop_file, stop_file_of
 
 _SLOW_S: Final = 0.25
 _GIB: Final = 1024**3
