@@ -55,6 +55,16 @@ async def test_what_no_block_holds_in_time_never_shows(delay: int | None) -> Non
     assert await chain.weights(0, 0) == {}
 
 
+async def test_what_expired_while_nobody_looked_never_shows() -> None:
+    clock = VirtualClock(START)
+    subnet = chain_of(clock).subnet
+    late = subnet.submit(ME, 0, {1: 1.0}, delay=9, valid_blocks=5)
+    said = subnet.submit_commitment(ME, b"late", delay=9, valid_blocks=5)
+    await clock.advance(20.0)
+    assert (subnet.weights(0, 0), subnet.commitment(ME)) == ({}, None)
+    assert (late.result, said.result) == (None, None)
+
+
 async def test_what_waited_is_refused_as_it_meets_the_subnet() -> None:
     clock = VirtualClock(START)
     chain = chain_of(clock)
