@@ -1,5 +1,6 @@
 """Planting: how many, where, and what is refused."""
 
+import json
 from collections import Counter
 from typing import Any, get_args
 
@@ -182,15 +183,25 @@ def test_injections_and_poisoned_tools_are_named() -> None:
     assert made.truth.poisoned_tools == ("lookup",)
 
 
-def test_of_a_composition_the_greatest_risk_of_a_part_counts() -> None:
-    children = (
-        b'{"children": [{"path": "a/", "skill_type": "declarative"}, {"path": "b", "skill_type": "declarative"}]}\n'
-    )
-    files = {"composition.json": children, "a/SKILL.md": b"# A\n", "b/SKILL.md": b"# B\n"}
+def composition(**children: str) -> bytes:
+    """A composition's document of these folders and skill types."""
+    return json.dumps({"children": [{"path": path, "skill_type": kind} for path, kind in children.items()]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("documents", "one", "two"),
+    [
+        ({"": composition(**{"a/": "declarative", "b": "declarative"})}, "a", "b"),
+        ({"": composition(a="agent_composition"), "a/": composition(b="declarative")}, "a", "a/b"),
+    ],
+)
+def test_of_a_composition_the_greatest_risk_of_a_part_counts(documents: dict[str, bytes], one: str, two: str) -> None:
+    files = {f"{folder}composition.json": content for folder, content in documents.items()}
+    files |= {f"{folder}/SKILL.md": b"# A\n" for folder in (one, two)}
     shapes = [
-        shape("one", appending("x", "a/SKILL.md")),
-        shape("two", appending("y", "b/SKILL.md"), difficulty="medium"),
-        shape("three", appending("z", "b/SKILL.md"), difficulty="hard"),
+        shape("one", appending("x", f"{one}/SKILL.md")),
+        shape("two", appending("y", f"{two}/SKILL.md"), difficulty="medium"),
+        shape("three", appending("z", f"{two}/SKILL.md"), difficulty="hard"),
     ]
     truth = plant(files, SkillType.AGENT_COMPOSITION, Draws(SeededRandom("s")), shapes, 3).truth
     assert truth.transitive_risk == truth.reference_risk == pytest.approx(0.667, abs=0.001)

@@ -277,15 +277,12 @@ class Images:
         at, why = self._failed.get(image.pinned, (-_AGAIN_S, ""))
         if self._clock.monotonic() - at >= _AGAIN_S:
             try:
-                await self._engine.pull(image.pinned, self._pull_s)
+                return await self._engine.pull(image.pinned, self._pull_s)
             except (EngineAwayError, EngineSlowError):
                 raise
             except EngineError as error:
                 why = f"{image.pinned}: {error.detail}"
                 self._failed[image.pinned] = (self._clock.monotonic(), why)
-            else:
-                self._failed.pop(image.pinned, None)
-                return
         raise NoImageError(why)
 
 
