@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from validator.daemon.upkeep import BudgetService
+from validator.daemon.watches import BudgetService
 from validator.kinds.assessment.dearest import SHARE, dearest_answer, dearest_cost
 from validator.kinds.assessment.judge import judge
 from validator.kinds.judging import Expected

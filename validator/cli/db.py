@@ -63,13 +63,14 @@ def upgrade_(config: Config = None) -> None:
     Prints each migration of tables that are behind, with the seconds that it took; the whole is one transaction.
     """
     url = settings_of(config).store.url
-    found = asyncio.run(_upgraded(url.get_secret_value()))
+    secret = url.get_secret_value()
+
+    async def upgraded() -> SchemaState:
+        behind = await schema_state(secret) == "behind"
+        return await upgrade(secret, lambda step, seconds: print_line(f"{step}  {seconds:.1f} s") if behind else None)
+
+    found = asyncio.run(upgraded())
     print_line(f"{url}: {'is current' if found == 'current' else f'was {found}, is current now'}")
-
-
-async def _upgraded(url: str) -> SchemaState:
-    behind = await schema_state(url) == "behind"
-    return await upgrade(url, lambda step, seconds: print_line(f"{step}  {seconds:.1f} s") if behind else None)
 
 
 @DB.command()

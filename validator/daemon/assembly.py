@@ -11,9 +11,17 @@ from validator import __version__
 from validator.chain.clockwatch import ClockWatch
 from validator.chain.opening import chain_is_here
 from validator.daemon.daemon import Daemon, Drains, Service
-from validator.daemon.upkeep import BudgetService, RetentionService
 from validator.daemon.waiting_work import executes, waiting_work
-from validator.daemon.watches import FigureWatch, GateWatch, HeadWatch, LoopWatch, RoundWatch, StoreWatch
+from validator.daemon.watches import (
+    BudgetService,
+    FigureWatch,
+    GateWatch,
+    HeadWatch,
+    LoopWatch,
+    RetentionService,
+    RoundWatch,
+    StoreWatch,
+)
 from validator.daemon.world import World
 from validator.health.board import Board, advice_on
 from validator.health.preconditions import folders_of, round_checks

@@ -1,11 +1,17 @@
-"""Watches: services that look again and again, and tell the health report, the board and the metrics what they see."""
+"""Watches and upkeep: services that look again and again.
+
+Watches tell the health report, the board and the metrics what they see; upkeep removes what is past its retention and
+learns the budget of judging.
+"""
 
 import asyncio
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +22,7 @@ from validator.chain.base import BehindError, Chain, ChainError, NoSubnetError, 
 from validator.chain.clockwatch import ClockWatch
 from validator.health.board import Board
 from validator.health.report import HealthState
+from validator.kinds.assessment.dearest import dearest_cost
 from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
@@ -23,13 +30,14 @@ from validator.rounds.facts import EndedRound, facts_of
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock
 from validator.store import Store
+from validator.store.archiving import prune
 from validator.store.errors import DamagedError, StoreAwayError, StoreBusyError, StoreDamagedError, StoreNoWriteError
 from validator.store.forecast import KEPT_ROUNDS
 from validator.store.rows import LogHead
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.weights.pay_watch import PayWatch
-from validator.workers.interface import Workers
+from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
 
 _GATES_EVERY_S: Final = 5.0
 _BEHIND_S: Final = 60.0
@@ -48,6 +56,9 @@ _STORE_CONDITIONS: Final = "store_no_write", "store_away"
 _NO_WRITE: Final = (StoreNoWriteError, StoreBusyError)
 _FIGURES_EVERY_S: Final = 15.0
 _MIB: Final = 1024 * 1024
+_PRUNE_EVERY_S: Final = 3600.0
+_BUDGET: Final = 10  # times the dearest legal answer
+_LEAST_CPU_S: Final = 10.0
 _log = structlog.get_logger()
 
 
@@ -320,3 +331,57 @@ class FigureWatch:
                 continue  # what asks before a round tells it
             self.metrics.disk_free.labels(name).set(free[name])
         self.health.saw("disk", **{f"{name}_free_mib": number // _MIB for name, number in free.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionService:
+    """Removes raw answers and bundles past their time, in short transactions.
+
+    Args:
+        store, clock: what it works on.
+        raw_days, bundles_days: how long each is kept.
+    """
+
+    store: Store
+    clock: Clock
+    raw_days: int
+    bundles_days: int
+
+    async def run(self) -> None:
+        """Prune now and every hour."""
+        while True:
+            try:
+                await self.prune()
+            except StoreAwayError as error:
+                _log.warning(Event.RETENTION_POSTPONED, reason=str(error))
+            await self.clock.sleep(_PRUNE_EVERY_S)
+
+    async def prune(self) -> None:
+        """Remove everything that is past its time."""
+        now = self.clock.now()
+        pruned = await prune(
+            self.store,
+            answers_before=now - timedelta(days=self.raw_days),
+            bundles_before=now - timedelta(days=self.bundles_days),
+        )
+        if any(pruned):
+            _log.info(Event.RETENTION_PRUNED, answers=pruned.answers, bundles=pruned.bundles)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetService:
+    """Learns in a worker what the dearest legal answer costs here, and lets judging cost ten times as much (D-27)."""
+
+    workers: Workers
+
+    async def run(self) -> None:
+        """Measure once. Until then, and if it cannot be measured, the workers' own budget holds."""
+        if self.workers.budget is None:
+            return
+        try:
+            cost = await self.workers.run(Whose(""), lambda: partial(dearest_cost))
+        except (TooCostlyError, WorkersError):
+            return  # the workers have told it
+        budget = replace(self.workers.budget, cpu_s=max(_LEAST_CPU_S, _BUDGET * cost))
+        self.workers.budget = budget
+        _log.info(Event.JUDGING_BUDGET, cpu_s=round(budget.cpu_s, 3), memory=budget.memory)

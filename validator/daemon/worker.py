@@ -22,7 +22,7 @@ from validator.cancellation import ended, run_whole
 from validator.daemon.allocator import settle_allocator
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Signals, Stop, StoppedAtStartError
-from validator.daemon.upkeep import BudgetService
+from validator.daemon.watches import BudgetService
 from validator.daemon.world import judging_workers
 from validator.health.board import Board
 from validator.sandbox.code_containers import ContainerCodeSandbox

@@ -59,14 +59,7 @@ class Board:
                 tell(name, False)  # so that metrics show it from the start
 
     def raise_(self, name: str, detail: str = "", of: str = "", cause: str = "") -> None:
-        """Note that the condition is active.
-
-        Args:
-            name: of the condition.
-            detail: what was seen, made harmless here.
-            of: the part that it is active for, where several report: it ends when all have cleared it.
-            cause: another one than before is logged too.
-        """
+        """Note that the condition is active; see `Reports`. The detail is made harmless here."""
         state = self._states[name]
         state.causes[of] = cause
         state.detail = printable(detail, _DETAIL)
