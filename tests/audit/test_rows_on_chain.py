@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from validator.audit.log.chain_evidence import ChainRow
+from validator.audit.log.chain_evidence import ChainRow, HeldRow, held_rows
 from validator.audit.log.report import Verified
 from validator.audit.log.weights import Confirmed, Mechanism
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.cli.audit_evidence import HeldRow, held_rows
 from validator.sources import VirtualClock
 
 ME = "Validator"

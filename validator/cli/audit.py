@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from validator.audit.log.chain_evidence import row_fault
+from validator.audit.log.chain_evidence import HeldRow, row_fault
 from validator.audit.log.checkpoint import GoneOn, Key, key_file, own_key, verify_on, write_checkpoint
 from validator.audit.log.comparing import Compared, InFileError, Relation, compare_files
 from validator.audit.log.folders import Folder, Given
 from validator.audit.log.lines import FaultError
 from validator.audit.log.report import Verified
 from validator.audit.log.verify import verify_file
-from validator.cli.audit_evidence import Beyond, HeldRow, ask_chain, given_row, named, row_lines
+from validator.cli.audit_evidence import Beyond, ask_chain, given_row, named, row_lines
 from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.files import line_writer, require_regular
 from validator.cli.options import Config, Json, group
