@@ -8,19 +8,17 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from msgspec import UNSET
 
 from validator.audit.log.answers import Answers
 from validator.audit.log.documents import Planned
 from validator.audit.log.lines import Line
-from validator.audit.replay.differences import first_difference
 from validator.audit.replay.gates import StoredGates
 from validator.protocol.answer import parse_answer
 from validator.protocol.archives import ArchiveError
@@ -30,7 +28,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_BODY_RUNTIME_PRIMARY, MAX_BUNDLE_COMPRESSED, MAX_TASK_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Packed, Rejection
-from validator.protocol.round import AssessmentTask, RoundTask
+from validator.protocol.round import AssessmentTask
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, parse_task
 
@@ -187,7 +185,8 @@ class Given:
                 places[hotkey] = place
             elif isinstance(one, Packed) and len(self._missing) < _UNNAMED:
                 self._missing[one.sha256] = (answers.line, place)
-        for hotkey, what in _differences(task, stored, gates.judgements()):
+        for hotkey, difference in gates.differences(stored):
+            what = f"the gates say otherwise of the given answer, at `{difference.path.removeprefix('.')}`"
             raise answers.line.fault(what, places[hotkey])
         return places
 
@@ -210,32 +209,6 @@ class Given:
             if place is not None:
                 line, path = place
                 raise line.fault(f"is not the digest of the given answer with its attestation: that is {name}", path)
-
-
-def _differences(
-    task: RoundTask, stored: Mapping[str, Packed | Rejection], again: Mapping[str, Packed | Rejection]
-) -> Iterator[tuple[str, str]]:
-    """Yield of whose answer the gates say otherwise now, and where; gate 7 counts where all witnesses were there."""
-    partial = any(
-        isinstance(one, Packed) and one.is_witness(task.skill_type) and hotkey not in again
-        for hotkey, one in stored.items()
-    )
-    untold = task.truth_sha256 is not UNSET
-    for hotkey, one in again.items():
-        pair = (_comparable(each, partial=partial, untold=untold) for each in (stored[hotkey], one))
-        found = first_difference("", *pair)
-        if found is not None:
-            yield hotkey, f"the gates say otherwise of the given answer, at `{found.path.removeprefix('.')}`"
-
-
-def _comparable(one: Packed | Rejection, *, partial: bool, untold: bool) -> Any:
-    """Return a judgement as plain values, without what other answers or a truth decide that are not there."""
-    if isinstance(one, Rejection):
-        return msgspec.to_builtins(one)
-    one = one.alone() if partial else one
-    if untold:
-        one = one._replace(fields={**one.fields, ("shell_commands" if one.run is None else "quality"): None})
-    return msgspec.to_builtins(one.unpacked())
 
 
 def _signed_part(body: bytes) -> str | None:

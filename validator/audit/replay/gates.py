@@ -1,7 +1,11 @@
 """The gates once more, for stored answers to one task."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from msgspec import UNSET
+
+from validator.audit.replay.differences import Difference, compared
 from validator.kinds.judging import Judged, expected_of
 from validator.kinds.registry import kind_of
 from validator.protocol.answer import Role
@@ -32,3 +36,30 @@ class StoredGates:
             if isinstance(one, Packed):
                 found[answer.hotkey] = one.with_fields(answer)
         return found
+
+    def differences(self, stored: Mapping[str, Packed | Rejection]) -> Iterator[tuple[str, Difference]]:
+        """Yield of whose answer the gates say otherwise than what is stored, and where.
+
+        Gate 7 counts where all witnesses were judged; what rests on a truth counts where that is shown.
+        """
+        again = self.judgements()
+        partial = any(
+            isinstance(one, Packed) and one.is_witness(self.task.skill_type) and hotkey not in again
+            for hotkey, one in stored.items()
+        )
+        for hotkey in (name for name in again if name in stored):
+            before, now = (self._comparable(one[hotkey], partial=partial) for one in (stored, again))
+            if before != now:
+                pair = (one.unpacked() if isinstance(one, Packed) else one for one in (before, now))
+                found = compared("", *pair)
+                if found is not None:
+                    yield hotkey, found
+
+    def _comparable(self, one: Packed | Rejection, *, partial: bool) -> Packed | Rejection:
+        """Return a judgement without what other answers or a truth decide that are not there."""
+        if isinstance(one, Rejection):
+            return one
+        one = one.alone() if partial else one
+        if self.task.truth_sha256 is UNSET:
+            return one
+        return one._replace(fields={**one.fields, ("shell_commands" if one.run is None else "quality"): None})

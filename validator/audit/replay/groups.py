@@ -5,7 +5,7 @@ The attestations of one group are decoded at a time: those of a whole round may 
 
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
@@ -318,14 +318,10 @@ class GroupsReplay:
             hotkey = record.key.hotkey
             gates.judge(hotkey, record.role, body, record.seconds, stored.get(hotkey))
             self.counted["judged"] += 1
-        again = gates.judgements()
-        partial = any(
-            isinstance(one, Packed) and one.is_witness(task.skill_type) and hotkey not in again
-            for hotkey, one in stored.items()
-        )
-        for hotkey, one in again.items():
-            if hotkey in stored:
-                self.gates.extend(_gate_differences(f"gates[{task.task_id}/{hotkey}]", stored[hotkey], one, partial))
+        self.gates += [
+            Difference(f"gates[{task.task_id}/{hotkey}]{found.path}", found.what)
+            for hotkey, found in gates.differences(stored)
+        ]
 
 
 def _readable(record: Dispatch, one: Kept) -> Passed | Rejection | DamagedError | None:
@@ -355,18 +351,6 @@ def _answer_differences(
             names = ("reason", "seconds", "sssa_sha256")
             pair = (dict(zip(names, values, strict=True)) for values in (stored, computed))
             yield from filter(None, [compared(path, *pair)])
-
-
-def _gate_differences(
-    path: str, stored: Packed | Rejection, again: Packed | Rejection, partial: bool
-) -> Iterable[Difference]:
-    """Return where the gates say otherwise; with `partial`, witnesses of the task are missing, which gate 7 needs."""
-    if partial:
-        stored, again = (one.alone() if isinstance(one, Packed) else one for one in (stored, again))
-    if stored == again:
-        return ()
-    pair = (one.unpacked() if isinstance(one, Packed) else one for one in (stored, again))
-    return filter(None, [compared(path, *pair)])
 
 
 def _gates(record: Dispatch) -> str:
