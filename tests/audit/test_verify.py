@@ -231,6 +231,12 @@ WRONG: dict[str, tuple[str, str, Change]] = {
     ),
     "another salt": ("input", "salt_commitment", lambda d: d.update(salt_commitment="0" * 64)),
     "an answer left out": ("answers", "", lambda d: d["rejections"].pop()),  # type: ignore[attr-defined]
+    "a miner twice": ("input", "miners[1].hotkey", lambda d: d["miners"].insert(0, d["miners"][0])),  # type: ignore[attr-defined,index]
+    "judged after the deadline": (
+        "answers",
+        "rejections[0].seconds",
+        lambda d: _first(d, "rejections", 0).update(reason="parse_schema", seconds=100_000.0),
+    ),
     "no gate": ("answers", "rejections[0].reason", lambda d: _first(d, "rejections", 0).update(reason="settled")),
     "a better score": ("outcome", "members[0]", lambda d: _first(d, "members", 0).update(window_entry=9.5)),
     "an answer as a plan": (

@@ -125,6 +125,18 @@ def test_who_came_or_went_between_two_rounds_may_have_either_uid(log: bytes, tmp
     assert "uids of vectors" not in verified(last, tmp_path).word
 
 
+def test_a_vector_of_a_block_before_the_one_of_the_vector_before_it_is_found(log: bytes, tmp_path: Path) -> None:
+    number = [i for i, one in enumerate(_receipts(log)) if b'"kind":"weights"' in one][BETWEEN]
+
+    def older(receipt: Receipt) -> Receipt:
+        assert isinstance(receipt.weights, WeightsLink)
+        return msgspec.structs.replace(receipt, weights=msgspec.structs.replace(receipt.weights, block=0))
+
+    with pytest.raises(FaultError, match=r"is before .*, of the mechanism's vector before it") as caught:
+        verified(forged(log, number, older), tmp_path)
+    assert (caught.value.kind, caught.value.path) == ("receipt", "weights.block")
+
+
 def test_a_vector_of_an_epoch_that_cannot_be_then_is_found(log: bytes, tmp_path: Path) -> None:
     number = [i for i, one in enumerate(_receipts(log)) if b'"kind":"weights"' in one][BETWEEN]
 

@@ -10,13 +10,13 @@ from msgspec import structs
 from random_rounds import returned
 from world import VALIDATOR, World, prepared
 
-from validator.audit.log.answers import Answers, ListedAnswer, check_ends, check_members
+from validator.audit.log.answers import Answers, ListedAnswer, _contradiction, check_ends, check_members
 from validator.audit.log.documents import Planned
 from validator.audit.log.lines import FaultError, Line, LineReader
 from validator.audit.log.verify import verify_file
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import line, line_digest
-from validator.protocol.results import RoundResults, VoidDispatch, packed
+from validator.protocol.results import RawAnswer, RoundResults, VoidDispatch, packed
 from validator.protocol.round import RoundInput, RoundPlan
 from validator.rounds.settle import void_round
 from validator.scoring import version
@@ -93,3 +93,22 @@ async def test_a_void_round_tells_the_end_of_every_dispatch(sqlite_url: str, tmp
         with pytest.raises(FaultError, match="must be the end of every task and dispatch") as fault:
             check_ends(LineReader(io.BytesIO(told + b"\n")), planned, forged)
         assert fault.value.path == name
+
+
+@pytest.mark.parametrize(
+    ("reason", "complete", "told"),
+    [
+        (Reason.DEADLINE_NO_AXON, False, "nothing was sent"),
+        (Reason.DEADLINE_AXON_REFUSED, False, "nothing was sent"),
+        (Reason.DEADLINE_CONNECT, False, "nothing was sent"),
+        (Reason.DEADLINE_STATUS, True, "none came"),
+        (Reason.DEADLINE_TRANSPORT, True, "none came"),
+        (Reason.PARSE_SCHEMA, False, "it was judged"),
+        (Reason.DEADLINE_LATE, True, None),
+        (Reason.PARSE_TOO_LARGE, False, None),
+        (Reason.DEADLINE_TRANSPORT, False, None),
+    ],
+)
+def test_a_digest_contradicts_no_end_of_its_dispatch(reason: Reason, complete: bool, told: str | None) -> None:
+    found = _contradiction(RawAnswer("0" * 64, 7, complete), reason, passed=False)
+    assert found is None if told is None else told in (found or "")

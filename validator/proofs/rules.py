@@ -37,13 +37,19 @@ def first_difference(one: Any, other: Any, path: str = "") -> Difference | None:
     """Return the first place where two JSON values differ, None where they do not."""
     if isinstance(one, dict) and isinstance(other, dict):
         keys = [*one, *(key for key in other if key not in one)]
-        pairs = [(f"{path}.{key}" if path else key, one.get(key, ...), other.get(key, ...)) for key in keys]
+        pairs = [(_member(path, key), one.get(key, ...), other.get(key, ...)) for key in keys]
     elif isinstance(one, list) and isinstance(other, list):
         longest = range(max(len(one), len(other)))
         pairs = [(f"{path}[{i}]", _item(one, i), _item(other, i)) for i in longest]
     else:
         return None if one == other else Difference(path, one, other)
     return next((first_difference(a, b, place) for place, a, b in pairs if a != b), None)
+
+
+def _member(path: str, key: str) -> str:
+    if not key.isidentifier():
+        return f"{path}[{printable(key, _SHOWN)}]"
+    return f"{path}.{key}" if path else key
 
 
 def _item(values: list[Any], i: int) -> Any:

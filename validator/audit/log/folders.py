@@ -186,7 +186,7 @@ class Given:
             elif isinstance(one, Packed) and len(self._missing) < _UNNAMED:
                 self._missing[one.sha256] = (answers.line, place)
         for hotkey, difference in gates.differences(stored):
-            what = f"the gates say otherwise of the given answer, at `{difference.path.removeprefix('.')}`"
+            what = f"the gates say otherwise of the given answer, at `{difference.path}`"
             raise answers.line.fault(what, places[hotkey])
         return places
 

@@ -1,16 +1,11 @@
 """The first place where two values differ, by path."""
 
-import json
-from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from validator.proofs.rules import first_difference, shown
 from validator.protocol.canonical import canonical_bytes
-from validator.protocol.text import printable
-
-_SHOWN: Final = 120  # code points of a value in a message
-_ABSENT: Final = object()
 
 
 class Difference(NamedTuple):
@@ -28,46 +23,12 @@ class Difference(NamedTuple):
         return f"{self.path}: {self.what}"
 
 
-def first_difference(path: str, stored: Any, recomputed: Any) -> Difference | None:
-    """Return the first place where two values of plain JSON differ, None where they are the same.
-
-    Objects are walked in the order of `recomputed`, then what only `stored` has.
-    """
-    if isinstance(stored, Mapping) and isinstance(recomputed, Mapping):
-        names = dict.fromkeys([*recomputed, *stored])
-        pairs = [(_member(path, name), stored.get(name, _ABSENT), recomputed.get(name, _ABSENT)) for name in names]
-    elif _is_list(stored) and _is_list(recomputed):
-        longest = range(max(len(stored), len(recomputed)))
-        pairs = [(f"{path}[{i}]", _item(stored, i), _item(recomputed, i)) for i in longest]
-    else:
-        same = type(stored) is type(recomputed) and stored == recomputed
-        return None if same else Difference(path, _said(stored, recomputed))
-    found = (first_difference(*pair) for pair in pairs)
-    return next((difference for difference in found if difference is not None), None)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-def _item(values: Sequence[Any], i: int) -> Any:
-    return values[i] if i < len(values) else _ABSENT
-
-
-def _member(path: str, name: str) -> str:
-    return f"{path}.{name}" if name.isidentifier() else f"{path}[{printable(name, _SHOWN)}]"
-
-
 def _said(stored: Any, recomputed: Any) -> str:
-    if stored is _ABSENT:
-        return f"missing in the store, recomputed {_text(recomputed)}"
-    if recomputed is _ABSENT:
-        return f"stored {_text(stored)}, does not follow from the input"
-    return f"stored {_text(stored)}, recomputed {_text(recomputed)}"
-
-
-def _text(value: Any) -> str:
-    return printable(json.dumps(value, ensure_ascii=False), _SHOWN)
+    if stored is ...:
+        return f"missing in the store, recomputed {shown(recomputed)}"
+    if recomputed is ...:
+        return f"stored {shown(stored)}, does not follow from the input"
+    return f"stored {shown(stored)}, recomputed {shown(recomputed)}"
 
 
 _WRITTEN: Final = msgspec.json.Encoder(order="deterministic")
@@ -96,5 +57,7 @@ def compared_bytes(path: str, stored: bytes, recomputed: bytes) -> Difference | 
         before = msgspec.json.decode(stored)
     except msgspec.MsgspecError as error:
         return Difference(path, f"the stored bytes are no JSON: {error}")
-    found = first_difference(path, before, msgspec.json.decode(recomputed))
-    return found or Difference(path, "the same values, but the stored bytes are not their canonical form")
+    found = first_difference(msgspec.json.decode(recomputed), before, path)  # in the order of what was computed
+    if found is None:
+        return Difference(path, "the same values, but the stored bytes are not their canonical form")
+    return Difference(found.place, _said(found.follows, found.stands))

@@ -319,7 +319,7 @@ class GroupsReplay:
             gates.judge(hotkey, record.role, body, record.seconds, stored.get(hotkey))
             self.counted["judged"] += 1
         self.gates += [
-            Difference(f"gates[{task.task_id}/{hotkey}]{found.path}", found.what)
+            Difference(f"gates[{task.task_id}/{hotkey}].{found.path}", found.what)
             for hotkey, found in gates.differences(stored)
         ]
 
