@@ -11,13 +11,11 @@ from validator.audit.log.lines import Line, LineReader
 from validator.audit.log.report import Verified
 from validator.audit.log.weights import Confirmed
 from validator.chain.base import Chain, MissingError
-from validator.protocol.anchor import anchor_of
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_RECEIPT, MIB
-from validator.protocol.receipt import Count, Receipt
+from validator.protocol.receipt import U16, Count, Receipt, anchor_of
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.sssa import Document
 from validator.protocol.strict_json import decode
-from validator.protocol.weights_document import U16
 
 
 class Reached(NamedTuple):
