@@ -35,7 +35,7 @@ class Frame(Document, frozen=True):
 
 
 class Manifest(Document, frozen=True):
-    """What a file holds, signed by the validator.
+    """The content of a file, signed by the validator.
 
     Attributes:
         netuid: of the rounds; None where none of them was frozen.

@@ -45,7 +45,7 @@ _NAMES: Final = {EXECUTIONS: "an execution", CODE: "a code check"}
 
 
 class Choice(NamedTuple):
-    """What may be archived next.
+    """The rounds that may be archived next.
 
     Attributes:
         first: the oldest round that no file has.

@@ -197,7 +197,7 @@ class _Vector(msgspec.Struct):
 
 
 class _Link(msgspec.Struct):
-    """What of a receipt ties it to the one before, and to its round or its vector."""
+    """The fields of a receipt that tie it to the one before, and to its round or its vector."""
 
     sequence: int
     previous: str | None
@@ -234,7 +234,7 @@ async def _look_at_receipts(tx: Transaction, check: Check) -> None:
 
 
 async def _held(tx: Transaction, end: RoundEnd) -> bool:
-    """Whether a round has the lines that its receipt names, as far as they can be read from here."""
+    """Return whether a round has the lines that its receipt names, as far as they can be read from here."""
     try:
         async for _ in round_lines(tx, end):
             pass

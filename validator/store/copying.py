@@ -1,7 +1,7 @@
-"""A whole store into an empty one, on the same database or the other: every value exactly as it is."""
+"""Copies of a whole store into an empty one, on the same database or the other: every value exactly as it is."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final, NamedTuple
 
@@ -118,26 +118,29 @@ async def _count(connection: AsyncConnection, found: Table) -> int:
 
 
 async def _copy(reader: AsyncConnection, writer: AsyncConnection, found: Table, progress: Progress) -> CopiedTable:
-    raw = plain(found)
-    copied, total = 0, 0
-    result = await reader.stream(select(raw))
-    async for rows in result.partitions(_batch(found)):
-        await writer.execute(insert(raw), [row._asdict() for row in rows])
-        copied, total = copied + len(rows), (total + sum(map(_number, rows))) % _MODULUS
+    async def put_in(rows: Sequence[Row[Any]]) -> None:
+        await writer.execute(insert(plain(found)), [row._asdict() for row in rows])
         progress(found.name, len(rows))
+
+    went = await _summed(reader, found, put_in)
     await _go_on_counting(writer, found)
-    back = await _read_back(writer, found)
-    if back != CopiedTable(found.name, copied, f"{total:064x}"):
+    back = await _summed(writer, found)
+    if back != went:
         raise CopyError(
-            f"`{found.name}`: {copied} rows went in, {back.rows} came out, or other values; nothing is kept"
+            f"`{found.name}`: {went.rows} rows went in, {back.rows} came out, or other values; nothing is kept"
         )
     return back
 
 
-async def _read_back(connection: AsyncConnection, found: Table) -> CopiedTable:
+async def _summed(
+    connection: AsyncConnection, found: Table, take: Callable[[Sequence[Row[Any]]], Awaitable[None]] | None = None
+) -> CopiedTable:
+    """Read a table and sum its rows; `take` gets them, some at a time."""
     many, total = 0, 0
     result = await connection.stream(select(plain(found)))
     async for rows in result.partitions(_batch(found)):
+        if take is not None:
+            await take(rows)
         many, total = many + len(rows), (total + sum(map(_number, rows))) % _MODULUS
     return CopiedTable(found.name, many, f"{total:064x}")
 

@@ -19,7 +19,7 @@ _ENTERS_NOTHING: Final = (Reason.VOID_NO_VERDICT, Reason.WORKFLOW_DEFERRED)
 
 
 class DispatchKey(NamedTuple):
-    """What identifies a dispatch."""
+    """The key of a dispatch."""
 
     round_id: int
     task_id: str
@@ -27,7 +27,7 @@ class DispatchKey(NamedTuple):
 
 
 class JudgedAnswer(NamedTuple):
-    """What the gates said of an answer.
+    """The judgement of the gates on an answer.
 
     Attributes:
         key: which dispatch.
@@ -43,7 +43,7 @@ class JudgedAnswer(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """That no usable response came: gate 1, or a body over its limit.
+    """A failure: no usable response came (gate 1), or a body over its limit.
 
     Attributes:
         key: which dispatch.
@@ -132,7 +132,7 @@ class Dispatch(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def run_sha256(self) -> str | None:
-        """Of what came of running its plan; None where it is none, or did not pass."""
+        """The sha256 of what came of running its plan; None where it is none, or did not pass."""
         return None if self.submission is None else self.submission.get(RUN)
 
     @property
@@ -167,5 +167,5 @@ class ScoredDispatch(Dispatch, frozen=True):
 
     @property
     def window_entry(self) -> float | None:
-        """What entered the score window: 0 for a failed gate, None where nothing did (D-7)."""
+        """The entry in the score window: 0 for a failed gate, None where nothing did (D-7)."""
         return self.score.window_entry if self.score else None

@@ -233,7 +233,7 @@ class Store:
 
     @property
     def waiting(self) -> int:
-        """How many lasting writes wait for the database."""
+        """The number of lasting writes that wait for the database."""
         return self._patience.waiting
 
     async def probe(self) -> None:
@@ -315,7 +315,7 @@ def _bytes_of(path: Path) -> int:
 
 @dataclass(slots=True)
 class Opening:
-    """What `open_store` returns: `store = await …` (then close it), or `async with … as store`."""
+    """An opening, from `open_store`: `store = await …` (then close it), or `async with … as store`."""
 
     url: str
     writer: bool

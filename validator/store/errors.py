@@ -1,4 +1,4 @@
-"""Everything the store raises on purpose."""
+"""Errors of the store."""
 
 from sqlalchemy.exc import DontWrapMixin
 

@@ -76,7 +76,7 @@ async def _pages(connection: AsyncConnection) -> dict[str, int] | None:
         return None
 
 
-_YEAR: Final = 365.0
+_YEAR: Final = 365
 _DAY: Final = timedelta(days=1)
 _LEAST: Final = timedelta(hours=1)  # below that, what there is says nothing of a day
 _NEWEST: Final = 1_000
@@ -154,9 +154,7 @@ def expected(size: TableSize, pace: Pace, kept_days: int | None, gone: int = 0) 
         kept_days: until rows are removed; None for good.
         gone: rounds whose records are in archive files.
     """
-    held = pace.rounds - gone
-    if kept_days is not None and pace.days > kept_days:
-        held = max(1, round(pace.rounds * kept_days / pace.days))
+    held = _held(pace, kept_days) - gone
     per_round = size.bytes / held if held else None
     in_a_year: float | None = None
     if pace.per_day is not None and per_round is not None:
@@ -181,8 +179,7 @@ async def _pace(connection: AsyncConnection) -> Pace:
 
 
 Kind = Literal["raw answers", "bundles", "rounds", "what stays"]
-_YEAR_DAYS: Final = 365
-_LONGEST: Final = 100 * _YEAR_DAYS  # days
+_LONGEST: Final = 100 * _YEAR  # days
 
 
 class Files(NamedTuple):
@@ -290,8 +287,8 @@ def growth(
         one = KindForecast(kind, size, per_round, goes, None, None)
         found.append(
             one._replace(
-                in_a_year=_bytes_after(one, pace, _YEAR_DAYS, archived=False),
-                archived_in_a_year=_bytes_after(one, pace, _YEAR_DAYS, archived=True),
+                in_a_year=_bytes_after(one, pace, _YEAR, archived=False),
+                archived_in_a_year=_bytes_after(one, pace, _YEAR, archived=True),
             )
         )
     return Growth(pace, found, files, archive_days)

@@ -1,4 +1,4 @@
-"""Who may write: one validator per store, held from opening to closing."""
+"""Claims to write: one validator per store, from opening to closing."""
 
 import fcntl
 import os
@@ -134,7 +134,7 @@ class AdvisoryLock(WriterLock):
     _engine: AsyncEngine
     _connection: AsyncConnection
     _held: Mapping[str, Any]
-    """What tells the lock: the session's process and since when it runs (numbers of processes come again), and keys."""
+    """The identity of the lock: process and start of its session (numbers of processes come again), and its keys."""
 
     def __init__(self, url: StoreUrl, handles: Handles) -> None:
         self._url = url

@@ -41,7 +41,7 @@ _UNSIGNED: Final = "0x" + "0" * 128
 
 
 class Says(NamedTuple):
-    """What a receipt is about; what does not belong to its kind stays as it is.
+    """The subject of a receipt; what does not belong to its kind stays as it is.
 
     Attributes:
         first_round: that the log tells; of the opening alone.

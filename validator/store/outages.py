@@ -74,7 +74,7 @@ def told(url: StoreUrl, error: DBAPIError) -> StoreError | None:
 
 
 def reading_only(error: DBAPIError) -> bool:
-    """Whether it says that somebody wrote where only reading is allowed: in a read transaction that is no trouble."""
+    """Return whether somebody wrote where only reading is allowed: in a read transaction that is no trouble."""
     code, state = getattr(error.orig, "sqlite_errorcode", 0), getattr(error.orig, "sqlstate", None)
     return code == sqlite3.SQLITE_READONLY or state == "25006"
 
@@ -84,7 +84,7 @@ def _words(error: DBAPIError) -> str:
 
 
 def _cannot_connect(error: DBAPIError) -> bool:
-    """Whether psycopg says so: it has no SQLSTATE for what happens before the server answers."""
+    """Return whether psycopg says so: it has no SQLSTATE for what happens before the server answers."""
     kind = type(error.orig)
     return kind.__module__.startswith("psycopg") and kind.__name__ in {
         "OperationalError",
@@ -109,7 +109,7 @@ class _Sent(NamedTuple, Generic[T]):
 
 
 class Patience:
-    """What one store's writers share while its database is away: one of them tries at a time.
+    """The shared retry of one store's writers while its database is away: one of them tries at a time.
 
     Attributes:
         waiting: how many wait.
@@ -178,7 +178,7 @@ async def _xid(connection: AsyncConnection) -> int | None:
 
 
 async def _arrived(connection: AsyncConnection, xid: int | None) -> bool:
-    """Whether that transaction was committed. Its turn is over: this connection has the next one."""
+    """Return whether that transaction was committed. Its turn is over: this connection has the next one."""
     if xid is None:
         return False
     return bool(await connection.scalar(text("SELECT txid_status(:xid) = 'committed'"), {"xid": xid}))

@@ -34,7 +34,7 @@ _PROOF_LEVEL: Final = 9
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
-    """What a round came to, but for the documents of its groups.
+    """The result of a round without the documents of its groups.
 
     Attributes:
         input: canonical bytes of `RoundInput`; None of a skipped round, and where they could not be read.
@@ -86,7 +86,7 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
 
 class OpenRound(NamedTuple):
-    """What the tables have of an open round; documents as they are stored.
+    """The rows of an open round; documents as they are stored.
 
     Attributes:
         plan: canonical bytes.
@@ -102,7 +102,7 @@ class OpenRound(NamedTuple):
 
 
 class RoundEnding(NamedTuple):
-    """How a round ends.
+    """The end of a round.
 
     Attributes:
         reason: of a round that is not settled: of its open tasks.

@@ -32,7 +32,7 @@ WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknow
 
 
 class StoreChain(NamedTuple):
-    """What a store belongs to.
+    """The chain and subnet that a store belongs to.
 
     Attributes:
         genesis: hash of the chain's block 0, lower-case hex without 0x.
@@ -93,7 +93,7 @@ class SaltRecord:
 
 @dataclass(frozen=True, slots=True)
 class RoundSummary:
-    """How many answers passed and failed, and means for listings; those are None where nothing had a value."""
+    """Counts of answers that passed and failed, and means for listings; those are None where nothing had a value."""
 
     accepted_count: int
     failed_count: int
@@ -172,7 +172,7 @@ class TaskRecord:
 
 
 class TaskEnd(NamedTuple):
-    """How a task ended."""
+    """The end of a task."""
 
     task_id: str
     state: TaskState
@@ -181,7 +181,7 @@ class TaskEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupRecord:
-    """Who got a task and what the group came to (None before settling)."""
+    """The members of a group and what it came to (None before settling)."""
 
     plan: GroupPlan
     outcome: GroupOutcome | None
@@ -290,7 +290,7 @@ class WeightsRecord:
 
 
 class WeightMark(NamedTuple):
-    """What a validator last knew of its own updates for a mechanism.
+    """The last own updates for a mechanism that a validator knew.
 
     Attributes:
         uid: its slot.
@@ -312,7 +312,7 @@ class WeightLock(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """How many rows retention removed."""
+    """Numbers of rows that retention removed."""
 
     answers: int
     bundles: int

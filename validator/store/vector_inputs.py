@@ -15,7 +15,7 @@ Windows = Mapping[str, Mapping[str, Sequence[float]]]
 
 
 class Basis(NamedTuple):
-    """What a vector is computed from.
+    """The inputs of a vector.
 
     Attributes:
         version: of the newest round frozen before the snapshot; that of new rounds where there is none.

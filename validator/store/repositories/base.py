@@ -1,4 +1,4 @@
-"""What all repositories share: a connection inside a transaction, and the few statements both databases spell apart."""
+"""Base of repositories: a session inside a transaction, and the few statements that both databases spell apart."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar

@@ -51,7 +51,7 @@ _LISTED: Final = select(
 
 
 class RecentAnswers(NamedTuple):
-    """What a miner's dispatches of one type came to since some moment.
+    """The results of a miner's dispatches of one type since some moment.
 
     Attributes:
         answered: whether an answer passed its gates.
@@ -65,7 +65,7 @@ class RecentAnswers(NamedTuple):
 
 
 class DispatchEnd(NamedTuple):
-    """What listings, histories and windows rest on."""
+    """The columns that listings, histories and windows rest on."""
 
     skill_type: str
     role: str

@@ -260,7 +260,7 @@ def proof_record(round_id: int, task_id: str, document: bytes) -> ProofRecord:
 
 
 Kept = Packed | Rejection | DamagedError | None
-"""What is stored of the judgement of an answer."""
+"""The judgement of an answer as it is stored."""
 
 _OF_ROUND: Final = (
     select(*(dispatches.c[name].label(name) for name in Dispatch.__struct_fields__))

@@ -1,4 +1,4 @@
-"""What the settings do not want kept for good: raw bodies and bundles of rounds and executions that ended."""
+"""Retention: raw bodies and bundles of rounds and executions that ended go when the settings say so."""
 
 from datetime import datetime
 from typing import Any, Final

@@ -19,7 +19,7 @@ _V = weight_vectors.c
 
 
 class WeightVectors(Repository):
-    """Which rounds a vector was made of, and whom it did not pay."""
+    """Vectors with the rounds that they were made of, and whom they did not pay."""
 
     async def put(self, record: VectorRecord) -> None:
         """Write down a vector; one that was computed for the same epoch before is replaced."""
@@ -104,7 +104,7 @@ _MAX_REFUSED: Final = 3  # attempts, of which the last was refused
 
 
 class PlannedWeights(NamedTuple):
-    """What a submission holds.
+    """The content of a submission.
 
     Attributes:
         vector: hotkey to weight.
@@ -122,7 +122,7 @@ class PlannedWeights(NamedTuple):
 
 
 def refused_for_good(record: WeightsRecord) -> bool:
-    """Whether the chain refused the epoch's weights so often that they are not sent again."""
+    """Return whether the chain refused the epoch's weights so often that they are not sent again."""
     return record.state == "rejected" and record.attempts >= _MAX_REFUSED
 
 
@@ -297,7 +297,7 @@ class WeightGuard(Repository):
     """Marks per (netuid, mechid, hotkey); locks for the whole store."""
 
     async def present(self) -> bool:
-        """Whether the tables without which nothing may be sent are there."""
+        """Return whether the tables without which nothing may be sent are there."""
         return await self._connection.run_sync(_present)
 
     async def last_written(self, netuid: int) -> datetime | None:
