@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from simulation.history import History
 
 _MOST_ROUNDS: Final = 1_000
+_REPLAYED: Final = 4  # of so many seeds one: replay judges every answer again, which takes as long as the history
 
 
 async def check(history: "History", store: Store, *, whole: bool) -> Counter[str]:
@@ -33,7 +34,8 @@ async def check(history: "History", store: Store, *, whole: bool) -> Counter[str
     if whole:
         await _store_is_whole(history, store)
         await _verifies(history, store)
-        await _replays(store)
+        if history.universe.seed % _REPLAYED == 0:
+            await _replays(store)
     return rounds
 
 

@@ -157,6 +157,7 @@ def main() -> None:
     parser.add_argument("--only", type=int, nargs="*", help="numbers of mutations, from 0")
     arguments = parser.parse_args()
     missed = 0
+    print(f"{len(MUTATIONS)} mutations, up to {arguments.seeds} seeds each", flush=True)
     for number, mutation in enumerate(MUTATIONS):
         if arguments.only and number not in arguments.only:
             continue
