@@ -2,8 +2,8 @@
 
 import argparse
 import json
+import resource
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +12,7 @@ from simulation import runner
 from simulation.faults import KINDS, draw
 from simulation.history import Played
 
+_ENOUGH = 200  # seeds in which every fault must have acted
 _EVERY = 10  # seeds, of which one is played again in other processes
 _HASH_SEEDS = (0, 1, 2)
 
@@ -47,7 +48,6 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.results is not None and arguments.results.exists():
         ended = {line["seed"]: line for line in map(json.loads, arguments.results.read_text().splitlines())}
     wanted = range(arguments.first, arguments.first + arguments.seeds)
-    began = time.process_time(), time.monotonic()
     for played in runner.play_all((seed for seed in wanted if seed not in ended), arguments.jobs):
         line = {"seed": played.seed, "rounds": played.rounds, "counts": played.counts, "digest": played.digest}
         ended[played.seed] = line | {"error": played.error}
@@ -59,19 +59,9 @@ def _run(arguments: argparse.Namespace) -> int:
                 _tell(played)
             if arguments.stop_at_first:
                 break
-    different = (
-        []
-        if arguments.quick
-        else _different(
-            {seed: str(ended[seed]["digest"]) for seed in wanted if seed in ended and ended[seed]["error"] is None}
-        )
-    )
-    return _summary(
-        [ended[seed] for seed in wanted if seed in ended],
-        different,
-        time.monotonic() - began[1],
-        complete=not arguments.quick,
-    )
+    lines = [ended[seed] for seed in wanted if seed in ended]
+    found = {int(str(line["seed"])): str(line["digest"]) for line in lines if line["error"] is None}
+    return _summary(lines, [] if arguments.quick else _different(found))
 
 
 def _different(found: dict[int, str]) -> list[int]:
@@ -83,29 +73,26 @@ def _different(found: dict[int, str]) -> list[int]:
     return [seed for seed in some if {one[seed] for one in again} != {found[seed]}]
 
 
-def _summary(
-    lines: Sequence[dict[str, object]],
-    different: Sequence[int],
-    seconds: float,
-    *,
-    complete: bool,
-) -> int:
+def _summary(lines: Sequence[dict[str, object]], different: Sequence[int]) -> int:
     rounds, counts = Counter[str](), Counter[str]()
     for line in lines:
         rounds.update(line["rounds"])  # type: ignore[call-overload]
         counts.update(line["counts"])  # type: ignore[call-overload]
     broken = [line["seed"] for line in lines if line["error"] is not None]
-    print(f"{len(lines)} seeds, {rounds.total()} rounds ({dict(sorted(rounds.items()))}), {seconds:.0f} s")
+    cpu = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(
+        f"{len(lines)} seeds, {rounds.total()} rounds ({dict(sorted(rounds.items()))}),"
+        f" {cpu.ru_utime + cpu.ru_stime:.0f} s of CPU"
+    )
     for kind in KINDS:
         print(f"  {kind:20} {counts[kind]}")
-    never = [kind for kind in KINDS if not counts[kind]]
-    if complete:
-        if never:
-            print(f"faults that never acted: {', '.join(never)}")
-        if different:
-            print(f"seeds that are not the same in another process: {different}")
+    never = [kind for kind in KINDS if not counts[kind]] if len(lines) >= _ENOUGH else []
+    if never:
+        print(f"faults that never acted: {', '.join(never)}")
+    if different:
+        print(f"seeds that are not the same in another process: {different}")
     print(f"seeds that fail: {broken or 'none'}")
-    return int(bool(broken or different or (complete and never)))
+    return int(bool(broken or different or never))
 
 
 def _tell(played: Played) -> None:

@@ -1,7 +1,7 @@
 """The faults of one history: drawn from its seed, each on a list that can be shortened, and counted where they act."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from random import Random
 from typing import Final, NamedTuple
 
@@ -31,7 +31,8 @@ SUBMISSIONS: Final = (
     "refused",
 )  # the first one from `at`
 KILLS: Final = ("before_commit", "after_commit", "before_handover", "after_handover", "any_step")
-STOPS: Final = ("stop", "stop_twice", "drain", "cancel")
+CUTS: Final = ("cancel_at_commit", "cancel_at_handover")  # cancelled in the middle of a last write
+STOPS: Final = ("stop", "stop_twice", "drain", "cancel", *CUTS)
 ANSWERS: Final = ("late", "broken", "missing", "doubled", "refused_answer", "false_signature")
 WORK: Final = ("execution_fails", "execution_hangs", "check_fails", "check_hangs", "step_fails")
 ALWAYS: Final = ("version_switch", "two_mechanisms")
@@ -66,7 +67,7 @@ def draw(seed: int) -> list[Fault]:
     faults += [Fault(random.choice(SUBMISSIONS), _moment(random), 1.0) for _ in range(random.randint(0, 2))]
     for _ in range(random.randint(1, 3)):
         kind = random.choice((*KILLS, *KILLS, *STOPS))
-        most = {"any_step": 3_000, "before_commit": 25, "after_commit": 25}.get(kind, 1)
+        most = {"any_step": 3_000, "before_commit": 25, "after_commit": 25, "cancel_at_commit": 25}.get(kind, 1)
         faults.append(Fault(kind, _moment(random), float(random.randint(1, most))))
     faults += [
         Fault(kind, 0.0, float(random.choice((5, 15, 40)))) for kind in (*ANSWERS, *WORK) if random.randint(0, 1)
@@ -87,6 +88,7 @@ class Faults:
 
     Attributes:
         counts: how often each kind acted.
+        cancel: cancels the life in hand.
         end: the fault that ends the life in hand, once its moment has come; None before.
     """
 
@@ -99,6 +101,7 @@ class Faults:
         self._shares = {one.kind: one.value for one in faults if one.kind in (*ANSWERS, *WORK)}
         self.counts: Counter[str] = Counter()
         self.end: Fault | None = None
+        self.cancel: Callable[[], object] = lambda: None
         self._left = 0
 
     def windows(self, kind: str) -> list[Fault]:
@@ -146,7 +149,7 @@ class Faults:
     def submission(self) -> str | None:
         """Take the fault of the submission that is handed over now."""
         due = next((one for one in self._submissions if one.at <= self._time.now), None)
-        if due is None:
+        if due is None or self._time.now >= HORIZON_S + LONGEST_S:
             return None
         self._submissions.remove(due)
         self.count(due.kind)

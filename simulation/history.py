@@ -13,7 +13,7 @@ from typing import Any, Final
 import structlog
 
 from simulation import invariants
-from simulation.faults import HORIZON_S, KILLS, LONGEST_S, Fault, Faults
+from simulation.faults import CUTS, HORIZON_S, KILLS, LONGEST_S, Fault, Faults
 from simulation.loop import START, SimulationError, Steps, Time, VirtualLoop
 from simulation.sqlite import handles
 from simulation.universe import BLOCK_S, EPOCH_BLOCKS, VALIDATOR, Universe
@@ -93,6 +93,7 @@ class History:
         """Let the daemon live until it ends or is killed; return whether it was the last life."""
         loop = VirtualLoop(self.time, self._random, self.steps)
         end = next((one for one in self.faults.ends if one not in self.ended and one.at >= self.time.now - 60), None)
+        self._restore()
         world = self.universe.world(loop)
         self.faults.disarm()
         main = self._daemon(loop, world, end)
@@ -157,6 +158,11 @@ class History:
         self, loop: VirtualLoop, end: Fault, stop: Stop, main: asyncio.Task[Any], visits: list[asyncio.Task[None]]
     ) -> None:
         """Let the life in hand end as its fault says."""
+        if end.kind in CUTS:
+            self.faults.cancel = main.cancel
+            self.faults.arm(end)
+            loop.call_later(60.0, main.cancel)
+            return
         if end.kind in KILLS:
             self.faults.arm(end)
             if end.kind == "any_step":
@@ -201,6 +207,13 @@ class History:
         except StoreError:
             pass  # busy: the operator tries again
 
+    def _restore(self) -> None:
+        """Put right what ended while no daemon ran: its end was on a loop that is gone."""
+        self.universe.subnet.set_permit(VALIDATOR.hotkey, not self.faults.active("no_permit"))
+        if not self.faults.active("chain_lags"):
+            self.universe.freeze(on=False)
+        self.time.off = 0.0
+
     def _permit(self, permit: bool) -> None:
         self.faults.count("no_permit")
         self.universe.subnet.set_permit(VALIDATOR.hotkey, permit)
@@ -228,7 +241,7 @@ class History:
                     subnet.deregister(hotkey)
 
     def _clock_back(self, value: float) -> None:
-        self.time.off -= value
+        self.time.off = 0.0 if self.time.off == value else self.time.off - value
 
     def _look(self, *, whole: bool) -> Counter[str]:
         """Check the store from outside, as another process would; return how many rounds ended."""

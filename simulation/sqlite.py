@@ -48,6 +48,8 @@ class InlineConnection(aiosqlite.Connection):
         commits = name == "commit" and self._writing and self._connection.in_transaction
         if commits and self._faults is not None and self._faults.kills("before_commit"):
             await self._loop.die()
+        if commits and self._faults is not None and self._faults.kills("cancel_at_commit"):
+            self._loop.call_soon(self._faults.cancel)
         self._fail(sql.lstrip())
         if sql == "BEGIN IMMEDIATE":
             self._writing = True

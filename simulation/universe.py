@@ -138,6 +138,9 @@ class FaultyChain(SimulatedChain):
         self.faults.broken += fault == "sent_then_broken"
         self.faults.lost_answers += fault == "lost_answer"
         self.faults.delay = {"delayed": 3, "pool_lost": None}.get(fault or "", 0)
+        if self._plan.kills("cancel_at_handover"):
+            self.faults.delay = 3  # a submission on its way, whose answer takes some blocks
+            self._loop.call_later(0.5, self._plan.cancel)
         return await super().set_weights(mechid, weights, valid_blocks=valid_blocks)
 
     async def _answered(self, submit: Callable[[int | None], Pending]) -> WeightsResult:
