@@ -44,7 +44,7 @@ MUTATIONS: Final = (
         "    )\n",
     ),
     Mutation(
-        "the state is stepped in a transaction of its own",
+        "the state is not stepped when a round is settled",
         SETTLE,
         "        await tx.state.step(scored.ended, scored_by.step, now)\n",
         "",
