@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from cli_store import called
 from forked import ran
@@ -13,9 +14,10 @@ from sqlalchemy import text
 from weights_world import ME, START, World, blocks, build, give_scores, restarted, running
 
 from validator.chain import subnet
+from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SubnetRules, SubnetState, save_state
 from validator.daemon.exits import Exit
-from validator.protocol.round import Neuron
+from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
 from validator.settings import Settings
 from validator.sources import SystemClock
@@ -126,6 +128,26 @@ async def test_the_first_look_and_a_new_registration_are_taken_for_known(store: 
         world.subnet.register(ME, stake_tao=100.0, validator_permit=True)
         await world.until_block(60)
     assert blocks(await world.records()) == [(0, "confirmed", 14), (1, "confirmed", 37), (2, "confirmed", 54)]
+    assert [line["block"] for line in world.events(Event.WEIGHTS_MARKED)] == [0, 36]
+
+
+class Lagging(SimulatedChain):
+    """Its snapshots are of the block before the one in which the slot is read."""
+
+    async def snapshot(self) -> MetagraphSnapshot:
+        newest = await super().snapshot()
+        return msgspec.structs.replace(newest, block=max(0, newest.block - 1))
+
+
+async def test_a_registration_that_is_newer_than_the_snapshot_is_marked_once(store: Store, tmp_path: Path) -> None:
+    world = build(store, stop_file=tmp_path / "stop-file", weights_rate_limit=1, immunity_period=0, chain=Lagging)
+    await give_scores(store, world.subnet, ONE)
+    async with running(world):
+        await world.until_block(20)
+        world.subnet.deregister(ME)
+        await world.until_block(36)
+        world.subnet.register(ME, stake_tao=100.0, validator_permit=True)
+        await world.until_block(45)
     assert [line["block"] for line in world.events(Event.WEIGHTS_MARKED)] == [0, 36]
 
 

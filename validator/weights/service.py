@@ -365,9 +365,9 @@ class WeightService:
         return sight
 
     async def _wait(self, head: Head, number: int) -> None:
-        target = min(number, head.number + _STEP_BLOCKS)
-        if target > head.number:
-            self._saw(await within(self._clock, _WAIT_S, self._chain.wait_for_block(target)))
+        # A node's snapshot may be older than its head, and so the block after it: never ask again within a block.
+        target = max(head.number + 1, min(number, head.number + _STEP_BLOCKS))
+        self._saw(await within(self._clock, _WAIT_S, self._chain.wait_for_block(target)))
 
     def _saw(self, head: Head) -> None:
         if self._metrics is not None:
