@@ -109,9 +109,9 @@ async def test_late_entries_stand_before_the_rounds_own(store: Store) -> None:
         tasks = [await tx.tasks.of_round(round_id) for round_id in range(2)]
         windows = await windows_of(tx)
         added = [await tx.windows.of_round(round_id) for round_id in range(2)]
-        mine = await tx.windows.newest(ended[0].hotkey, "workflow", 10, 1)
-        as_it_was = await tx.windows.newest(ended[0].hotkey, "workflow", 10, 0)
-        later = await tx.windows.added_after(ended[0].hotkey, "workflow", 0)
+        mine = (await tx.windows.newest(ended[0].hotkey, 10, 1))["workflow"]
+        as_it_was = (await tx.windows.newest(ended[0].hotkey, 10, 0)).get("workflow", [])
+        later = (await tx.windows.added_after(ended[0].hotkey, 0))["workflow"]
     (code,) = {one.task_id for one in ended}
     rag = [
         next(task.task_id for task in of_round if task.task_id in {e.task_id for e in entered} - {code})

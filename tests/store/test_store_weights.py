@@ -31,9 +31,9 @@ async def test_entries_are_listed_as_they_were_when_a_round_had_settled(store: S
     async with store.read() as tx:
         assert await tx.windows.of_round(2) == (entry(1, 0.5, B), entry(2, 0.4), entry(2, 0.6, name=RAG))
         assert await tx.windows.of_round(3) == ()
-        assert [one.value for one in await tx.windows.newest(A, PYTHON, 2, 3)] == [0.3, 0.4]
-        assert [one.value for one in await tx.windows.newest(A, PYTHON, 9, 1)] == [0.1, 0.3]
-        assert [await tx.windows.added_after(B, PYTHON, round_id) for round_id in range(3)] == [1, 1, 0]
+        assert [one.value for one in (await tx.windows.newest(A, 2, 3))[PYTHON]] == [0.3, 0.4]
+        assert [one.value for one in (await tx.windows.newest(A, 9, 1))[PYTHON]] == [0.1, 0.3]
+        assert [(await tx.windows.added_after(B, round_id))[PYTHON] for round_id in range(3)] == [1, 1, 0]
         assert await tx.windows.all(9, 1, {A, B}) == {A: {PYTHON: [0.1, 0.3]}, B: {PYTHON: [0.2]}}
         assert await tx.windows.all(2, 2, {A, B}) == {A: {PYTHON: [0.3, 0.4], RAG: [0.6]}, B: {PYTHON: [0.2, 0.5]}}
         assert set(await tx.windows.all(9, 3, {B})) == {B}

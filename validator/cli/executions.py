@@ -193,7 +193,11 @@ def _write_result(page: Page, runs: RunReport | None, result: ResultView) -> Non
         ((name, stable.get(name), one.claimed, one.shared, one.missing, one.invented) for name, one in files),
     )
     for name, one in files:
-        page.things(f"{name}: every run shows it, the miner does not claim it", one.shown_missing)
-        page.things(f"{name}: the miner claims it, no run shows it", one.shown_invented)
+        page.lists(
+            {
+                f"{name}: every run shows it, the miner does not claim it": one.shown_missing,
+                f"{name}: the miner claims it, no run shows it": one.shown_invented,
+            }
+        )
     if result.struck is not None:
         page.line(f"the window entry of the answer was {result.struck:.4f} and is 0 since then (D-30)", style="red")

@@ -1,8 +1,8 @@
-"""Lines, JSON documents, and values for people. Nothing from outside is printed unescaped."""
+"""Lines, JSON documents, and values for people. What prints a line, a page or a table escapes it, and nothing else."""
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ import msgspec
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
 
-_CELL: Final = 400
+_LINE: Final = 4_000
 _SPANS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP: Final = 1024
@@ -46,7 +46,7 @@ def _plain_leaf(value: Any) -> Any:
 
 def print_line(text: str = "") -> None:
     """Print one line, escaped."""
-    write_line(printable(text, 10 * _CELL))
+    write_line(printable(text, _LINE))
 
 
 def write_line(line: str) -> None:
@@ -56,7 +56,7 @@ def write_line(line: str) -> None:
 
 
 def cell(value: object) -> str:
-    """Return a value as a table shows it: numbers with four decimals, times in wire form, text escaped."""
+    """Return a value as a table shows it: numbers with four decimals, times in wire form, text as it is."""
     if value is None:
         return NONE
     if isinstance(value, bool):
@@ -67,7 +67,12 @@ def cell(value: object) -> str:
         return f"{value:.4f}"
     if isinstance(value, datetime):
         return format_time(value)
-    return printable(str(value), _CELL)
+    return str(value)
+
+
+def formatted(values: Iterable[object]) -> list[str]:
+    """Return what `cell` makes of each value."""
+    return [cell(value) for value in values]
 
 
 def byte_size(amount: float | None) -> str:

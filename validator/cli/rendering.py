@@ -2,8 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from rich.cells import cell_len
@@ -14,11 +15,12 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from validator.cli.output import cell, write_line
-from validator.protocol.text import printable
+from validator.cli.output import formatted, write_line
+from validator.protocol.text import all_printable, printable
 
 _GAP: Final = 2
 _FOLDED: Final = 24
+_CELL: Final = 400
 _LINE: Final = 2_000
 _PLAIN_WIDTH: Final = 100
 _WIDEST: Final = 120
@@ -60,7 +62,7 @@ def print_table(names: str | Sequence[Column], rows: Iterable[Sequence[object]])
 def table_lines(names: str | Sequence[Column], rows: Iterable[Sequence[object]], *, styled: bool = True) -> list[str]:
     """Return the escaped lines of a table as `print_table` prints them; the head is bold on a terminal if `styled`."""
     shown = columns(names) if isinstance(names, str) else names
-    cells = [[cell(value) for value in row] for row in rows]
+    cells = _cells(rows)
     widths = [max(map(cell_len, (column.name, *texts))) for column, *texts in zip(shown, *cells, strict=True)]
     least = [min(width, _FOLDED) if column.fold else width for column, width in zip(shown, widths, strict=True)]
     console = Console(markup=False, highlight=False, emoji=False, force_terminal=None if styled else False)
@@ -68,6 +70,17 @@ def table_lines(names: str | Sequence[Column], rows: Iterable[Sequence[object]],
     with console.capture() as capture:
         console.print(_table(shown, cells, "bold"))
     return [line.rstrip() for line in capture.get().splitlines()]
+
+
+def _cells(rows: Iterable[Sequence[object]]) -> list[list[str]]:
+    """Return the escaped cells of a table."""
+    lengths: list[int] = []
+    values: list[object] = []
+    for row in rows:
+        lengths.append(len(row))
+        values += row
+    escaped = iter(all_printable(formatted(values), _CELL))
+    return [list(islice(escaped, length)) for length in lengths]
 
 
 def _table(shown: Sequence[Column], cells: Iterable[Sequence[str]], header_style: str) -> Table:
@@ -80,6 +93,14 @@ def _table(shown: Sequence[Column], cells: Iterable[Sequence[str]], header_style
     return table
 
 
+class _Line(NamedTuple):
+    """A line of a page, not escaped yet."""
+
+    text: str
+    style: str
+    indent: int
+
+
 class Page:
     """A page of text: headings, wrapped lines and small tables, escaped and written at once.
 
@@ -88,12 +109,12 @@ class Page:
     """
 
     def __init__(self, width: int | None = None) -> None:
-        self._blocks: list[RenderableType] = []
+        self._blocks: list[RenderableType | _Line] = []
         self._width = width
 
     def title(self, text: str) -> None:
         """Add a bold line."""
-        self._text(text, "bold", 0)
+        self.line(text, indent=0, style="bold")
 
     def section(self, text: str) -> None:
         """Add a blank line and a rule with a title."""
@@ -107,7 +128,7 @@ class Page:
 
     def line(self, text: str, *, indent: int = 2, style: str = "") -> None:
         """Add a sentence, which is wrapped under its own beginning."""
-        self._text(text, style, indent)
+        self._blocks.append(_Line(text, style, indent))
 
     def blank(self) -> None:
         """Add a blank line."""
@@ -124,36 +145,37 @@ class Page:
         """Add a table with at most `most` rows; columns that fold are wrapped where the page is too narrow."""
         all_rows = list(rows)
         shown = columns(names) if isinstance(names, str) else names
-        cells = [[cell(value) for value in row] for row in all_rows[:most]]
+        cells = _cells(all_rows[:most])
         self._blocks.append(Padding(_table(shown, cells, "dim"), (0, 0, 0, indent)))
         self._more(len(all_rows) - len(cells), indent)
 
-    def things(self, label: str, things: Sequence[str], *, indent: int = 2) -> None:
-        """Add a list with a line for each of the first 20 things, if there are any."""
-        if not things:
-            return
-        self.line(f"{label}:", indent=indent)
-        for thing in things[:LISTED]:
-            self.line(thing, indent=indent + 2)
-        self._more(len(things) - LISTED, indent + 2)
+    def lists(self, lists: Mapping[str, Sequence[str]], *, indent: int = 2) -> None:
+        """Add the lists that hold anything, each with its label and a line for each of its first 20 things."""
+        for label, things in lists.items():
+            if things:
+                self.line(f"{label}:", indent=indent)
+                for thing in things[:LISTED]:
+                    self.line(thing, indent=indent + 2)
+                self._more(len(things) - LISTED, indent + 2)
 
     def write(self) -> None:
         """Write the page to standard output."""
         console = Console(markup=False, highlight=False, emoji=False)
         known = console.is_terminal or "COLUMNS" in os.environ
         console.width = self._width or (min(console.width, _WIDEST) if known else _PLAIN_WIDTH)
+        texts = iter(all_printable([block.text for block in self._blocks if isinstance(block, _Line)], _LINE))
         with console.capture() as capture:
             for block in self._blocks:
-                console.print(block)
+                if isinstance(block, _Line):
+                    console.print(Padding(Text(next(texts), block.style), (0, 0, 0, block.indent)))
+                else:
+                    console.print(block)
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
         sys.stdout.flush()
 
     def _more(self, many: int, indent: int) -> None:
         if many > 0:
             self.line(f"and {many} more (--json has them all)", indent=indent, style="dim")
-
-    def _text(self, text: str, style: str, indent: int) -> None:
-        self._blocks.append(Padding(Text(printable(text, _LINE), style), (0, 0, 0, indent)))
 
 
 @contextmanager

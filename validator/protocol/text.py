@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -19,6 +20,11 @@ def printable(text: str, limit: int = 200) -> str:
         return cut if len(text) <= limit else cut + "…"
     shown = "".join(c if unicodedata.category(c) not in _UNSAFE else f"\\u{ord(c):04x}" for c in cut)
     return shown if len(text) <= limit else shown + "…"
+
+
+def all_printable(texts: Iterable[str], limit: int = 200) -> list[str]:
+    """Return what `printable` makes of each text."""
+    return [printable(text, limit) for text in texts]
 
 
 _RUN = 16  # marks in a row; shorter runs unicodedata puts in order fast enough

@@ -223,19 +223,43 @@ class WeightEffect(Document, frozen=True):
     weight_without: float
 
 
-async def explain_windows(tx: Transaction, version: Version, round_id: int, hotkey: str) -> tuple[TypeWindow, ...]:
-    """Return the windows to which the round added entries of the miner, in the order of SPEC 1."""
+async def explain_windows(
+    tx: Transaction, version: Version, frozen: RoundInput, hotkey: str, mechanisms: Mechanisms
+) -> tuple[tuple[TypeWindow, ...], tuple[WeightEffect, ...]]:
+    """Return the windows to which the round added entries of the miner, in the order of SPEC 1, and what they changed.
+
+    The second are the effects on each mechanism that pays for their types, by its id; none if the miner was not
+    registered.
+    """
+    round_id, most = frozen.index, version.rules.pay.window
+    added: dict[str, set[str]] = {}
+    for entry in await tx.windows.of_round(round_id):
+        if entry.hotkey == hotkey:
+            added.setdefault(entry.skill_type, set()).add(entry.task_id)
+    if not added:
+        return (), ()
     late = {one.task_id: one.round_id for one in await tx.code_checks.entered_in(round_id)}
-    added = [entry for entry in await tx.windows.of_round(round_id) if entry.hotkey == hotkey]
-    types = {entry.skill_type for entry in added}
-    found = []
-    for skill_type in WINDOW_TYPES:
-        if skill_type in types:
-            entries = await tx.windows.newest(hotkey, skill_type, version.rules.pay.window + _MORE, round_id)
-            later = await tx.windows.added_after(hotkey, skill_type, round_id)
-            mine = {entry.task_id for entry in added if entry.skill_type == skill_type}
-            found.append(_window(version, skill_type, entries, mine, later, late))
-    return tuple(found)
+    entries = await tx.windows.newest(hotkey, most + _MORE, round_id)
+    later = await tx.windows.added_after(hotkey, round_id)
+    changed = tuple(
+        _window(version, name, entries[name], added[name], later[name], late) for name in WINDOW_TYPES if name in added
+    )
+    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
+    if hotkey not in registered:
+        return changed, ()
+    windows: dict[str, Mapping[str, Sequence[float]]] = {**await tx.windows.all(most, round_id, registered)}
+    own = {**windows[hotkey], **{name: _without(entries[name], added[name], most) for name in added}}
+    standing = _standing_in(version, frozen)
+    return changed, tuple(
+        _effect(
+            mechid,
+            hotkey,
+            version.mechanism_weights(windows, kinds, standing),
+            version.mechanism_weights({**windows, hotkey: own}, kinds, standing),
+        )
+        for mechid, kinds in mechanisms.items()
+        if any(not added.keys().isdisjoint(kind.types) for kind in kinds)
+    )
 
 
 def _window(  # noqa: PLR0913, PLR0917 - a window, and what the round added to it
@@ -250,20 +274,13 @@ def _window(  # noqa: PLR0913, PLR0917 - a window, and what the round added to i
     window = entries[-most:]
     values = [entry.value for entry in window]
     dropped = max(0, len(window) + later - most)
-    own = [
-        Entry(
-            entry.task_id,
-            entry.value,
-            position,
-            position - dropped if position > dropped else None,
-            late.get(entry.task_id),
-        )
-        for position, entry in enumerate(window, 1)
-        if entry.task_id in mine
-    ]
     return TypeWindow(
         skill_type=skill_type,
-        entries=tuple(own),
+        entries=tuple(
+            Entry(one.task_id, one.value, at, at - dropped if at > dropped else None, late.get(one.task_id))
+            for at, one in enumerate(window, 1)
+            if one.task_id in mine
+        ),
         length=len(window),
         mean=mean(values),
         warm_up=version.warm_up(len(window)),
@@ -275,44 +292,6 @@ def _window(  # noqa: PLR0913, PLR0917 - a window, and what the round added to i
 def _without(entries: Sequence[WindowEntry], added: Collection[str], most: int) -> list[float]:
     """Return the newest values but those of the answers to these tasks, whose ids no two rounds share."""
     return [entry.value for entry in entries if entry.task_id not in added][-most:]
-
-
-async def explain_weight(  # noqa: PLR0913, PLR0917 - a round, a miner, and what pays
-    tx: Transaction,
-    version: Version,
-    frozen: RoundInput,
-    hotkey: str,
-    changed: Sequence[TypeWindow],
-    mechanisms: Mechanisms,
-) -> tuple[WeightEffect, ...]:
-    """Return the effect of the round's entries on each mechanism that pays for their types, by its id.
-
-    Empty if the miner had no entries or was not registered.
-    """
-    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
-    if not changed or hotkey not in registered:
-        return ()
-    round_id = frozen.index
-    windows: dict[str, Mapping[str, Sequence[float]]] = {
-        **await tx.windows.all(version.rules.pay.window, round_id, registered)
-    }
-    own = dict(windows[hotkey])
-    for window in changed:
-        entries = await tx.windows.newest(hotkey, window.skill_type, version.rules.pay.window + _MORE, round_id)
-        added = {entry.task_id for entry in window.entries}
-        own[window.skill_type] = _without(entries, added, version.rules.pay.window)
-    touched = {window.skill_type for window in changed}
-    standing = _standing_in(version, frozen)
-    return tuple(
-        _effect(
-            mechid,
-            hotkey,
-            version.mechanism_weights(windows, kinds, standing),
-            version.mechanism_weights({**windows, hotkey: own}, kinds, standing),
-        )
-        for mechid, kinds in mechanisms.items()
-        if any(touched & {*kind.types} for kind in kinds)
-    )
 
 
 def _standing_in(version: Version, frozen: RoundInput) -> dict[str, MinerStanding]:

@@ -13,7 +13,6 @@ from validator.audit.explain.effects import (
     WeightEffect,
     explain_collusion,
     explain_reputation,
-    explain_weight,
     explain_windows,
 )
 from validator.audit.paid import UNMIXED, Mechanisms
@@ -170,7 +169,7 @@ async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Me
     planned = tuple(scored_by.plan_tasks(frozen))
     tasks = await _tasks(tx, scored_by, frozen, planned, outcome, hotkey)
     types = [kind for kind in SkillType if any(task.skill_type == kind for task in tasks)]
-    windows = await explain_windows(tx, scored_by, round_id, hotkey)
+    windows, weights = await explain_windows(tx, scored_by, frozen, hotkey, mechanisms)
     return RoundExplanation(
         round=_round(record, frozen),
         miner=_miner(frozen, hotkey, state),
@@ -179,7 +178,7 @@ async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Me
         reputation=explain_reputation(scored_by, types, hotkey, state, outcome),
         collusion=explain_collusion(scored_by, frozen, hotkey, state, outcome),
         windows=windows,
-        weights=await explain_weight(tx, scored_by, frozen, hotkey, windows, mechanisms),
+        weights=weights,
         executions=await executions_of_miner(tx, round_id, hotkey),
     )
 

@@ -7,7 +7,7 @@ from validator.audit.views.rounds import TaskView
 from validator.cli.kinds.parts import print_members, write_beginning, write_check, write_entry, write_parts
 from validator.cli.output import cell
 from validator.cli.rendering import LISTED, Page
-from validator.kinds.assessment.explain.consensus import Consensus, Difference, FindingLine
+from validator.kinds.assessment.explain.consensus import Consensus, FindingLine
 from validator.kinds.assessment.explain.page import AssessmentExplanation, FaultsFound, Group
 from validator.kinds.assessment.explain.quality import Product, Quality
 from validator.kinds.explained.selection import count, short
@@ -81,8 +81,14 @@ def _write_consensus(page: Page, consensus: Consensus, group: Group) -> None:
             [(one.side, _finding(one), one.key[:_KEY], _reporters(one, roles)) for one in consensus.findings],
             most=2 * LISTED,
         )
+    differences: dict[str, list[str]] = {}
     for name in ("capabilities", "dependencies", "cves", "rules"):
-        _write_difference(page, "CVEs" if name == "cves" else name, getattr(consensus, name))
+        shown, difference = "CVEs" if name == "cves" else name, getattr(consensus, name)
+        for side, things in (("missed", difference.missed), ("extra", difference.extra)):
+            differences[f"{shown} {side}"] = [
+                f"{' '.join(thing.what)} (reported by {len(thing.reported_by)})" for thing in things
+            ]
+    page.lists(differences)
 
 
 def _finding(one: FindingLine) -> str:
@@ -95,13 +101,6 @@ def _reporters(one: FindingLine, roles: Mapping[str, str]) -> str:
     return ", ".join(f"{roles[who]}:{short(who)}" for who in one.reported_by)
 
 
-def _write_difference(page: Page, name: str, difference: Difference) -> None:
-    for side, things in (("missed", difference.missed), ("extra", difference.extra)):
-        page.things(
-            f"{name} {side}", [f"{' '.join(thing.what)} (reported by {len(thing.reported_by)})" for thing in things]
-        )
-
-
 def _write_quality(page: Page, quality: Quality) -> None:
     page.heading(f"Quality Q = {quality.quality:.4f}")
     write_parts(
@@ -112,9 +111,11 @@ def _write_quality(page: Page, quality: Quality) -> None:
             for axis in quality.axes
         ],
     )
+    told: dict[str, list[str]] = {}
     for axis in quality.axes:
-        page.things(f"{axis.name} missed", [" ".join(parts) for parts in axis.missed])
-        page.things(f"{axis.name} beyond the truth", [" ".join(parts) for parts in axis.extra])
+        told[f"{axis.name} missed"] = [" ".join(parts) for parts in axis.missed]
+        told[f"{axis.name} beyond the truth"] = [" ".join(parts) for parts in axis.extra]
+    page.lists(told)
     page.line(f"epsilon {quality.epsilon:.4f}, the part of the evidence that holds:")
     page.table("check weight> held> why~", ((p.name, p.weight, p.held, p.why) for p in quality.epsilon_parts), indent=4)
     if quality.below_floor:

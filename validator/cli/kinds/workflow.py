@@ -133,8 +133,8 @@ def _write_measured(page: Page, measured: Sequence[Measure]) -> None:
 def _write_quality(page: Page, quality: OutputQuality) -> None:
     page.heading(f"Quality of the output {'deferred' if quality.value is None else f'{quality.value:.4f}'}")
     page.line(quality.why)
-    page.things("met", [check.what for check in quality.checks if check.met])
-    page.things("missed", [check.what for check in quality.checks if not check.met])
+    checks = quality.checks
+    page.lists({"met": [one.what for one in checks if one.met], "missed": [one.what for one in checks if not one.met]})
 
 
 def _write_later(page: Page, later: JudgedLater) -> None:

@@ -1,9 +1,10 @@
 """Entries of score windows (SPEC 11) as the rows of dispatches list them. The windows that pay are in the state."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, Subquery, and_, func, literal, or_, select, true, union_all, update
+from sqlalchemy import ColumnElement, Subquery, and_, func, literal, or_, select, true, union_all, update
 
 from validator.protocol.skill_types import SkillType
 from validator.scoring import StruckEntry
@@ -59,15 +60,20 @@ class Windows(Repository):
         row = await self._first(select(_ENTERED.label("entered")).where(_at(key), _D.entry.is_not(None)))
         return None if row is None else int(row.entered)
 
-    async def newest(self, hotkey: str, skill_type: str, limit: int, through: int) -> tuple[WindowEntry, ...]:
-        """Return the pair's newest `limit` entries as a round left them, oldest first."""
-        newest = _of(hotkey, skill_type, through >= _ENTERED).order_by(*(by.desc() for by in _ORDER)).limit(limit)
-        return tuple(_entry(row) for row in reversed(await self._all(newest)))
+    async def newest(self, hotkey: str, most: int, through: int) -> dict[str, list[WindowEntry]]:
+        """Return a miner's newest `most` entries of each skill type as a round left them, oldest first."""
+        place = func.row_number().over(partition_by=_D.skill_type, order_by=[by.desc() for by in _ORDER])
+        mine = _ENTRIES.add_columns(place.label("place")).where(_D.hotkey == hotkey, through >= _ENTERED).subquery()
+        found: dict[str, list[WindowEntry]] = {}
+        for row in await self._all(select(mine).where(mine.c.place <= most).order_by(mine.c.place.desc())):
+            found.setdefault(row.skill_type, []).append(_entry(row))
+        return found
 
-    async def added_after(self, hotkey: str, skill_type: str, round_id: int) -> int:
-        """Return how many entries of the pair later rounds added."""
-        later = _of(hotkey, skill_type, round_id < _ENTERED).subquery()
-        return int(await self._scalar(select(func.count()).select_from(later)))
+    async def added_after(self, hotkey: str, round_id: int) -> Counter[str]:
+        """Return how many entries of a miner later rounds added, by skill type."""
+        later = select(_D.skill_type, func.count().label("many")).where(_D.hotkey == hotkey, _D.entry.is_not(None))
+        found = await self._all(later.where(round_id < _ENTERED).group_by(_D.skill_type))
+        return Counter({row.skill_type: row.many for row in found})
 
     async def all(self, most: int, through: int, hotkeys: Collection[str]) -> dict[str, dict[str, list[float]]]:
         """Return hotkey -> skill type -> the newest `most` values as a round left them, oldest first."""
@@ -110,10 +116,6 @@ def _newest_of_each(dialect: str, most: int, through: int) -> Subquery:
     pairs = there.cte("pairs").prefix_with("MATERIALIZED")
     its = and_(_D.hotkey == pairs.c.hotkey, _D.skill_type == pairs.c.skill_type, by >= pairs.c.oldest, where)
     return select(*columns).select_from(pairs.outerjoin(dispatches, its)).subquery("newest")
-
-
-def _of(hotkey: str, skill_type: str, where: ColumnElement[bool]) -> Select[Any]:
-    return _ENTRIES.where(_D.hotkey == hotkey, _D.skill_type == skill_type, where)
 
 
 def _at(key: DispatchKey) -> ColumnElement[bool]:
