@@ -78,7 +78,7 @@ async def cohort_story(tx: Transaction, cohort: Collection[str], ejecting: int, 
 def _ejections(flags: Sequence[FlagRecord], cohort: Collection[str], ejecting: int) -> dict[str, FlagRecord]:
     raised = defaultdict(list)
     for record in flags:
-        raised[record.flag.hotkey].append(record)
+        raised[record.hotkey].append(record)
     return {hotkey: raised[hotkey][ejecting - 1] for hotkey in cohort if len(raised[hotkey]) >= ejecting}
 
 

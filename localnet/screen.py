@@ -240,15 +240,13 @@ def _print_chain(result: NetworkResult, console: Console) -> None:
 
 
 def _print_flag(result: NetworkResult, detail: FlagDetail, console: Console) -> None:
-    flag = detail.record.flag
+    flag = detail.flag
     name = next((miner.name for miner in result.miners if miner.hotkey == flag.hotkey), "?")
     console.print(
-        f"Flag {detail.record.id} in round {detail.record.round_id}: {name} ({flag.hotkey[:10]}…) for "
+        f"Flag {flag.id} in round {flag.round_id}: {name} ({flag.hotkey[:10]}…) for "
         f"{flag.skill_type}: {flag.mean_with_primaries:.3f} with primaries, {flag.mean_with_auditors:.3f} with auditors"
     )
-    pairs = (
-        f"{s.round_id}: {_number(s.sample.with_primaries)}/{_number(s.sample.with_auditors)}" for s in detail.samples
-    )
+    pairs = (f"{s.round_id}: {_number(s.with_primaries)}/{_number(s.with_auditors)}" for s in detail.agreements)
     console.print(Text("   round: primaries/auditors  " + "  ".join(pairs), style="dim"))
 
 

@@ -25,7 +25,7 @@ from validator.audit.explain.round import (
     find_hotkey,
 )
 from validator.audit.paid import UNMIXED, paid_now
-from validator.audit.views.miners import FaultShare, fault_list
+from validator.audit.views import FaultShare, fault_list
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.protocol.reasons import Reason

@@ -6,9 +6,7 @@ from builders import V1
 from state_kit import plant_flag
 from world import World, on_virtual_time
 
-from validator.audit.views.miners import miner_list
-from validator.audit.views.rounds import MAX_FLAG_ID, flag_details, round_list, round_view
-from validator.audit.views.weights import latest_weights
+from validator.audit.views import MAX_FLAG_ID, flag_details, latest_weights, miner_list, round_list, round_view
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FlagRaised
@@ -28,7 +26,7 @@ async def test_answers_that_enter_nothing_say_why(store: Store) -> None:
         miners = await miner_list(tx, NOW)
     assert view is not None
     for task in view.tasks:
-        assert (task.mode, task.auditors) == ("quality_only", ())
+        assert (task.plan.mode, task.plan.auditors) == ("quality_only", ())
         for dispatch in task.dispatches:
             assert (dispatch.state, dispatch.end) == ("answered", Reason.VOID_NO_VERDICT)
             assert dispatch.reason == Reason.ACCEPTED

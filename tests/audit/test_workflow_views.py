@@ -4,7 +4,7 @@ import pytest
 from explained import HOTKEYS
 from planned import CYCLE, GOOD, MINERS, planned
 
-from validator.audit.views.rounds import round_view
+from validator.audit.views import round_view
 from validator.cli.rounds import print_round
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FailedMember, RanMember
@@ -32,7 +32,7 @@ async def test_a_round_of_workflows_is_listed_by_what_was_measured(
     capsys.readouterr()
     print_round(first)
     page = capsys.readouterr().out
-    assert f"goal {first.tasks[0].bundle_sha256}" in page
+    assert f"goal {first.tasks[0].task.bundle_sha256}" in page
     assert "4 plans were run" in page
     own = next(line for line in page.splitlines() if HOTKEYS[GOOD] in line and "accepted" in line)
     assert {"2", "of", "1.0000", "0.02", "2.500", "0.9887"} <= set(own.split())

@@ -16,8 +16,7 @@ from validator.audit.explain.miner import explain_miner
 from validator.audit.explain.round import explain_round
 from validator.audit.log.export import audit_lines
 from validator.audit.replay.rounds import replay_round
-from validator.audit.views.miners import miner_list
-from validator.audit.views.rounds import round_view
+from validator.audit.views import miner_list, round_view
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer

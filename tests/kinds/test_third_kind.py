@@ -15,7 +15,7 @@ from world import VALIDATOR, on_virtual_time, tasks_of_all_types
 from validator.audit.explain.round import explain_round
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
-from validator.audit.views.rounds import round_view
+from validator.audit.views import round_view
 from validator.cli import kinds as pages
 from validator.cli.explain import print_round_explanation
 from validator.cli.rounds import print_round

@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 
 from toy_kind import ToyExplanation
 
-from validator.audit.views.rounds import TaskView
 from validator.cli.output import print_line
 from validator.cli.rendering import Page
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
 from validator.store.dispatch import Dispatch
+from validator.store.rows import TaskRecord
 
 
 def write_toy(page: Page, _rules: Rules, task: ToyExplanation, hotkey: str) -> None:
     page.section(f"a toy, slot {task.slot}, for {hotkey}")
 
 
-def subject(task: TaskView) -> str:
+def subject(task: TaskRecord) -> str:
     return f"toy {task.bundle_sha256}"
 
 

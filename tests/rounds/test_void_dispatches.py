@@ -13,7 +13,7 @@ from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, t
 
 from validator.audit.explain.round import explain_round
 from validator.audit.log.verify import verify_file
-from validator.audit.views.rounds import round_view
+from validator.audit.views import round_view
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.reasons import Reason

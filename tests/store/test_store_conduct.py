@@ -39,12 +39,12 @@ async def test_a_flag_shows_the_samples_that_led_to_it(store: Store) -> None:
         await settle(store, plan, samples=samples, flags=flags)
     async with store.read() as tx:
         (detail,) = await tx.flags.get(A)
-        assert [(one.round_id, one.sample) for one in detail.samples] == [
-            (number, _counted(A, 0.9 + number / 100)) for number in (2, 4, 5)
+        assert [(one.round_id, one.with_primaries, one.counted) for one in detail.agreements] == [
+            (number, 0.9 + number / 100, True) for number in (2, 4, 5)
         ]
-        assert detail.record.flag == FlagRaised(A, PYTHON, 0.95, 0.5, 3)
-        assert (detail.record.round_id, detail.record.raised_at) == (5, at(65))
-        assert await tx.flags.get(detail.record.id) == (detail,)
+        assert detail.flag.raised == FlagRaised(A, PYTHON, 0.95, 0.5, 3)
+        assert (detail.flag.round_id, detail.flag.raised_at) == (5, at(65))
+        assert await tx.flags.get(detail.flag.id) == (detail,)
         assert await tx.flags.get(B) == await tx.flags.get(9999) == ()
         state = (await tx.state.of([A, B])).miners
     assert [pair.with_primaries for pair in state[A].pairs[PYTHON].agreements] == [0.9 + 6 / 100]  # D-9
@@ -64,9 +64,9 @@ async def test_flags_stand_until_they_are_cleared_with_a_reason(store: Store) ->
         assert await tx.acts.clear(A, "again", at(10)) == 0
     async with store.read() as tx:
         assert await tx.flags.standing() == {B: 1}
-        assert [record.flag.hotkey for record in await tx.flags.listing()] == [B]
+        assert [flag.hotkey for flag in await tx.flags.listing()] == [B]
         kept = await tx.flags.listing(include_cleared=True)
-        assert [record.flag.hotkey for record in kept] == [A, A, B]
+        assert [flag.hotkey for flag in kept] == [A, A, B]
         assert (kept[0].cleared_at, kept[0].cleared_reason) == (at(9), r"their node was\u000ashared by mistake")
         assert (kept[2].cleared_at, kept[2].cleared_reason) == (None, None)
 

@@ -7,7 +7,7 @@ from state_kit import plant_flag, reputations_of
 from world import VALIDATOR
 
 from validator.audit.explain.miner import explain_miner
-from validator.audit.views.miners import miner_list
+from validator.audit.views import miner_list
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.reasons import Reason
 from validator.protocol.remedies import REMEDIES, remedy_of

@@ -1,63 +1,58 @@
 """`validator executions …` and `validator checks …`: work that waits next to the rounds (SPEC 12, 15)."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 
-from validator.audit.views.waiting import (
-    CheckView,
-    ExecutionView,
-    ResultView,
-    check_list,
-    check_of,
-    execution_list,
-    execution_of,
-)
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, Limit, State, group
 from validator.cli.output import cell, print_json, print_line
 from validator.cli.rendering import Page, print_table
 from validator.cli.session import ask_store, change_store
-from validator.protocol.execution import RunReport
+from validator.protocol.execution import AnswerResult, RunReport, WorkState
+from validator.protocol.reasons import meaning_of
 from validator.store import Transaction
 from validator.store.repositories.waiting_work import WorkQueue
+from validator.store.waiting_work import CodeCheck, Execution, W, WaitingWork
 
 EXECUTIONS = group("executions", "Executions: bundles that are run in a sandbox after their round.")
 CHECKS = group("checks", "Code checks: code of plans that is judged after its round.")
 ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="The execution's id, as `executions list` has it.")]
-Work = TypeVar("Work", ExecutionView, CheckView)
 CheckId = Annotated[str, typer.Argument(metavar="ID", help="The check's id, as `checks list` has it.")]
 
 
 @EXECUTIONS.command("list")
 def list_executions(config: Config = None, limit: Limit = 20, state: State = None, as_json: Json = False) -> None:
     """List executions, newest round first, with how many there are in each state."""
-    found = ask_store(config, lambda tx, _: execution_list(tx, limit, state))
+    counts, found = ask_store(config, lambda tx, _: _listed(tx.executions, limit, state))
     if as_json:
-        print_json(found)
+        print_json({"counts": counts, "executions": list(map(execution_json, found))})
         return
-    _print_counts(found.counts, "no executions")
-    if found.executions:
-        print_table(
-            "id task type state tries> answers> pass> reason counted_in>", map(_execution_cells, found.executions)
-        )
+    _print_counts(counts, "no executions")
+    if found:
+        print_table("id task type state tries> answers> pass> reason counted_in>", map(_execution_cells, found))
 
 
-def _execution_cells(one: ExecutionView) -> tuple[object, ...]:
+async def _listed(queue: WorkQueue[W], limit: int, state: WorkState | None) -> tuple[Mapping[str, int], tuple[W, ...]]:
+    """Return how much work is in each state, and at most `limit` pieces of one state, or of all."""
+    return await queue.counts(), await queue.listing(limit, state)
+
+
+def _execution_cells(one: Execution) -> tuple[object, ...]:
     passed = sum(result.event == "rerun_pass" for result in one.results)
     answers = one.attempts, len(one.hotkeys), passed
-    return one.execution_id, one.task_id, one.skill_type, one.state, *answers, one.reason, one.counted_in
+    return one.work_id, one.task_id, one.skill_type, one.state, *answers, one.reason, one.entered_in
 
 
 @EXECUTIONS.command("show")
 def show_execution(execution_id: ExecutionId, config: Config = None, as_json: Json = False) -> None:
     """Show an execution: the runs next to what each miner's traces claim. Exit 1: there is none."""
-    found = _found(config, "execution", execution_id, execution_of)
+    found = _found(config, "execution", execution_id, lambda tx: tx.executions)
     if as_json:
-        print_json(found)
+        print_json(execution_json(found))
         return
     page = Page()
     page.title(f"Round {found.round_id}")
@@ -68,35 +63,35 @@ def show_execution(execution_id: ExecutionId, config: Config = None, as_json: Js
 @EXECUTIONS.command("retry")
 def retry_execution(execution_id: ExecutionId, config: Config = None) -> None:
     """Execute a task again now: one that waits, or one that ended inconclusive. Exit 1: it is neither."""
-    _retry(config, _found(config, "execution", execution_id, execution_of), lambda tx: tx.executions, execution_id)
+    _retry(config, "execution", execution_id, lambda tx: tx.executions)
     print_line(f"{execution_id} is due now; a running validator with a sandbox takes it before the next round settles")
 
 
 @CHECKS.command("list")
 def list_checks(config: Config = None, limit: Limit = 20, state: State = None, as_json: Json = False) -> None:
     """List code checks, newest round first, with how many there are in each state."""
-    found = ask_store(config, lambda tx, _: check_list(tx, limit, state))
+    counts, found = ask_store(config, lambda tx, _: _listed(tx.code_checks, limit, state))
     if as_json:
-        print_json(found)
+        print_json({"counts": counts, "checks": list(map(_check_json, found))})
         return
-    _print_counts(found.counts, "no code checks")
-    if found.checks:
-        print_table("id hotkey state tries> passed> lint> S> reason entered_in>", map(_check_cells, found.checks))
+    _print_counts(counts, "no code checks")
+    if found:
+        print_table("id hotkey state tries> passed> lint> S> reason entered_in>", map(_check_cells, found))
 
 
-def _check_cells(one: CheckView) -> tuple[object, ...]:
+def _check_cells(one: CodeCheck) -> tuple[object, ...]:
     report = one.report
     passed = None if report is None else f"{report.passed} of {report.total}"
     lint = None if report is None else report.findings
-    return one.check_id, one.hotkey, one.state, one.attempts, passed, lint, one.score, one.reason, one.entered_in
+    return one.work_id, one.hotkey, one.state, one.attempts, passed, lint, one.score, one.reason, one.entered_in
 
 
 @CHECKS.command("show")
 def show_check(check_id: CheckId, config: Config = None, as_json: Json = False) -> None:
     """Show a code check: what became of it, and what it is worth. Exit 1: there is none."""
-    found = _found(config, "code check", check_id, check_of)
+    found = _found(config, "code check", check_id, lambda tx: tx.code_checks)
     if as_json:
-        print_json(found)
+        print_json(_check_json(found))
         return
     page = Page()
     page.title(f"Round {found.round_id}, miner {found.hotkey}")
@@ -113,24 +108,42 @@ def show_check(check_id: CheckId, config: Config = None, as_json: Json = False) 
 @CHECKS.command("retry")
 def retry_check(check_id: CheckId, config: Config = None) -> None:
     """Try a code check again now: one that waits, or one that ended inconclusive. Exit 1: it is neither."""
-    _retry(config, _found(config, "code check", check_id, check_of), lambda tx: tx.code_checks, check_id)
+    _retry(config, "code check", check_id, lambda tx: tx.code_checks)
     print_line(f"{check_id} is due now; a running validator with a sandbox for code takes it within seconds")
 
 
-def _found(
-    config: Path | None, name: str, work_id: str, look: Callable[[Transaction, str], Awaitable[Work | None]]
-) -> Work:
+def execution_json(one: Execution) -> dict[str, Any]:
+    """Return an execution for `--json`."""
+    task = {"skill_type": one.skill_type, "hotkeys": one.hotkeys}
+    result = {"report": one.report, "results": one.results, "counted_in": one.entered_in}
+    return {"execution_id": one.work_id, **_place(one), **task, **_tries(one), **result}
+
+
+def _check_json(one: CodeCheck) -> dict[str, Any]:
+    result = {"report": one.report, "score": one.score, "entered_in": one.entered_in}
+    return {"check_id": one.work_id, **_place(one), "hotkey": one.hotkey, **_tries(one), **result}
+
+
+def _place(one: WaitingWork) -> dict[str, Any]:
+    return {"round_id": one.round_id, "task_id": one.task_id}
+
+
+def _tries(one: WaitingWork) -> dict[str, Any]:
+    names = ("state", "attempts", "queued_at", "due_at", "started_at", "ended_at", "reason")
+    return {**{name: getattr(one, name) for name in names}, "meaning": meaning_of(one.reason), "detail": one.detail}
+
+
+def _found(config: Path | None, name: str, work_id: str, queue: Callable[[Transaction], WorkQueue[W]]) -> W:
     """Return waiting work of this id; end with exit code 1 where there is none."""
-    found = ask_store(config, lambda tx, _: look(tx, work_id))
+    found = ask_store(config, lambda tx, _: queue(tx).get(work_id)) if "\0" not in work_id else None
     if found is None:
         say_no(f"no {name} has this id: {work_id}")
     return found
 
 
-def _retry(
-    config: Path | None, found: ExecutionView | CheckView, queue: Callable[[Transaction], WorkQueue[Any]], work_id: str
-) -> None:
+def _retry(config: Path | None, name: str, work_id: str, queue: Callable[[Transaction], WorkQueue[W]]) -> None:
     """Make waiting work due now; end with exit code 1 where that cannot be."""
+    found = _found(config, name, work_id, queue)
 
     async def retry(tx: Transaction) -> str | None:
         if found.round_id <= await tx.archives.removed_through():
@@ -147,7 +160,7 @@ def _print_counts(counts: Mapping[str, int], none: str) -> None:
     print_line(", ".join(f"{name} {many}" for name, many in counts.items()) or none)
 
 
-def _write_tries(page: Page, one: ExecutionView | CheckView) -> None:
+def _write_tries(page: Page, one: WaitingWork) -> None:
     tries = "tried once" if one.attempts == 1 else f"tried {one.attempts} times"
     if one.state == "pending":
         page.line(f"{tries}; the next try is not before {cell(one.due_at)}")
@@ -157,13 +170,13 @@ def _write_tries(page: Page, one: ExecutionView | CheckView) -> None:
         page.line(f"{tries}; ended at {cell(one.ended_at)}")
     if one.reason is not None:
         detail = f" ({one.detail})" if one.detail else ""
-        page.line(f"{one.reason}: {one.meaning or '-'}{detail}")
+        page.line(f"{one.reason}: {meaning_of(one.reason) or '-'}{detail}")
 
 
-def write_execution(page: Page, execution: ExecutionView) -> None:
+def write_execution(page: Page, execution: Execution) -> None:
     """Add everything that is known of an execution to a page (SPEC 15)."""
     page.heading(f"Executed: task {execution.task_id} ({execution.skill_type}), {execution.state}")
-    page.line(f"execution {execution.execution_id}, for {len(execution.hotkeys)} valid primaries")
+    page.line(f"execution {execution.work_id}, for {len(execution.hotkeys)} valid primaries")
     _write_tries(page, execution)
     if execution.report is not None:
         page.line("three runs: the bundle, the bundle again, and nothing, the probes alone")
@@ -174,13 +187,13 @@ def write_execution(page: Page, execution: ExecutionView) -> None:
         _write_result(page, execution.report, result)
     if execution.state == "inconclusive":
         page.line("it says nothing of any miner, and nothing was counted")
-    elif execution.counted_in is not None:
-        page.line(f"counted in round {execution.counted_in}")
+    elif execution.entered_in is not None:
+        page.line(f"counted in round {execution.entered_in}")
     elif execution.results:
         page.line("the next round that is settled counts it")
 
 
-def _write_result(page: Page, runs: RunReport | None, result: ResultView) -> None:
+def _write_result(page: Page, runs: RunReport | None, result: AnswerResult) -> None:
     faults = f": {', '.join(result.report.faults)}" if result.report.faults else ""
     page.line(f"{result.hotkey}: {result.event}{faults}", style="red" if faults else "")
     if result.report.mark is not None:

@@ -11,7 +11,7 @@ from validator.audit.explain.effects import Collusion, ReputationChange, TypeWin
 from validator.audit.explain.miner import MinerExplanation, Point, explain_miner
 from validator.audit.explain.round import NothingToExplainError, RoundExplanation, explain_round
 from validator.cli.errors import say_no
-from validator.cli.executions import write_execution
+from validator.cli.executions import execution_json, write_execution
 from validator.cli.kinds import page_of
 from validator.cli.kinds.parts import ROLES
 from validator.cli.options import Config, Json
@@ -260,7 +260,8 @@ def _write_unpaid(page: Page, window: UnpaidTold) -> None:
 
 def explanation_json(explained: RoundExplanation) -> dict[str, Any]:
     """Return an explained round for `--json`."""
-    return {**msgspec.structs.asdict(explained), "tasks": [_task_json(task) for task in explained.tasks]}
+    tasks, executions = map(_task_json, explained.tasks), map(execution_json, explained.executions)
+    return {**msgspec.structs.asdict(explained), "tasks": list(tasks), "executions": list(executions)}
 
 
 def _task_json(task: TaskExplanation) -> dict[str, Any]:

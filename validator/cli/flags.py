@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from validator.audit.views.rounds import FlagDetailView, flag_details, flag_list
+from validator.audit.views import flag_details
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, group
 from validator.cli.output import cell, print_json, print_line
 from validator.cli.rendering import print_table
 from validator.cli.session import ask_store, change_store
 from validator.kinds.explained.selection import count
+from validator.store.rows import FlagDetail
 
 FLAGS = group("flags", "Collusion flags: three of them eject a miner.")
 _COLUMNS = "id> hotkey type round> with_primaries> with_auditors> samples> raised cleared why_cleared~"
@@ -24,7 +25,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List the standing flags, oldest first."""
-    found = ask_store(config, lambda tx, _: flag_list(tx, include_cleared=everything))
+    found = ask_store(config, lambda tx, _: tx.flags.listing(include_cleared=everything))
     if as_json:
         print_json({"flags": found})
         return
@@ -68,7 +69,7 @@ def show(
         _print(detail)
 
 
-def _print(detail: FlagDetailView) -> None:
+def _print(detail: FlagDetail) -> None:
     flag = detail.flag
     state = "standing" if flag.standing else f"cleared {cell(flag.cleared_at)}: {flag.cleared_reason}"
     print_line(f"Flag {flag.id} of {flag.hotkey} for {flag.skill_type}: {state}")

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
-from validator.audit.views.miners import FaultList, FaultShare, MinerView, fault_list, miner_list
+from validator.audit.views import FaultList, FaultShare, MinerView, fault_list, miner_list
 from validator.cli.options import Config, Json, group
 from validator.cli.output import NONE, print_json, print_line
 from validator.cli.rendering import Column, columns, print_table, progress

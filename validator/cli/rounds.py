@@ -1,12 +1,12 @@
 """`validator rounds …`: rounds, their groups, answers and results."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from validator.audit.views.rounds import RoundView, TaskView, round_list, round_view
+from validator.audit.views import RoundView, TaskView, round_list, round_view
 from validator.cli.errors import say_no
 from validator.cli.kinds import page_of
 from validator.cli.options import Config, Json, RoundId, group
@@ -96,30 +96,29 @@ def print_round(view: RoundView) -> None:
         print_line(f"{code}: {meaning}")
 
 
-def _print_task(task: TaskView, uids: Mapping[str, int]) -> None:
+def _print_task(view: TaskView, uids: Mapping[str, int]) -> None:
+    task, plan = view.task, view.plan
     print_line()
     ended = f" ({task.reason})" if task.reason and task.reason != task.state else ""
     print_line(f"Task {task.task_id}: {task.skill_type}, slot {task.slot}, mode {task.mode}, {task.state}{ended}")
     page = page_of(task.skill_type)
     print_line(page.subject(task))
-    if task.outcome is not None:
-        print_line(page.came_to(task.outcome))
-    if task.dispatches:
-        page.dispatches(task.dispatches, uids)
-    for word, hotkeys in (("promoted", task.promoted), ("demoted", task.demoted)):
+    if view.outcome is not None:
+        print_line(page.came_to(view.outcome))
+    if view.dispatches:
+        page.dispatches(view.dispatches, uids)
+    for word, hotkeys in (("promoted", plan.promoted), ("demoted", plan.demoted)):
         for hotkey in hotkeys:
-            print_line(f"{word} {cell(hotkey)}")
-    for out in task.excluded:
-        print_line(f"excluded {cell(out.hotkey)}: {out.reason}")
+            print_line(f"{word} {hotkey}")
+    for hotkey, reason in plan.excluded.items():
+        print_line(f"excluded {hotkey}: {reason}")
 
 
 def _meanings(view: RoundView) -> Iterable[tuple[str, str]]:
-    found = [(view.round.reason, view.meaning)]
+    found = {view.round.reason}
     for task in view.tasks:
-        found.append((task.reason, task.meaning))
-        found += [(out.reason, out.meaning) for out in task.excluded]
-        found += [(one.end, meaning_of(one.end)) for one in task.dispatches]
-    return {(code, meaning) for code, meaning in found if code and meaning}
+        found |= {task.task.reason, *task.plan.excluded.values(), *(one.end for one in task.dispatches)}
+    return {(code, code.meaning) for code in found if code and code.meaning}
 
 
 def round_json(view: RoundView) -> dict[str, Any]:
@@ -134,16 +133,27 @@ def round_json(view: RoundView) -> dict[str, Any]:
     }
 
 
-def _task_json(task: TaskView, uids: Mapping[str, int]) -> dict[str, Any]:
-    shown = {field.name: getattr(task, field.name) for field in fields(task)}
-    return {**shown, "dispatches": [_dispatch_json(one, uids.get(one.key.hotkey)) for one in task.dispatches]}
+def _task_json(view: TaskView, uids: Mapping[str, int]) -> dict[str, Any]:
+    task, plan = asdict(view.task), view.plan
+    del task["round_id"], task["nonce"]
+    return {
+        **task,
+        "meaning": meaning_of(view.task.reason),
+        **{name: getattr(plan, name) for name in ("primaries", "auditors", "promoted", "demoted")},
+        "excluded": [
+            {"hotkey": hotkey, "reason": reason, "meaning": meaning_of(reason)}
+            for hotkey, reason in plan.excluded.items()
+        ],
+        "outcome": view.outcome,
+        "dispatches": [_dispatch_json(one, uids.get(one.hotkey)) for one in view.dispatches],
+    }
 
 
 def _dispatch_json(dispatch: ScoredDispatch, uid: int | None) -> dict[str, Any]:
     assessed = dispatch.score if isinstance(dispatch.score, AssessedMember) else None
     ran = dispatch.score if isinstance(dispatch.score, RanMember) else None
     return {
-        "hotkey": dispatch.key.hotkey,
+        "hotkey": dispatch.hotkey,
         "uid": uid,
         "role": dispatch.role,
         "rank": dispatch.rank,

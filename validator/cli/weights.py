@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from validator.audit.views.weights import latest_weights
+from validator.audit.views import latest_weights
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, group
 from validator.cli.output import NONE, print_json, print_line
@@ -17,6 +17,9 @@ from validator.store.rows import UnpaidTold
 if TYPE_CHECKING:
     from validator.weights.preview import PlanView
 
+_FACTS: Final = (
+    *("id", "netuid", "mechid", "epoch", "state", "block", "message", "extrinsic", "created_at", "updated_at"),
+)
 WEIGHTS = group("weights", "Weights on the chain.")
 _WHICH_SCORE: Final = (
     "score: the miner's for what the mechanism pays; the mixed score where it pays assessments and workflows"
@@ -39,19 +42,23 @@ def show(
     if found is None:
         say_no("no weights were submitted yet")
     if as_json:
-        print_json(found)
+        facts = {name: getattr(found.record, name) for name in _FACTS}
+        of_vector = {"scoring_version": found.scoring_version, "unpaid": found.unpaid}
+        shares = {"sum": found.sum, "unallocated": found.record.unallocated, "miners": found.miners}
+        print_json({**facts, **shares, **of_vector})
         return
-    block = NONE if found.block is None else found.block
-    print_line(f"Submission {found.id}: {found.state}, netuid {found.netuid}, mechanism {found.mechid}")
-    print_line(f"epoch {found.epoch}, block {block}, extrinsic {found.extrinsic or NONE}")
+    record = found.record
+    block = NONE if record.block is None else record.block
+    print_line(f"Submission {record.id}: {record.state}, netuid {record.netuid}, mechanism {record.mechid}")
+    print_line(f"epoch {record.epoch}, block {block}, extrinsic {record.extrinsic or NONE}")
     if found.scoring_version:
         print_line(f"computed under scoring version {found.scoring_version}")
-    if found.message:
-        print_line(f"message: {found.message}")
+    if record.message:
+        print_line(f"message: {record.message}")
     rows = ((line.hotkey, line.uid, line.score, f"{line.weight:.6f}") for line in found.miners)
     print_table("hotkey uid> score> weight>", rows)
     print_line(_WHICH_SCORE)
-    print_line(f"sum {found.sum:.9f}, unallocated {found.unallocated:.9f}")
+    print_line(f"sum {found.sum:.9f}, unallocated {record.unallocated:.9f}")
     print_unpaid(found.unpaid or ())
 
 

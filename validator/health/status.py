@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.exc import DBAPIError
 
-from validator.audit.views.miners import MinerView, miner_list
-from validator.audit.views.rounds import round_list
+from validator.audit.views import MinerView, miner_list, round_list
 from validator.chain.base import Chain, Head
 from validator.chain.opening import reading_chain
 from validator.chain.wallet import WalletError, load_signer

@@ -129,18 +129,18 @@ async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput, why: Re
     async with store.read() as tx:
         records = await tx.dispatches.of_round(frozen.index)
     ran = await _runs(store, frozen)
-    void = {record.key.task_id: why for record in records if record.state in ("planned", "sent")}
+    void = {record.task_id: why for record in records if record.state in ("planned", "sent")}
     alone = {_key(record): record.reason for record in records if record.void_alone and record.reason}
     turns = asyncio.Semaphore(_AT_A_TIME)
 
     async def ended(record: Dispatch) -> Judged | Reason:
-        kept = ran.get((record.key.task_id, record.key.hotkey))
+        kept = ran.get((record.task_id, record.hotkey))
         if kept is not None:
             return kept
         async with turns:
             return await _judge_again(store, gates, frozen, record)
 
-    counted = [record for record in records if record.key.task_id not in void and _key(record) not in alone]
+    counted = [record for record in records if record.task_id not in void and _key(record) not in alone]
     judged: dict[Key, Judged] = {}
     for record, end in zip(counted, await together(map(ended, counted)), strict=True):
         if not isinstance(end, Reason):
@@ -148,12 +148,12 @@ async def _returned(store: Store, gates: Gatekeeper, frozen: RoundInput, why: Re
         elif end in OURS:
             alone[_key(record)] = end
         else:
-            void[record.key.task_id] = end
+            void[record.task_id] = end
     return Returned(judged, void, alone, any_response=any(record.http_status is not None for record in records))
 
 
 def _key(dispatch: Dispatch) -> Key:
-    return dispatch.key.task_id, dispatch.key.hotkey
+    return dispatch.task_id, dispatch.hotkey
 
 
 async def _runs(store: Store, frozen: RoundInput) -> dict[Key, Judged]:
@@ -166,7 +166,7 @@ async def _runs(store: Store, frozen: RoundInput) -> dict[Key, Judged]:
                 return {}
             if isinstance(kept, Packed):
                 try:
-                    reason = unpacked(dispatch.key, kept).reason(windows[kept.task_id])
+                    reason = unpacked(dispatch, kept).reason(windows[kept.task_id])
                 except DamagedError:
                     return {}
                 ran[kept.task_id, kept.hotkey] = Judged(kept, reason)
@@ -179,8 +179,8 @@ async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, reco
     An answer that was stored cannot be read any more, or its run was cut off: running it again would cost again, and
     what happened would happen twice.
     """
-    task = next(task for task in frozen.tasks if task.task_id == record.key.task_id)
-    expected = expected_of(frozen, task, record.key.hotkey, record.role)
+    task = next(task for task in frozen.tasks if task.task_id == record.task_id)
+    expected = expected_of(frozen, task, record.hotkey, record.role)
     if record.state == "failed" and record.reason is not None:
         known = record.reason.gate  # another version may have stored the code of a gate that this one does not have
         return reject(expected, record.reason, record.seconds, record.detail or "") if known else Reason.BUG_INTERNAL
@@ -195,6 +195,6 @@ async def _judge_again(store: Store, gates: Gatekeeper, frozen: RoundInput, reco
     except WorkerKilledError:
         return Reason.LOCAL_RESOURCES
     except Exception:  # noqa: BLE001 - a fault of ours over one answer must not keep the round open for ever
-        _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=record.key.hotkey)
+        _log.exception("dispatch_failed", round_id=frozen.round_id, task_id=task.task_id, hotkey=record.hotkey)
         return Reason.BUG_INTERNAL
     return judged if isinstance(judged, Judged) else Reason.BUG_CRASH

@@ -10,7 +10,6 @@ from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.receipt import ProofNote
 from validator.protocol.remedies import remedy_of
 from validator.protocol.round import (
-    AgreementSample,
     AssessedMember,
     FailedMember,
     FlagRaised,
@@ -198,30 +197,45 @@ class ScoreRecord:
 
 @dataclass(frozen=True, slots=True)
 class FlagRecord:
-    """A flag as it stands; `cleared_reason` is set exactly when `cleared_at` is."""
+    """A flag. `standing` until the operator clears it; then `cleared_at` and `cleared_reason` are set."""
 
     id: int
+    hotkey: str
+    skill_type: SkillType
     round_id: int
-    flag: FlagRaised
+    mean_with_primaries: float
+    mean_with_auditors: float
+    samples: int
     raised_at: datetime
+    standing: bool
     cleared_at: datetime | None
     cleared_reason: str | None
 
+    @property
+    def raised(self) -> FlagRaised:
+        """The flag, as the outcome of its round has it."""
+        means = self.mean_with_primaries, self.mean_with_auditors
+        return FlagRaised(self.hotkey, self.skill_type, *means, self.samples)
+
 
 @dataclass(frozen=True, slots=True)
-class SampleRecord:
-    """An agreement sample with its round."""
+class AgreementRecord:
+    """One round's agreements of the flagged miner with its groups."""
 
     round_id: int
-    sample: AgreementSample
+    with_primaries: float | None
+    with_auditors: float | None
+    counted: bool
+    reason: Reason
+    meaning: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class FlagDetail:
-    """A flag with the samples that led to it, oldest first."""
+    """A flag with the agreements that led to it, oldest first."""
 
-    record: FlagRecord
-    samples: tuple[SampleRecord, ...]
+    flag: FlagRecord
+    agreements: tuple[AgreementRecord, ...]
 
 
 @dataclass(frozen=True, slots=True)

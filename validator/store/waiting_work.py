@@ -1,6 +1,6 @@
 """Waiting work: executions (SPEC 15) and code checks (SPEC 12), run in a sandbox between the rounds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal, NamedTuple, TypeVar
 
@@ -107,6 +107,13 @@ class Execution(WaitingWork):
     def results(self) -> tuple[AnswerResult, ...]:
         """The results in group order; none of one that has not ended, or is inconclusive."""
         return self.result.results if isinstance(self.result, Executed) else ()
+
+    def only(self, hotkey: str) -> "Execution":
+        """Return it with the result of one miner alone."""
+        if not isinstance(self.result, Executed):
+            return self
+        its = tuple(one for one in self.result.results if one.hotkey == hotkey)
+        return replace(self, result=Executed(self.result.report, its))
 
 
 class CodeCheck(WaitingWork):

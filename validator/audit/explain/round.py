@@ -16,7 +16,6 @@ from validator.audit.explain.effects import (
     explain_windows,
 )
 from validator.audit.paid import UNMIXED, Mechanisms
-from validator.audit.views.waiting import ExecutionView, executions_of_miner
 from validator.kinds.explained.selection import count, short
 from validator.kinds.explained.task import TaskExplanation, TaskFacts
 from validator.kinds.registry import kind_of
@@ -28,9 +27,10 @@ from validator.protocol.signatures import is_hotkey
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.text import printable
-from validator.scoring import PlannedTask, UnknownScoringVersionError, Version, version
+from validator.scoring import FindingKeys, PlannedTask, UnknownScoringVersionError, Version, version
 from validator.store import Transaction
 from validator.store.rows import RoundRecord
+from validator.store.waiting_work import Execution
 
 _BASE58: Final = frozenset(string.digits + string.ascii_letters) - frozenset("0OIl")
 _LONGEST_PREFIX: Final = 46  # an ss58 address has 47 or 48 characters
@@ -133,7 +133,7 @@ class RoundExplanation(Document, frozen=True):
         not_candidate: the other types of the round, and why.
         reputation, collusion, windows: per type.
         weights: per mechanism whose windows of the miner the round added to.
-        executions: of the tasks that it answered as a primary, as they stand now.
+        executions: of the tasks that it answered as a primary, as they are now, with its own results.
     """
 
     round: RoundFacts
@@ -144,7 +144,7 @@ class RoundExplanation(Document, frozen=True):
     collusion: tuple[Collusion, ...]
     windows: tuple[TypeWindow, ...]
     weights: tuple[WeightEffect, ...]
-    executions: tuple[ExecutionView, ...] = ()
+    executions: tuple[Execution, ...] = ()
 
 
 async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Mechanisms = UNMIXED) -> RoundExplanation:
@@ -179,7 +179,7 @@ async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Me
         collusion=explain_collusion(scored_by, frozen, hotkey, state, outcome),
         windows=windows,
         weights=weights,
-        executions=await executions_of_miner(tx, round_id, hotkey),
+        executions=tuple(one.only(hotkey) for one in await tx.executions.of_round(round_id) if hotkey in one.hotkeys),
     )
 
 
@@ -219,18 +219,19 @@ async def _tasks(  # noqa: PLR0913, PLR0917 - a settled round, and whom it is to
     results = await tx.submissions.results(round_id, [one.task.task_id for one in mine])
     checks = await tx.code_checks.of_round(round_id)
     groups = {group.task_id: group for group in outcome.groups}
-    found: list[TaskExplanation] = []
+    keys, found = FindingKeys(), list[TaskExplanation]()
     for one in mine:
         task_id = one.task.task_id
         facts = TaskFacts(
             version=scored_by,
+            keys=keys,
             task=one.task,
             position=records[task_id].position,
             state=records[task_id].state,
             planned=one,
             outcome=groups[task_id],
             members=[member for member in outcome.members if member.task_id == task_id],
-            dispatches=[dispatch for dispatch in dispatches if dispatch.key.task_id == task_id],
+            dispatches=[dispatch for dispatch in dispatches if dispatch.task_id == task_id],
             results=results,
             checks=[check for check in checks if check.task_id == task_id],
         )

@@ -251,7 +251,7 @@ class GroupsReplay:
             if one is None or isinstance(one, DamagedError) or answer is None or isinstance(answer, DamagedError):
                 continue
             answers.append(answer)
-            stored[dispatch.key.hotkey] = one
+            stored[dispatch.hotkey] = one
             self.judged.add(dispatch.key)
             if isinstance(one, Packed):
                 self.digest.add(one)
@@ -315,7 +315,7 @@ class GroupsReplay:
             elif record.raw is not None and not record.raw.holds(body):
                 what = "the stored bytes are not those that arrived: other digest"
                 self.gates.append(Difference(_gates(record), what))
-            hotkey = record.key.hotkey
+            hotkey = record.hotkey
             gates.judge(hotkey, record.role, body, record.seconds, stored.get(hotkey))
             self.counted["judged"] += 1
         self.gates += [
@@ -326,7 +326,7 @@ class GroupsReplay:
 
 def _readable(record: Dispatch, one: Kept) -> Passed | Rejection | DamagedError | None:
     try:
-        return unpacked(record.key, one) if isinstance(one, Packed) else one
+        return unpacked(record, one) if isinstance(one, Packed) else one
     except DamagedError as error:
         return error
 
@@ -335,7 +335,7 @@ def _answer_differences(
     scored_by: Version, task: RoundTask, record: Dispatch, answer: Passed | Rejection | DamagedError | None
 ) -> Iterator[Difference]:
     """Yield the first thing wrong with a stored answer: it is readable, still signed, and in step with its dispatch."""
-    path = f"answers[{record.key.task_id}/{record.key.hotkey}]"
+    path = f"answers[{record.task_id}/{record.hotkey}]"
     if answer is None:
         yield Difference(path, f"the dispatch is {record.state}, but no judgement of it is stored")
     elif isinstance(answer, DamagedError):
@@ -354,7 +354,7 @@ def _answer_differences(
 
 
 def _gates(record: Dispatch) -> str:
-    return f"gates[{record.key.task_id}/{record.key.hotkey}]"
+    return f"gates[{record.task_id}/{record.hotkey}]"
 
 
 def _uncomputed(part: str, error: Exception) -> Difference:

@@ -180,9 +180,9 @@ class _Replay:
         alone = _alone(dispatches, void.keys())
         self._note(_void_fault(dispatches, alone))
         expected = _counted(self.round_id, plan, void.keys()) - alone.keys()
-        raw = tuple(tuple(one.raw for one in dispatches if one.key.task_id == task.task_id) for task in tasks)
+        raw = tuple(tuple(one.raw for one in dispatches if one.task_id == task.task_id) for task in tasks)
         rejections = [
-            Rejection(one.key.task_id, one.key.hotkey, one.role, one.reason, one.seconds)
+            Rejection(one.task_id, one.hotkey, one.role, one.reason, one.seconds)
             for one in dispatches
             if one.state == "failed" and one.reason is not None and one.key in expected
         ]
@@ -314,9 +314,9 @@ class _Replay:
 def _alone(records: Sequence[Dispatch], void: AbstractSet[str]) -> dict[DispatchKey, VoidDispatch]:
     """Return the dispatches that the record has as void alone; that cannot be computed again (D-26)."""
     return {
-        record.key: VoidDispatch(record.key.task_id, record.key.hotkey, record.reason)
+        record.key: VoidDispatch(record.task_id, record.hotkey, record.reason)
         for record in records
-        if record.state == "void" and record.reason is not None and record.key.task_id not in void
+        if record.state == "void" and record.reason is not None and record.task_id not in void
     }
 
 

@@ -179,7 +179,7 @@ class StoredRows:
             },
             "groups": {group.task_id: group for group in plan.groups},
             "dispatches": {
-                f"{record.key.task_id}/{record.key.hotkey}": {
+                f"{record.task_id}/{record.hotkey}": {
                     "skill_type": str(record.skill_type),
                     "role": record.role,
                     "rank": record.rank,
@@ -202,7 +202,7 @@ async def _task_ends(rows: StoredRows) -> Any:
 
 
 async def _flags(rows: StoredRows) -> Any:
-    return [found.flag for found in await rows.tx.flags.of_round(rows.record.round_id)]
+    return [found.raised for found in await rows.tx.flags.of_round(rows.record.round_id)]
 
 
 async def _window_entries(rows: StoredRows) -> Any:

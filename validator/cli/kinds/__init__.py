@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from validator.audit.views.rounds import TaskView
 from validator.cli.kinds import assessment, workflow
 from validator.cli.rendering import Page
 from validator.kinds import registry
@@ -11,6 +10,7 @@ from validator.protocol.round import GroupOutcome
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Rules
 from validator.store.dispatch import ScoredDispatch
+from validator.store.rows import TaskRecord
 
 
 class KindPage(NamedTuple):
@@ -24,7 +24,7 @@ class KindPage(NamedTuple):
     """
 
     explained: Callable[[Page, Rules, Any, str], None]
-    subject: Callable[[TaskView], str]
+    subject: Callable[[TaskRecord], str]
     came_to: Callable[[GroupOutcome], str]
     dispatches: Callable[[Sequence[ScoredDispatch], Mapping[str, int]], None]
 

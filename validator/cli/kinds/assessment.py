@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from validator.audit.views.rounds import TaskView
 from validator.cli.kinds.parts import print_members, write_beginning, write_check, write_entry, write_parts
 from validator.cli.output import cell
 from validator.cli.rendering import LISTED, Page
@@ -14,6 +13,7 @@ from validator.kinds.explained.selection import count, short
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
 from validator.store.dispatch import ScoredDispatch
+from validator.store.rows import TaskRecord
 
 _KEY: Final = 8
 
@@ -49,7 +49,7 @@ def _write_group(page: Page, group: Group, hotkey: str) -> None:
     )
     page.table(
         ". role hotkey uid> verdict risk> consensus> worth> outcome~",
-        (
+        [
             (
                 ">" if m.hotkey == hotkey else "",
                 m.role,
@@ -62,7 +62,7 @@ def _write_group(page: Page, group: Group, hotkey: str) -> None:
                 m.reason,
             )
             for m in group.members
-        ),
+        ],
     )
 
 
@@ -98,7 +98,7 @@ def _finding(one: FindingLine) -> str:
 
 
 def _reporters(one: FindingLine, roles: Mapping[str, str]) -> str:
-    return ", ".join(f"{roles[who]}:{short(who)}" for who in one.reported_by)
+    return ", ".join([f"{roles[who]}:{short(who)}" for who in one.reported_by])
 
 
 def _write_quality(page: Page, quality: Quality) -> None:
@@ -154,7 +154,7 @@ def _write_emission(page: Page, product: Product) -> None:
     )
 
 
-def subject(task: TaskView) -> str:
+def subject(task: TaskRecord) -> str:
     """Return what is assessed, in a line."""
     return f"bundle {task.bundle_sha256}, provenance {task.provenance}"
 

@@ -122,7 +122,7 @@ def print_members(
     shown = columns(f"role hotkey uid> outcome seconds> {names} detail~")
     shown = shown if any(one.detail for one in dispatches) else shown[:-1]
     members = (
-        (one.role, one.key.hotkey, uids.get(one.key.hotkey), _outcome(one), one.seconds, *result, one.detail)
+        (one.role, one.hotkey, uids.get(one.hotkey), _outcome(one), one.seconds, *result, one.detail)
         for one, result in zip(dispatches, results, strict=True)
     )
     print_table(shown, (member[: len(shown)] for member in members))

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from validator.audit.views.rounds import TaskView
 from validator.cli.kinds.parts import print_members, write_beginning, write_check, write_entry, write_parts
 from validator.cli.output import cell
 from validator.cli.rendering import Page
@@ -15,6 +14,7 @@ from validator.protocol.round import GroupOutcome, RanMember
 from validator.protocol.workflow_run import Attempt
 from validator.scoring import Rules
 from validator.store.dispatch import ScoredDispatch
+from validator.store.rows import TaskRecord
 
 _KEY: Final = 16
 
@@ -176,7 +176,7 @@ def _write_worth(page: Page, found: Worth) -> None:
     page.line(f"S = {terms} = {found.score:.4f}; it enters the score window")
 
 
-def subject(task: TaskView) -> str:
+def subject(task: TaskRecord) -> str:
     """Return what was to be reached, in a line."""
     return f"goal {task.bundle_sha256}"
 

@@ -9,7 +9,7 @@ from validator.protocol.results import RoundResults
 from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundTask
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Window
-from validator.scoring import PlannedTask, Version
+from validator.scoring import FindingKeys, PlannedTask, Version
 from validator.store.dispatch import Dispatch
 from validator.store.rows import TaskState
 from validator.store.waiting_work import CodeCheck
@@ -18,12 +18,16 @@ T = TypeVar("T", bound=RoundTask)
 
 
 class TaskFacts(NamedTuple, Generic[T]):
-    """One task: its group as planned and as it came out, and everything that came back; `version` is the round's.
+    """One task: its group as planned and as it came out, and everything that came back.
 
-    `checks`: of the code of its answers, as they stand now.
+    Attributes:
+        version: of the round.
+        keys: of the findings of the round.
+        checks: of the code of its answers, as they are now.
     """
 
     version: Version
+    keys: FindingKeys
     task: T
     position: int
     state: TaskState
@@ -43,7 +47,8 @@ class TaskFacts(NamedTuple, Generic[T]):
         stored = self.member(hotkey)
         if stored is None:
             return True
-        again = self.version.score_group(self.planned.task, self.planned.group, frozen.snapshot.epoch, self.results)
+        group = self.planned.group
+        again = self.version.score_group(self.planned.task, group, frozen.snapshot.epoch, self.results, self.keys)
         return stored == _of(hotkey, again.members)
 
 

@@ -6,20 +6,23 @@ from typing import Any, Final
 
 from sqlalchemy import Row, Select, and_, func, select, update
 
-from validator.protocol.round import MAX_ACTS, ClearedFlag, FlagRaised, FlagsCleared
+from validator.protocol.reasons import meaning_of
+from validator.protocol.round import MAX_ACTS, ClearedFlag, FlagsCleared
 from validator.protocol.skill_types import SkillType
 from validator.protocol.times import format_time
 from validator.store.errors import EmptyReasonError
 from validator.store.repositories.base import Repository
 from validator.store.repositories.records import Records
 from validator.store.repositories.state import States
-from validator.store.rows import FlagDetail, FlagRecord, SampleRecord
+from validator.store.rows import AgreementRecord, FlagDetail, FlagRecord
 from validator.store.tables import acts, dispatches, flags
 
 _F: Final = flags.c
 _CLEARED: Final = and_(acts.c.hotkey == _F.hotkey, acts.c.skill_type == _F.skill_type, acts.c.round_id == _F.round_id)
 _LISTED: Final[Select[Any]] = (
-    select(flags, acts.c.cleared_at, acts.c.reason).outerjoin_from(flags, acts, _CLEARED).order_by(_F.id)
+    select(flags, acts.c.cleared_at, acts.c.reason.label("cleared_reason"))
+    .outerjoin_from(flags, acts, _CLEARED)
+    .order_by(_F.id)
 )
 
 
@@ -48,33 +51,30 @@ class Flags(Repository):
             DamagedError, ArchivedError, ArchiveError: as `Records`.
         """
         wanted = _F.id == which if isinstance(which, int) else _F.hotkey == which
-        records = [_record(row) for row in await self._all(_LISTED.where(wanted))]
-        return tuple([FlagDetail(record, await self._samples(record)) for record in records])
+        found = [_record(row) for row in await self._all(_LISTED.where(wanted))]
+        return tuple([FlagDetail(flag, await self._agreements(flag)) for flag in found])
 
-    async def _samples(self, record: FlagRecord) -> tuple[SampleRecord, ...]:
+    async def _agreements(self, flag: FlagRecord) -> tuple[AgreementRecord, ...]:
         """Return the samples that a flag consumed, oldest first: the newest counted ones, as many as it says."""
-        flag, found, d = record.flag, list[SampleRecord](), dispatches.c
+        found, d = list[AgreementRecord](), dispatches.c
         its = select(d.round_id).where(d.hotkey == flag.hotkey, d.skill_type == flag.skill_type)
-        rounds = its.where(d.round_id <= record.round_id, d.state != "void").distinct().order_by(d.round_id.desc())
+        rounds = its.where(d.round_id <= flag.round_id, d.state != "void").distinct().order_by(d.round_id.desc())
         for row in await self._all(rounds):
             if len(found) == flag.samples:
                 break
             outcome = await self._as(Records).outcome(row.round_id)
-            for sample in () if outcome is None else outcome.samples:
-                if (sample.hotkey, sample.skill_type) == (flag.hotkey, flag.skill_type) and sample.counted:
-                    found.append(SampleRecord(row.round_id, sample))
+            for one in () if outcome is None else outcome.samples:
+                if (one.hotkey, one.skill_type) == (flag.hotkey, flag.skill_type) and one.counted:
+                    agreed = one.with_primaries, one.with_auditors
+                    found.append(
+                        AgreementRecord(row.round_id, *agreed, one.counted, one.reason, meaning_of(one.reason))
+                    )
         return tuple(reversed(found))
 
 
 def _record(row: Row[Any]) -> FlagRecord:
-    flag = FlagRaised(
-        hotkey=row.hotkey,
-        skill_type=SkillType(row.skill_type),
-        mean_with_primaries=row.mean_with_primaries,
-        mean_with_auditors=row.mean_with_auditors,
-        samples=row.samples,
-    )
-    return FlagRecord(row.id, row.round_id, flag, row.raised_at, row.cleared_at, row.reason)
+    fields = {**row._asdict(), "skill_type": SkillType(row.skill_type), "standing": row.cleared_at is None}
+    return FlagRecord(**fields)
 
 
 a = acts.c

@@ -24,7 +24,7 @@ from validator.protocol.round import MemberOutcome, RoundOutcome, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.store.codec import packed_documents, unpack
-from validator.store.dispatch import RUN, Dispatch, DispatchKey
+from validator.store.dispatch import RUN, Dispatch
 from validator.store.errors import ArchivedError, DamagedError, MismatchError
 from validator.store.record import Group, Head, Items, group_of, head_of
 from validator.store.repositories.base import ROUND, Recent, Repository
@@ -291,7 +291,7 @@ class Submissions(Repository):
             if isinstance(kept, DamagedError):
                 raise kept
             if kept is not None:
-                judgements.append(unpacked(dispatch.key, kept) if isinstance(kept, Packed) else kept)
+                judgements.append(unpacked(dispatch, kept) if isinstance(kept, Packed) else kept)
         void_tasks = tuple(
             VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))
         )
@@ -384,18 +384,18 @@ def kept_answer(row: Dispatch, documents: Mapping[str, bytes]) -> Kept:
         return DamagedError(f"no document {error.args[0]} that an answer names")
 
 
-def unpacked(key: DispatchKey, answer: Packed) -> Passed:
+def unpacked(row: Dispatch, answer: Packed) -> Passed:
     """Return the stored answer to a dispatch (DamagedError: it cannot be read)."""
     try:
         return answer.unpacked()
     except msgspec.MsgspecError as error:
-        raise DamagedError(f"submission {key.round_id}/{key.task_id}/{key.hotkey}: {printable(str(error))}") from None
+        raise DamagedError(f"submission {row.round_id}/{row.task_id}/{row.hotkey}: {printable(str(error))}") from None
 
 
 def _alone(found: Sequence[Dispatch], void: Sequence[VoidTask]) -> tuple[VoidDispatch, ...]:
     tasks_too = {task.task_id for task in void}
     return tuple(
-        VoidDispatch(one.key.task_id, one.key.hotkey, one.reason)
+        VoidDispatch(one.task_id, one.hotkey, one.reason)
         for one in found
-        if one.state == "void" and one.reason is not None and one.key.task_id not in tasks_too
+        if one.state == "void" and one.reason is not None and one.task_id not in tasks_too
     )

@@ -5,10 +5,11 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal
 
 from validator.kinds.explained.selection import count
+from validator.kinds.explained.task import TaskFacts
 from validator.protocol.results import Submission
-from validator.protocol.round import AssessedMember
+from validator.protocol.round import AssessedMember, AssessmentTask
 from validator.protocol.sssa import Document
-from validator.scoring import Claims, Comparison, Member, Version
+from validator.scoring import Claims, Comparison, FindingKeys, Member
 
 Side = Literal["shared", "missed", "extra"]
 _SIDES: Final[tuple[Side, ...]] = ("missed", "extra", "shared")
@@ -79,7 +80,10 @@ class Consensus(Document, frozen=True):
 
 
 def explain_consensus(
-    version: Version, compared: Comparison, outcome: AssessedMember, submissions: Sequence[Submission]
+    facts: TaskFacts[AssessmentTask],
+    compared: Comparison,
+    outcome: AssessedMember,
+    submissions: Sequence[Submission],
 ) -> Consensus | None:
     """Return the comparison of one member with its group, None where consensus was off (D-3)."""
     own = next((m.claims for m in compared.members if m.hotkey == outcome.hotkey), None)
@@ -90,12 +94,14 @@ def explain_consensus(
     whys = _whys(own, group, named)
     return Consensus(
         score=outcome.consensus,
-        components=tuple(Component(*part, whys[part.name]) for part in version.consensus_parts(outcome.components)),
+        components=tuple(
+            Component(*part, whys[part.name]) for part in facts.version.consensus_parts(outcome.components)
+        ),
         verdict=own.verdict,
         group_verdict=group.verdict,
         risk_score=own.risk,
         mean_risk=group.risk,
-        findings=_findings(version, own, group, compared.members, submissions),
+        findings=_findings(facts.keys, own, group, compared.members, submissions),
         **named,
         agreement_with_primaries=outcome.agreement_with_primaries,
         agreement_with_auditors=outcome.agreement_with_auditors,
@@ -127,13 +133,9 @@ def _difference(
 
 
 def _findings(
-    version: Version, own: Claims, group: Claims, members: Sequence[Member], submissions: Sequence[Submission]
+    keyed: FindingKeys, own: Claims, group: Claims, members: Sequence[Member], submissions: Sequence[Submission]
 ) -> tuple[FindingLine, ...]:
-    parts = {
-        version.finding_key(finding): version.key_parts(finding)
-        for s in submissions
-        for finding in s.sssa.analysis.findings
-    }
+    parts = {keyed.key(finding): keyed.parts(finding) for s in submissions for finding in s.sssa.analysis.findings}
     keys = {"missed": group.findings - own.findings, "extra": own.findings - group.findings}
     keys["shared"] = own.findings & group.findings
     return tuple(

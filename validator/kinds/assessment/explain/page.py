@@ -146,9 +146,9 @@ def explain_assessment(
     task = facts.task
     submissions = facts.results.answers(task.task_id, Submission)
     own = next((s for s in submissions if s.hotkey == hotkey), None)
-    record = next((d for d in facts.dispatches if d.key.hotkey == hotkey), None)
+    record = next((d for d in facts.dispatches if d.hotkey == hotkey), None)
     scored = facts.member(hotkey)
-    compared = facts.version.compare_answers(task, facts.planned.group, submissions)
+    compared = facts.version.compare_answers(task, facts.planned.group, submissions, facts.keys)
     answer = None
     if own is not None and scored is not None and compared.standard is not None:
         answer = facts.version.answer_facts(own, scored.consensus, compared.standard, task, frozen.snapshot.epoch)
@@ -169,7 +169,7 @@ def explain_assessment(
         if record
         else None,
         group=_group(frozen, facts) if facts.state == "settled" else None,
-        consensus=explain_consensus(facts.version, compared, assessed, submissions) if assessed else None,
+        consensus=explain_consensus(facts, compared, assessed, submissions) if assessed else None,
         quality=explain_quality(facts.version, answer, reward) if answer and reward else None,
         emission=explain_emission(facts.version, answer, reward) if answer and reward else None,
         faults=explain_faults(task.truth, own.sssa.analysis.findings) if own else None,

@@ -155,7 +155,7 @@ def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str
         return None
     task = facts.task
     workflow = task.goal
-    record = next((d for d in facts.dispatches if d.key.hotkey == hotkey), None)
+    record = next((d for d in facts.dispatches if d.hotkey == hotkey), None)
     ran = (s for s in facts.results.answers(task.task_id, WorkflowSubmission) if s.hotkey == hotkey)
     submission, scored = next(ran, None), facts.member(hotkey)
     outcome = scored.workflow if isinstance(scored, RanMember) else None
