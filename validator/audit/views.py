@@ -1,0 +1,339 @@
+"""Answers to questions of operators, as plain values that the command line prints, each read in one transaction.
+
+The field names of miners, faults and flags are what `--json` shows, so they are part of the interface.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from validator.audit.paid import UNMIXED, Mechanisms, paid_now
+from validator.protocol.findings import found_in
+from validator.protocol.limits import MAX_ROUND_ID
+from validator.protocol.reasons import meaning_of
+from validator.protocol.results import Submission
+from validator.protocol.round import AssessmentTask, GroupOutcome, GroupPlan, ReputationEvent, RoundInput
+from validator.protocol.skill_types import WINDOW_TYPES, SkillType
+from validator.store import Transaction
+from validator.store.dispatch import ScoredDispatch
+from validator.store.repositories.rounds import StallRecord
+from validator.store.rows import (
+    FlagDetail,
+    FlagRecord,
+    MinerRecord,
+    RoundRecord,
+    TaskRecord,
+    UnpaidTold,
+    UnpaidWindow,
+    WeightsRecord,
+)
+from validator.store.vector_inputs import Basis
+
+MAX_FLAG_ID: Final = 2**31 - 1  # what the column holds on every database
+
+
+async def flag_details(tx: Transaction, which: str) -> tuple[FlagDetail, ...]:
+    """Return the flag with this id (a decimal), or every flag of this hotkey; empty where there is none."""
+    is_id = which.isascii() and which.isdecimal() and len(which) < len(str(MAX_FLAG_ID))
+    return await tx.flags.get(int(which) if is_id else which)
+
+
+class TaskView(NamedTuple):
+    """A task with its group; `outcome` is None until the round is settled."""
+
+    task: TaskRecord
+    plan: GroupPlan
+    outcome: GroupOutcome | None
+    dispatches: tuple[ScoredDispatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundView:
+    """A whole round. `meaning` explains the round's reason; `uids` are those of its metagraph, by hotkey.
+
+    `stalls` are when the validator stood still meanwhile (D-26).
+    """
+
+    round: RoundRecord
+    meaning: str | None
+    tasks: tuple[TaskView, ...]
+    flags: tuple[FlagRecord, ...]
+    reputation: tuple[ReputationEvent, ...]
+    stalls: tuple[StallRecord, ...]
+    uids: Mapping[str, int]
+
+
+async def round_list(tx: Transaction, limit: int, before: int | None = None) -> tuple[RoundRecord, ...]:
+    """Return at most `limit` rounds, newest first; with `before` only those with a smaller id."""
+    return await tx.rounds.listing(limit, None if before is None else min(before, MAX_ROUND_ID))
+
+
+async def round_view(tx: Transaction, round_id: int) -> RoundView | None:
+    """Return a round with everything that is stored of it, None if there is no such round."""
+    stored = await tx.rounds.get(round_id) if 0 <= round_id <= MAX_ROUND_ID else None
+    if stored is None:
+        return None
+    dispatches: dict[str, list[ScoredDispatch]] = defaultdict(list)
+    for dispatch in await tx.dispatches.scored(round_id):
+        dispatches[dispatch.task_id].append(dispatch)
+    groups = {group.plan.task_id: group for group in await tx.groups.of_round(round_id)}
+    return RoundView(
+        round=stored.record,
+        meaning=meaning_of(stored.record.reason),
+        tasks=tuple(
+            TaskView(task, groups[task.task_id].plan, groups[task.task_id].outcome, tuple(dispatches[task.task_id]))
+            for task in await tx.tasks.of_round(round_id)
+        ),
+        flags=await tx.flags.of_round(round_id),
+        reputation=() if stored.outcome is None else stored.outcome.reputation,
+        stalls=await tx.stalls.of_round(round_id),
+        uids={one.hotkey: one.uid for one in stored.input.snapshot.neurons} if stored.input else {},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MinerView:
+    """One hotkey.
+
+    Attributes:
+        uid: of the last sight; another hotkey may hold it now unless `registered`.
+        registered: whether the newest stored metagraph names it.
+        skill_types: usable types of the declaration that counts now.
+        reputations: of those types and of every type that ever had an event (SPEC 10).
+        flags: standing ones; `ejected` from three on (SPEC 9).
+        dispatches: all ever planned for it.
+        score: sum of the `type_scores` that are paid: what weights are made of (SPEC 11).
+        type_scores: per type that has entries.
+        window_entries: number of entries that count, per type; warm-up ends at 20.
+        unpaid: windows that would not be paid now, and what brings each back (SPEC 16, D-23).
+    """
+
+    hotkey: str
+    uid: int
+    registered: bool
+    first_seen_block: int
+    last_seen_block: int
+    skill_types: tuple[SkillType, ...]
+    reputations: Mapping[SkillType, float]
+    flags: int
+    ejected: bool
+    dispatches: int
+    score: float
+    type_scores: Mapping[str, float]
+    window_entries: Mapping[str, int]
+    unpaid: tuple[UnpaidTold, ...]
+
+
+async def miner_list(tx: Transaction, now: datetime, mechanisms: Mechanisms = UNMIXED) -> tuple[MinerView, ...]:
+    """Return everyone ever seen, validators included: highest score first, then by hotkey.
+
+    Args:
+        tx: of the store.
+        now: moment at which a declaration must be valid to give the types.
+        mechanisms: which kinds of task each mechanism pays.
+    """
+    records = await tx.miners.listing(now)
+    newest = max((record.last_seen_block for record in records), default=0)
+    registered = {record.hotkey for record in records if record.last_seen_block == newest}
+    paying = [await paid_now(tx, mechid, kinds, registered) for mechid, kinds in mechanisms.items()]
+    unpaid: dict[str, list[UnpaidTold]] = {}
+    for one in sorted((one for each in paying for one in each.unpaid), key=_place):
+        unpaid.setdefault(one.hotkey, []).append(one.told)
+    basis = paying[0].basis
+    views = [
+        _view(basis, record, tuple(unpaid.get(record.hotkey, ())), registered=record.hotkey in registered)
+        for record in records
+    ]
+    return tuple(sorted(views, key=lambda view: (-view.score, view.hotkey)))
+
+
+def _place(window: UnpaidWindow) -> int:
+    return WINDOW_TYPES.index(window.skill_type)
+
+
+def _view(basis: Basis, record: MinerRecord, unpaid: tuple[UnpaidTold, ...], *, registered: bool) -> MinerView:
+    pays, windows = basis.version, basis.windows.get(record.hotkey, {})
+    not_paid = {one.skill_type for one in unpaid}
+    types = [name for name in WINDOW_TYPES if name in windows]
+    return MinerView(
+        hotkey=record.hotkey,
+        uid=record.uid,
+        registered=registered,
+        first_seen_block=record.first_seen_block,
+        last_seen_block=record.last_seen_block,
+        skill_types=record.skill_types,
+        reputations={
+            kind: record.reputations.get(kind, pays.rules.reputation.start)
+            for kind in SkillType
+            if kind in record.skill_types or kind in record.reputations
+        },
+        flags=record.flags,
+        ejected=record.flags >= pays.rules.groups.ejecting_flags,
+        dispatches=record.dispatches,
+        score=pays.miner_score({name: windows[name] for name in types if name not in not_paid}),
+        type_scores={name: pays.type_score(windows[name]) for name in types},
+        window_entries={name: len(windows[name]) for name in types},
+        unpaid=unpaid,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FaultShare:
+    """So many of so many."""
+
+    found: int
+    known: int
+
+
+@dataclass(frozen=True, slots=True)
+class FinderView:
+    """One miner.
+
+    Attributes:
+        answers: that passed the gates, to tasks whose faults are known.
+        total: of all faults in them.
+        families: the same by family, what stands before the `/` of a kind; `kinds` by the whole kind.
+        beside: findings that name none of the faults.
+    """
+
+    hotkey: str
+    answers: int
+    total: FaultShare
+    families: dict[str, FaultShare]
+    kinds: dict[str, FaultShare]
+    beside: int
+
+
+@dataclass(frozen=True, slots=True)
+class FaultList:
+    """What was found of known faults.
+
+    Attributes:
+        rounds: settled ones that were looked at; `tasks` of them tell what there is to find.
+        miners: those with an answer, who found the largest share first.
+        kinds: by kind of fault, over all answers.
+    """
+
+    rounds: int
+    tasks: int
+    miners: tuple[FinderView, ...]
+    kinds: dict[str, FaultShare]
+
+
+@dataclass(slots=True)
+class _Tally:
+    answers: int = 0
+    beside: int = 0
+    found: Counter[str] = field(default_factory=Counter)
+    known: Counter[str] = field(default_factory=Counter)
+
+
+async def fault_list(tx: Transaction, rounds: int, step: Callable[[], None] = lambda: None) -> FaultList:
+    """Return what miners found in the newest `rounds` rounds; `step` is called after each.
+
+    Raises:
+        DamagedError: a stored submission or attestation cannot be read.
+    """
+    miners: dict[str, _Tally] = {}
+    settled = tasks = 0
+    for record in await tx.rounds.listing(rounds):
+        stored = await tx.rounds.get(record.round_id) if record.state == "settled" else None
+        if stored is not None and stored.input is not None:
+            settled += 1
+            tasks += await _count(tx, stored.input, miners)
+        step()
+    everyone = _Tally()
+    for tally in miners.values():
+        everyone.found += tally.found
+        everyone.known += tally.known
+    views = sorted((_finder(hotkey, tally) for hotkey, tally in miners.items()), key=_rank)
+    return FaultList(settled, tasks, tuple(views), _shares(everyone))
+
+
+async def _count(tx: Transaction, frozen: RoundInput, miners: dict[str, _Tally]) -> int:
+    known = {
+        task.task_id: task.truth.findings
+        for task in frozen.tasks
+        if isinstance(task, AssessmentTask) and task.truth is not None and isinstance(task.truth.findings, tuple)
+    }
+    results = await tx.submissions.results(frozen.index, known) if known else None
+    for answer in results.passed if results else ():
+        if not isinstance(answer, Submission):
+            continue
+        faults = known[answer.task_id]
+        named = found_in(faults, answer.sssa.analysis.findings)
+        tally = miners.setdefault(answer.hotkey, _Tally())
+        tally.answers += 1
+        tally.beside += len(named.unplanted)
+        tally.known.update(fault.kind for fault in faults)
+        tally.found.update(fault.kind for fault, by in zip(faults, named.by, strict=True) if by is not None)
+    return len(known)
+
+
+def _finder(hotkey: str, tally: _Tally) -> FinderView:
+    families = _Tally()
+    for kind, known in tally.known.items():
+        family = kind.partition("/")[0]
+        families.known[family] += known
+        families.found[family] += tally.found[kind]
+    total = FaultShare(tally.found.total(), tally.known.total())
+    return FinderView(hotkey, tally.answers, total, _shares(families), _shares(tally), tally.beside)
+
+
+def _shares(tally: _Tally) -> dict[str, FaultShare]:
+    return {kind: FaultShare(tally.found[kind], tally.known[kind]) for kind in sorted(tally.known)}
+
+
+def _rank(miner: FinderView) -> tuple[float, str]:
+    return (-miner.total.found / max(1, miner.total.known), miner.hotkey)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightLine:
+    """One hotkey's share. `uid` is None where the newest stored metagraph does not name the hotkey."""
+
+    hotkey: str
+    uid: int | None
+    score: float | None
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsView:
+    """A submission.
+
+    Attributes:
+        sum: of the miners' weights; with the record's `unallocated` it comes to 1.
+        miners: largest weight first, then largest score, then by hotkey; those with a score but no weight included.
+        scoring_version: that it was computed under.
+        unpaid: windows that it did not pay, with what was in force then (SPEC 16, D-23).
+    """
+
+    record: WeightsRecord
+    sum: float
+    miners: tuple[WeightLine, ...]
+    scoring_version: str | None
+    unpaid: tuple[UnpaidTold, ...] | None
+
+
+async def latest_weights(tx: Transaction, mechid: int) -> WeightsView | None:
+    """Return the mechanism's newest submission, whatever became of it; None before the first."""
+    record = await tx.weights.latest(mechid)
+    if record is None:
+        return None
+    vector = await tx.vectors.of_epoch(record.netuid, mechid, record.epoch)
+    uids = {hotkey: uid for hotkey, uid, registered in await tx.miners.uids() if registered}
+    lines = [
+        WeightLine(hotkey, uids.get(hotkey), record.scores.get(hotkey), record.vector.get(hotkey, 0.0))
+        for hotkey in record.vector.keys() | record.scores.keys()
+    ]
+    return WeightsView(
+        record,
+        math.fsum(record.vector.values()),
+        tuple(sorted(lines, key=lambda line: (-line.weight, -(line.score or 0.0), line.hotkey))),
+        None if vector is None else vector.scoring_version,
+        None if vector is None else tuple(one.told for one in vector.unpaid),
+    )
