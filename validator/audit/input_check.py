@@ -20,10 +20,7 @@ Fault = tuple[str, str]
 def input_fault(scored_by: Version, state: State, frozen: RoundInput) -> Fault | None:
     """Return the first place of an input that does not follow from the state before its round.
 
-    Args:
-        scored_by: the round's version.
-        state: what was unknown is learned from the input, and its acts are applied.
-        frozen: the input.
+    What the state did not know is learned from the input before, and its acts are applied.
     """
     rules = scored_by.rules
     rounds = rules.groups.history_rounds
@@ -123,13 +120,7 @@ def _is_unknown(shared: Shared, round_id: int, task_id: str, hotkey: str | None 
 
 
 def late_counts(before: Shared, after: Shared, frozen: RoundInput) -> tuple[Counter[str], Counter[str]]:
-    """Return what a settled round counted late, and what of it is without a result yet.
-
-    Args:
-        before: of the state before the round.
-        after: of the state after it.
-        frozen: its input.
-    """
+    """Return what a settled round counted late, and what of it is without a result yet, by the states around it."""
     counted: Counter[str] = Counter()
     for result in frozen.executions:
         known = before.late.get(int(result.round_id), Late()).execution(result.task_id)

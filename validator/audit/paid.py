@@ -26,11 +26,7 @@ class Paid(NamedTuple):
 
 
 async def paid_now(tx: Transaction, mechid: int, kinds: Sequence[Share], registered: Collection[str]) -> Paid:
-    """Return what the mechanism would pay these hotkeys now.
-
-    Raises:
-        UnknownScoringVersionError, DamagedError: as `basis_now`.
-    """
+    """Return what the mechanism would pay these hotkeys now; raises as `basis_now`."""
     basis = await basis_now(tx, mechid)
     windows = {one: of_types for one, of_types in basis.windows.items() if one in registered}
     return Paid(basis, basis.version.mechanism_weights(windows, kinds, basis.standing))

@@ -93,15 +93,8 @@ async def export_tables(
     its code. Only the owner may read the files: they tell the truth of tasks, and who is in the open round. The folder
     is there once all of them are.
 
-    Args:
-        tx: a read transaction.
-        folder: a name that nothing has.
-        names: of `table_names`; all when empty.
-        since: of tables that have rounds: rows of this round and later ones.
-        progress: called with numbers of rows.
-
     Raises:
-        ExportError: something has it, or a file cannot be written.
+        ExportError: something has the folder's name, or a file cannot be written.
         DamagedError, ArchivedError, ArchiveError: a record cannot be read.
     """
     written = []

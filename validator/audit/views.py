@@ -100,13 +100,10 @@ class MinerView:
 
     Attributes:
         uid: of the last sight; another hotkey may hold it now unless `registered`.
-        registered: whether the newest stored metagraph names it.
         skill_types: usable types of the declaration that counts now.
         reputations: of those types and of every type that ever had an event (SPEC 10).
         flags: standing ones; `ejected` from three on (SPEC 9).
-        dispatches: all ever planned for it.
         score: sum of the `type_scores` that are paid: what weights are made of (SPEC 11).
-        type_scores: per type that has entries.
         window_entries: number of entries that count, per type; warm-up ends at 20.
         unpaid: windows that would not be paid now, and what brings each back (SPEC 16, D-23).
     """
@@ -130,10 +127,7 @@ class MinerView:
 async def miner_list(tx: Transaction, now: datetime, mechanisms: Mechanisms = UNMIXED) -> tuple[MinerView, ...]:
     """Return everyone ever seen, validators included: highest score first, then by hotkey.
 
-    Args:
-        tx: of the store.
-        now: moment at which a declaration must be valid to give the types.
-        mechanisms: which kinds of task each mechanism pays.
+    Types are of declarations that are valid at `now`; `mechanisms` says which kinds of task each mechanism pays.
     """
     records = await tx.miners.listing(now)
     newest = max((record.last_seen_block for record in records), default=0)
@@ -190,12 +184,10 @@ class FaultShare:
 
 @dataclass(frozen=True, slots=True)
 class FinderView:
-    """One miner.
+    """One miner, by its answers that passed the gates to tasks whose faults are known.
 
     Attributes:
-        answers: that passed the gates, to tasks whose faults are known.
-        total: of all faults in them.
-        families: the same by family, what stands before the `/` of a kind; `kinds` by the whole kind.
+        families: found of known faults by family, the part of a kind before the `/`; `kinds` by the whole kind.
         beside: findings that name none of the faults.
     """
 
@@ -209,12 +201,9 @@ class FinderView:
 
 @dataclass(frozen=True, slots=True)
 class FaultList:
-    """What was found of known faults.
+    """The faults found of those that are known in `tasks` of settled `rounds`.
 
-    Attributes:
-        rounds: settled ones that were looked at; `tasks` of them tell what there is to find.
-        miners: those with an answer, who found the largest share first.
-        kinds: by kind of fault, over all answers.
+    Best finders first, and over all answers.
     """
 
     rounds: int
@@ -232,11 +221,7 @@ class _Tally:
 
 
 async def fault_list(tx: Transaction, rounds: int, step: Callable[[], None] = lambda: None) -> FaultList:
-    """Return what miners found in the newest `rounds` rounds; `step` is called after each.
-
-    Raises:
-        DamagedError: a stored submission or attestation cannot be read.
-    """
+    """Return what miners found in the newest `rounds` rounds; `step` is called after each (DamagedError)."""
     miners: dict[str, _Tally] = {}
     settled = tasks = 0
     for record in await tx.rounds.listing(rounds):

@@ -82,12 +82,7 @@ def named(digest: str | None) -> Reach | None:
 
 
 def given_row(file: Path) -> ChainRow:
-    """Return the row in a file.
-
-    Raises:
-        JsonError: it is none.
-        UnreadableError: it is no regular file.
-    """
+    """Return the row in a file (JsonError: it is none; UnreadableError: it is no regular file)."""
     require_regular(file)
     with file.open("rb") as stream:
         return read_row(stream.read(MAX_ROW + 1))

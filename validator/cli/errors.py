@@ -62,10 +62,6 @@ def _text(error: Exception) -> str:
 
 
 def say_no(text: str) -> NoReturn:
-    """Write one line to stderr and end with exit code 1.
-
-    Raises:
-        typer.Exit: always.
-    """
+    """Write one line to stderr and end with exit code 1 (typer.Exit: always)."""
     typer.echo(printable(redact(text), _LINE), err=True)
     raise typer.Exit(EXIT_NO)

@@ -67,11 +67,7 @@ def require_regular(path: Path, limit: int | None = None) -> None:
 
 
 def write_bytes(data: bytes, path: Path | None) -> None:
-    """Write a file, whole or not at all, or standard output as it is.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write a file, whole or not at all, or standard output as it is (OSError: it cannot be written)."""
     if path is not None:
         write_file(path.resolve(), data, mode=None, replace=True)
         return

@@ -30,11 +30,7 @@ HotkeyUri = Annotated[
 
 
 def assessed(skill_type: SkillType | None) -> SkillType | None:
-    """Return the type that an option names.
-
-    Raises:
-        typer.BadParameter: it has no bundles.
-    """
+    """Return the type that an option names (typer.BadParameter: it has no bundles)."""
     if skill_type is SkillType.WORKFLOW:
         raise typer.BadParameter("a workflow has no bundle: write its workflow.json (docs/workflows.md)")
     return skill_type

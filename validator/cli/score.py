@@ -156,11 +156,7 @@ class SelectionCase(Case, frozen=True):
 
 
 def version_of(case: Case | EmissionCase | WorkflowCase) -> Version:
-    """Return the version that scores the case.
-
-    Raises:
-        SchemaError: this program does not know it.
-    """
+    """Return the version that scores the case (SchemaError: this program does not know it)."""
     try:
         return version(case.scoring_version)
     except UnknownScoringVersionError as error:

@@ -122,11 +122,7 @@ def signer_of(uri: str | None, config: Path | None) -> Signer:
 
 
 def checked_hotkeys(hotkeys: Sequence[str] | None, option: str) -> frozenset[str] | None:
-    """Return the hotkeys as a set, None for none.
-
-    Raises:
-        typer.BadParameter: one of them is no ss58 address.
-    """
+    """Return the hotkeys as a set, None for none (typer.BadParameter: one of them is no ss58 address)."""
     for hotkey in hotkeys or ():
         if not is_hotkey(hotkey):
             raise typer.BadParameter(f"{printable(hotkey, 60)} is no ss58 address", param_hint=option)

@@ -409,11 +409,7 @@ def retired(config: Config = None, as_json: Json = False) -> None:
 
 
 def _named(names: list[str], file: Path | None) -> frozenset[str] | None:
-    """Return the ids and digests that are given; None where there are none.
-
-    Raises:
-        typer.BadParameter: one is neither.
-    """
+    """Return the ids and digests that are given; None where there are none (typer.BadParameter: one is neither)."""
     lines: list[str] = []
     if file is not None:
         data = file.read_bytes()[: _MOST_BYTES + 1]

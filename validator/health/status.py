@@ -78,11 +78,7 @@ class OnChain:
 
 
 async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) -> OnChain:
-    """Return what the chain shows now.
-
-    Raises:
-        ChainError, TimeoutError: it could not be read.
-    """
+    """Return what the chain shows now (ChainError, TimeoutError: it could not be read)."""
     wanted = tuple(mechanisms(settings.weights))
     looks = asyncio.gather(*(Eyes(chain, clock, hotkey, mechid).look() for mechid in wanted))
     head, sights = await asyncio.gather(chain.head(), looks)
@@ -205,11 +201,7 @@ class Disk(NamedTuple):
 
 
 async def disk_of(store: Store, settings: Settings, now: datetime) -> Disk:
-    """Return the store's size and what follows from it.
-
-    Raises:
-        StoreError: it cannot be read.
-    """
+    """Return the store's size and what follows from it (StoreError: it cannot be read)."""
     path = parse_url(settings.store.url.reveal()).path
     free = None if path is None else shutil.disk_usage(path.parent).free
     size = await store.size()

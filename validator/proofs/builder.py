@@ -166,11 +166,7 @@ class ConsensusBuilder:
     def record_tension(
         self, description: str, agents: list[str], options: list[str], impact: str, followup: str | None = None
     ) -> UnresolvedTension:
-        """Record what the agents stay divided on.
-
-        Raises:
-            ProofError: a value of the wrong kind.
-        """
+        """Record what the agents stay divided on (ProofError: a value of the wrong kind)."""
         tension = UnresolvedTension(
             f"{self.debate_id}-tension-{len(self.tensions) + 1}",
             description,

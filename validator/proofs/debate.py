@@ -81,11 +81,7 @@ class DebateError(ProofError):
 
 
 def parse_debate(data: bytes) -> Debate:
-    """Return the debate in `data`.
-
-    Raises:
-        JsonError: no debate of version 1.0, or over a limit; the text names the field.
-    """
+    """Return the debate in `data` (JsonError: no debate of version 1.0, or over a limit; the text names the field)."""
     debate = decode(data, Debate, limit=MAX_DEBATE)
     parse_time(debate.timestamp, "timestamp")
     return debate

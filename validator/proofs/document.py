@@ -42,11 +42,7 @@ class Unsealed:
 
     @classmethod
     def of(cls, proof: ConsensusProof) -> Self:
-        """Return what is sealed of a proof.
-
-        Raises:
-            NotCanonicalError: the proof holds what JSON cannot carry.
-        """
+        """Return what is sealed of a proof (NotCanonicalError: the proof holds what JSON cannot carry)."""
         content = proof.to_dict()
         written = {name: _written(value) for name, value in content.items()}
         return cls(content, written, sha256_hex(_object(written)))
@@ -161,11 +157,7 @@ def document_bytes(document: dict[str, Any]) -> bytes:
 
 
 def require_readable(data: bytes) -> None:
-    """Refuse a proof that nobody could check, because it is larger than what is read.
-
-    Raises:
-        ProofError: naming the bound.
-    """
+    """Refuse a proof that nobody could check, because it is larger than what is read (ProofError: naming the bound)."""
     if len(data) > MAX_DOCUMENT:
         raise ProofError(f"it would have {len(data)} bytes, at most {MAX_DOCUMENT} can be checked")
     if has_more_values(data, MAX_JSON_VALUES):

@@ -29,11 +29,7 @@ class UnknownClaimError(ProofError):
 
 
 def unit(value: Any, field: str) -> float:
-    """Return `value` as a float in [0, 1].
-
-    Raises:
-        ProofError: no number, a NaN, or outside; the text names `field`.
-    """
+    """Return `value` as a float in [0, 1] (ProofError: no number, a NaN, or outside; the text names `field`)."""
     return _number(value, field, 1.0)
 
 
@@ -64,11 +60,7 @@ def text(value: Any, field: str) -> str:
 
 
 def optional_text(value: Any, field: str) -> str | None:
-    """Return `value`, None or a string that UTF-8 can write.
-
-    Raises:
-        ProofError: something else; the text names `field`.
-    """
+    """Return `value`, None or a string that UTF-8 can write (ProofError: something else; the text names `field`)."""
     return None if value is None else text(value, field)
 
 

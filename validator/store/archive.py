@@ -37,9 +37,7 @@ class Frame(Document, frozen=True):
 class Manifest(Document, frozen=True):
     """The content of a file, signed by the validator.
 
-    Attributes:
-        netuid: of the rounds; None where none of them was frozen.
-        records: the frames of each round, from the first to the last.
+    `records`: the frames of each round, from the first to the last.
     """
 
     archive_version: Literal["1"]
@@ -57,11 +55,7 @@ def manifest_bytes(manifest: Manifest) -> bytes:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """Return a manifest.
-
-    Raises:
-        ArchiveError: it has another version's form, or contradicts itself.
-    """
+    """Return a manifest (ArchiveError: it has another version's form, or contradicts itself)."""
     try:
         manifest = typed.decode(data, Manifest)
     except msgspec.MsgspecError as error:
@@ -90,11 +84,7 @@ def archives_in(folder: Path, first_round: int | None = None) -> list[Path]:
 class ArchiveFile:
     """A file whose manifest was read and is signed by whom it names; its frames are held to it when they are read.
 
-    Attributes:
-        path: where.
-        manifest: what it says it holds.
-        sha256: hex, of the manifest.
-        size: of the file, bytes.
+    `sha256` is that of the manifest, `size` that of the file in bytes.
     """
 
     path: Path
@@ -103,11 +93,7 @@ class ArchiveFile:
     size: int
 
     def frames(self, round_id: int, part: int = 0, most: int | None = None) -> tuple[bytes, ...]:
-        """Return the frames of a round's record, from `part` on and at most so many.
-
-        Raises:
-            ArchiveError: the file is damaged, or was changed.
-        """
+        """Return at most `most` frames of a round's record, from `part` on (ArchiveError: damaged, or changed)."""
         place, records = round_id - self.manifest.first_round, self.manifest.records
         some = records[place][part:] if most is None else records[place][part : part + most]
         before = (*chain.from_iterable(records[:place]), *records[place][:part])
@@ -128,11 +114,7 @@ def refused(path: Path, what: str) -> ArchiveError:
 
 
 def open_archive(path: Path) -> ArchiveFile:
-    """Read a file's manifest and hold its signature.
-
-    Raises:
-        ArchiveError: it is no whole archive file, or was changed.
-    """
+    """Read a file's manifest and hold its signature (ArchiveError: it is no whole archive file, or was changed)."""
     try:
         with path.open("rb") as stream:
             size = os.fstat(stream.fileno())
@@ -156,11 +138,7 @@ def open_archive(path: Path) -> ArchiveFile:
 
 
 def open_known(folder: Path, span: ArchivedSpan) -> ArchiveFile:
-    """Return the file that the store names.
-
-    Raises:
-        ArchiveError: it is not in the folder, is damaged, or is another one.
-    """
+    """Return the file that the store names (ArchiveError: it is not in the folder, is damaged, or is another one)."""
     found = open_archive(folder / span.file)
     if found.sha256 != span.sha256:
         raise refused(found.path, f"is not the file that the store names: another of that name; {_AGAIN}")
@@ -186,21 +164,13 @@ _FILES: Final = 8  # whose manifests are kept
 
 @dataclass(slots=True)
 class Shelf:
-    """The archives of one open store. Use it from one event loop.
-
-    Args:
-        folder: that has the files; None where nobody said which.
-    """
+    """The archive files of one open store, for one event loop; `folder` is None where nobody said which has them."""
 
     folder: Path | None
     _files: OrderedDict[str, ArchiveFile] = field(init=False, default_factory=OrderedDict)
 
     def file(self, span: ArchivedSpan, asked: str) -> ArchiveFile:
-        """Return an opened file.
-
-        Args:
-            span: which one.
-            asked: what somebody asks for, for the message.
+        """Return an opened file; `asked` is what somebody asks for, for the message.
 
         Raises:
             ArchivedError: nobody said which folder has it.

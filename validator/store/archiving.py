@@ -45,12 +45,9 @@ _NAMES: Final = {EXECUTIONS: "an execution", CODE: "a code check"}
 
 
 class Choice(NamedTuple):
-    """The rounds that may be archived next.
+    """The rounds `first` to `last` that may be archived next, none where `last` is lower.
 
-    Attributes:
-        first: the oldest round that no file has.
-        last: the newest that may go, below `first` where none may.
-        held: why the one after it may not; None where there is none.
+    `held` is why the next may not.
     """
 
     first: int
@@ -64,11 +61,6 @@ async def choose(tx: Transaction, before: datetime, keep: int = KEPT_ROUNDS) -> 
     A round goes when it ended before `before`, its epoch's salt is public, it is not among the newest `keep`, and no
     execution or code check of it waits, runs, or has a result that no round has counted yet. Flags, agreements,
     windows, reputations, unpaid windows and submissions rest on tables that stay.
-
-    Args:
-        tx: for reading.
-        before: see above.
-        keep: see above.
     """
     r = rounds.c
     spans = await tx.archives.spans()
@@ -119,13 +111,9 @@ def _unsaid() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Archiver:
-    """Takes rounds out of a store.
+    """Moves old rounds of a store into files of a folder; a validator may be running on it.
 
     Args:
-        store: a validator may be running on it.
-        folder: where the files go.
-        signer: the validator's hotkey.
-        now: when.
         keep: the newest rounds that stay.
         file_rounds: most of a file.
         advance: called for each of the `STEPS` of a round.
@@ -140,11 +128,7 @@ class Archiver:
     advance: Callable[[], None] = _unsaid
 
     async def plan(self, before: datetime) -> tuple[Choice, int]:
-        """Return which rounds may go, and how many are left of files that were begun.
-
-        Raises:
-            ArchiveError: the log is another hotkey's.
-        """
+        """Return which rounds may go, and how many are left of files that were begun (ArchiveError)."""
         async with self.store.read() as tx:
             owner = await tx.receipts.last_receipt()
             if owner is not None and owner.validator_hotkey != self.signer.hotkey:
@@ -205,13 +189,7 @@ class Archiver:
         return found
 
     async def write(self, first: int, last: int) -> Path:
-        """Write a file of these ended rounds; nothing is in the folder before it is whole and on the disk.
-
-        Raises:
-            FileExistsError: a file of that name is there.
-            OSError: it cannot be written.
-            StoreError: the store cannot be read.
-        """
+        """Write a file of these ended rounds; nothing is in the folder before it is whole and on the disk."""
         async with self.store.read() as tx:
             newest = await tx.rounds.newest_frozen()
         path = self.folder / name_of(first, last)
@@ -240,10 +218,9 @@ class Archiver:
         return path
 
     async def require_same(self, found: ArchiveFile, after: int) -> None:
-        """Read a file in whole, and compare it with the records of the store; those through `after` are in files alone.
+        """Read a file in whole, and compare it with the store's records.
 
-        Raises:
-            ArchiveError: the file is damaged, or does not have what the store has.
+        Those through `after` are in files alone (ArchiveError).
         """
         for round_id in range(found.manifest.first_round, found.manifest.last_round + 1):
             archived = found.frames(round_id)
@@ -256,9 +233,7 @@ class Archiver:
     async def remove(self, span: ArchivedSpan) -> ArchivedSpan:
         """Remove the records of a file's rounds that are still in the store; the file was compared with them.
 
-        Raises:
-            ArchiveError: something needs a round again; what was removed until then stays removed.
-            StoreError: the store cannot be written, or somebody else does the same.
+        What was removed until an error stays removed (ArchiveError: something needs a round again).
         """
         after = span.removed_through
         while after < span.last_round:
@@ -275,15 +250,9 @@ class Archiver:
 
 
 async def prune(store: Store, *, answers_before: datetime, bundles_before: datetime) -> Pruned:
-    """Remove raw bodies and bundles stored before these moments; a validator may be running.
+    """Remove raw bodies and bundles stored before these moments; return how many rows went. A validator may be running.
 
-    What open rounds and waiting executions need stays.
-
-    Returns:
-        How many rows went.
-
-    Raises:
-        StoreError: the store cannot be written; what was removed until then stays removed.
+    What open rounds and waiting executions need stays; what was removed until an error stays removed.
     """
     answers = bundles = 0
     while True:

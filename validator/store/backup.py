@@ -38,21 +38,13 @@ _AGAIN: Final = "copy it again and compare its sha256 with what `validator db ba
 
 
 def opened_to_read(file: Path) -> sqlite3.Connection:
-    """Open a SQLite file that is there, to read it.
-
-    Raises:
-        sqlite3.Error: it cannot be opened.
-    """
+    """Open a SQLite file that is there, to read it (sqlite3.Error: it cannot be opened)."""
     uri = f"file:{quote(str(file))}?mode=ro"
     return sqlite3.connect(uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None)
 
 
 def require_backup(file: Path) -> None:
-    """Look through a file that shall be restored.
-
-    Raises:
-        RestoreError: it is no whole SQLite file; the detail names it, says what it is instead, and what to do.
-    """
+    """Look through a file that shall be restored (RestoreError)."""
     fault = _fault(file)
     if fault is not None:
         raise RestoreError(f"{_shown(file)} {fault}")
@@ -67,15 +59,7 @@ def require_backup(file: Path) -> None:
 
 @contextmanager
 def of_backup(file: Path, place: Path) -> Iterator[None]:
-    """Tell what goes wrong with a backup where it was copied to as what it is: the backup's.
-
-    Args:
-        file: the backup.
-        place: the folder that it is copied to.
-
-    Raises:
-        RestoreError: something went wrong.
-    """
+    """Tell what goes wrong with a copy of a backup in the folder `place` as what it is: the backup's (RestoreError)."""
     try:
         yield
     except RestoreError:
@@ -149,14 +133,7 @@ Progress = Callable[[int], None]
 
 
 class Backup(NamedTuple):
-    """A backup that was made.
-
-    Attributes:
-        file: where.
-        bytes: its size.
-        sha256: hex, of the file.
-        state: how its tables relate to this version's: `current`, `behind` or `ahead`.
-    """
+    """A backup that was made: file, bytes, sha256 in hex, and how its tables relate to this version's."""
 
     file: Path
     bytes: int
@@ -165,11 +142,7 @@ class Backup(NamedTuple):
 
 
 def amount(url: str) -> int:
-    """Return how many steps a backup takes: pages of SQLite, rows of Postgres.
-
-    Raises:
-        StoreError: the store cannot be used.
-    """
+    """Return how many steps a backup takes: pages of SQLite, rows of Postgres (StoreError)."""
     source = parse_url(url)
     if source.path is None:
         return sum(asyncio.run(row_counts(url)).values())
@@ -182,15 +155,11 @@ def back_up(url: str, file: Path, progress: Progress = lambda _steps: None) -> B
     """Write one consistent view of the store into a new SQLite file, readable by its owner only.
 
     Of SQLite it is a copy of the pages, whatever version the tables are of; of Postgres a copy of the rows, for which
-    they must be of this version. What the validator writes meanwhile is not in it, and never waits for it.
-
-    Args:
-        url: the store.
-        file: a name that nothing has.
-        progress: called with a number of steps (`amount`).
+    they must be of this version. What the validator writes meanwhile is not in it, and never waits for it. `progress`
+    is called with a number of steps (`amount`).
 
     Raises:
-        BackupError: the file, or `FILE.part` beside it, is there, or cannot be written; nothing is left behind.
+        BackupError: the file, or `FILE.part` next to it, exists, or cannot be written; nothing is left behind.
         StoreError: the store cannot be used.
     """
     source = parse_url(url)
@@ -211,9 +180,7 @@ def back_up(url: str, file: Path, progress: Progress = lambda _steps: None) -> B
 class Restoring:
     """A backup, brought to this version's tables in a place of its own, on its way into an empty store.
 
-    Attributes:
-        url: of that place: a store that can be read, and looked through before it is taken.
-        found: how the backup's tables related to this version's.
+    `url` is of that place: it can be read before it is taken. `found` is how its tables related to this version's.
     """
 
     def __init__(self, part: Path, target: StoreUrl, target_url: str, found: SchemaState) -> None:
@@ -241,12 +208,9 @@ class Restoring:
 
 @contextmanager
 def restoring(file: Path, url: str, progress: Progress = lambda _steps: None) -> Iterator[Restoring]:
-    """Copy a backup beside the store that shall be, and yield it; nothing is in the store before `take`.
+    """Copy a backup, or any SQLite store, to where the store shall be, and yield it; nothing is there before `take`.
 
-    Args:
-        file: a backup, or any SQLite store.
-        url: where it shall be: a path without a file, or a database without rows.
-        progress: called with numbers of pages.
+    `url` is a path without a file, or a database without rows; `progress` is called with numbers of pages.
 
     Raises:
         NotEmptyError: something is there already.

@@ -43,14 +43,7 @@ _PARTITION: Final = 8
 
 @dataclass(slots=True)
 class Check:
-    """One thing that was looked at.
-
-    Attributes:
-        name: `pages`, `tables`, `references`, `digests`, `receipts`, `kept` or `archives`.
-        looked: how many: lines of SQLite's own report, tables, references, documents, receipts, pairs, archived rounds.
-        faults: what is wrong, printable; at most `FAULTS_SHOWN`.
-        more: how many faults are not among them.
-    """
+    """One thing that was looked at: how many, printable faults (at most `FAULTS_SHOWN`), and how many more."""
 
     name: str
     looked: int = 0
@@ -278,11 +271,9 @@ def _differs(name: str, one: State, other: State) -> bool:
 
 
 async def _archive_faults(tx: Transaction, folder: Path | None) -> list[str]:
-    """Return what is wrong with the archives.
+    """Return what is wrong with the archives, each of whose files is read in whole.
 
-    Args:
-        tx: for reading.
-        folder: that has the files, each of which is read in whole; None looks at the store's own rows alone.
+    Without a folder, with the rows alone.
     """
     spans = await tx.archives.spans()
     found = []
@@ -319,10 +310,7 @@ async def checks(tx: Transaction, archive: Path | None = None) -> AsyncIterator[
     """Yield each check as it is done. Where the file itself is damaged nothing else is looked at.
 
     What was changed and fits its digests all the same shows only when rounds are computed again (`validator replay`).
-
-    Args:
-        tx: for reading, of a store whose tables are of this version.
-        archive: the folder with the files of old rounds; without it these are not looked at.
+    Without the folder `archive` the files of old rounds are not looked at.
     """
     if tx.connection.dialect.name == "sqlite":
         pages = await _guarded("pages", tx, _look_at_pages)

@@ -41,12 +41,9 @@ def compressed(data: bytes, level: int = LEVEL) -> bytes:
 def expanded(blob: bytes, most: int = MOST) -> bytes:
     """Return what was compressed.
 
-    Args:
-        blob: as it is stored.
-        most: bytes; nothing larger is made.
-
     Raises:
-        DamagedError: not what was compressed, larger than `most`, or of a dictionary that this program does not have.
+        DamagedError: not what was compressed, larger than `most` bytes, or of a dictionary that this program does not
+            have.
     """
     return _expanded(blob, most, None)
 
@@ -100,15 +97,7 @@ async def pack(data: bytes) -> bytes:
 
 
 async def unpack(blob: bytes, sha256: str | None = None) -> bytes:
-    """Return what was packed.
-
-    Args:
-        blob: from `pack`.
-        sha256: hex digest that the data must have; None to trust the codec's own checksum.
-
-    Raises:
-        DamagedError: not what was packed.
-    """
+    """Return what `pack` packed, of this sha256 in hex where one is given (DamagedError: it is something else)."""
     return await _run(expanded_size(blob) > INLINE_LIMIT, _unpack, blob, sha256)
 
 

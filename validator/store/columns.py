@@ -100,12 +100,9 @@ class Real(TypeDecorator[float]):
 
 
 class Json(TypeDecorator[T]):
-    """A value as canonical JSON text (RFC 8785), read back as `kind`.
+    """A value as canonical JSON text (RFC 8785), read back as a `kind` that msgspec decodes to.
 
     Text, not JSONB: Postgres' JSONB refuses the escape of NUL, which a miner's strings may hold.
-
-    Args:
-        kind: anything msgspec decodes to.
     """
 
     impl = Text

@@ -129,8 +129,7 @@ def make_engine(
         url: which database.
         foreign_keys: False only while SQLite tables are rebuilt by a migration.
         pooled: False for a few connections that are closed at once.
-        connections: of one of many processes on a Postgres database: at most so many, and a transaction of one that
-            stands still is ended before it holds up the validator's.
+        connections: of one of many processes on Postgres: at most so many; the server ends a transaction that is idle.
         handles: hold its connections; None for handles that nobody drops.
     """
     handles = handles or Handles()
@@ -194,11 +193,7 @@ async def use_wal(url: StoreUrl) -> None:
     """Switch a SQLite file to write-ahead logging, which it then keeps; does nothing on Postgres.
 
     Only who writes does this, once: two connections that switch at the same time lock each other out, and a file that
-    is not ours must not be changed by looking at it.
-
-    Raises:
-        StoreUnreachableError: others keep the file busy, or it is no database.
-        StoreDamagedError: it was one.
+    is not ours must not be changed by looking at it (StoreUnreachableError: busy, or no database; StoreDamagedError).
     """
     if url.path is None:
         return None

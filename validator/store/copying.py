@@ -25,13 +25,7 @@ Progress = Callable[[str, int], None]
 
 
 class CopiedTable(NamedTuple):
-    """A table that was copied.
-
-    Attributes:
-        name: the table's.
-        rows: how many.
-        digest: hex of the sum of all rows' sha256, the same whatever the order.
-    """
+    """A table that was copied; `digest`: hex of the sum of all rows' sha256, the same whatever the order."""
 
     name: str
     rows: int
@@ -39,11 +33,7 @@ class CopiedTable(NamedTuple):
 
 
 async def row_counts(url: str) -> dict[str, int]:
-    """Return how many rows each table of a store has.
-
-    Raises:
-        StoreError: it cannot be opened, or its tables are not those of this version.
-    """
+    """Return how many rows each table of a store has (StoreError: it cannot be opened, or is of another version)."""
     source = parse_url(url)
     async with AsyncExitStack() as stack:
         try:
@@ -57,12 +47,8 @@ async def copy_store(source_url: str, target_url: str, progress: Progress) -> tu
     """Copy everything in one transaction, then read it back and compare; return what was copied.
 
     The source is read in one consistent view; a validator may be writing to it, and what it writes afterwards is not in
-    the copy.
-
-    Args:
-        source_url: with tables of this version.
-        target_url: a database without rows of ours; its tables are made if they are not there.
-        progress: called with a table's name and a number of rows.
+    the copy. The target has no rows of ours; its tables are made if they are not there. `progress` is called with a
+    table's name and a number of rows.
 
     Raises:
         NotEmptyError: the target holds rows.

@@ -29,11 +29,8 @@ class DispatchKey(NamedTuple):
 class JudgedAnswer(NamedTuple):
     """The judgement of the gates on an answer.
 
-    Attributes:
-        key: which dispatch.
-        reason: `accepted` or `accepted_early` with a submission, else the gate's code.
-        submission: what passed; its `sssa_sha256` (`plan_sha256`) must be that of what was signed.
-        detail: for people; made printable and cut.
+    `reason` is `accepted` or `accepted_early` with a submission, whose `sssa_sha256` (`plan_sha256`) must be that of
+    what was signed; else the gate's code.
     """
 
     key: DispatchKey
@@ -45,13 +42,7 @@ class JudgedAnswer(NamedTuple):
 class Failure(NamedTuple):
     """A failure: no usable response came (gate 1), or a body over its limit.
 
-    Attributes:
-        key: which dispatch.
-        reason: a gate's code.
-        seconds: how long it took; None where nothing was sent.
-        status: of the response, None without one.
-        detail: for people; made printable and cut.
-        raw: of what arrived of a body all the same (D-28).
+    `seconds` is None where nothing was sent, `status` without a response; `raw` is of what arrived of a body (D-28).
     """
 
     key: DispatchKey
@@ -66,13 +57,8 @@ class Arrival(NamedTuple):
     """A whole response, to be kept before anything is read from it.
 
     Attributes:
-        key: which dispatch.
-        seconds: first byte sent to last byte received.
-        status: of the response.
-        packed: the body, as `codec.compressed` makes it.
-        size: bytes of the body.
-        received_at: when the last byte came.
-        stalled: seconds that were measured beside `seconds`, while the validator stood still (D-26).
+        seconds: first byte sent to last byte received; `stalled` more while the validator stood still (D-26).
+        packed: the body, as `codec.compressed` makes it; `size` bytes of it.
         raw: what was made of the body's bytes as they arrived (D-28).
     """
 
@@ -87,13 +73,12 @@ class Arrival(NamedTuple):
 
 
 class Dispatch(msgspec.Struct, frozen=True, array_like=True):
-    """A dispatch as it stands, and as the record of its round keeps it; the names are those of the table.
+    """A dispatch, as the table and the record of its round have it.
 
     Attributes:
         rank: place in the group: primaries by rank, then auditors by draw.
         reason: of the gates; None while it is not judged.
         seconds: first byte sent to last byte received; None where nothing was sent.
-        detail: what exactly was wrong, for people.
         body_bytes: size of the stored body; None without one. It stays when retention removes the body.
         raw: of the bytes that arrived, kept or not; None where none did.
         stalled: how many more seconds were measured while the validator stood still (D-26); None for none.

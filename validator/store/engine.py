@@ -41,15 +41,9 @@ _FILE_ADVICE: Final = (
 
 
 class Place:
-    """The file as it was when it was opened.
+    """The SQLite file as it was when it was opened (StoreDamagedError: it is not there).
 
     The file itself is never opened here: closing it would drop the locks that SQLite holds on it in this process.
-
-    Args:
-        path: of the file, links resolved.
-
-    Raises:
-        StoreDamagedError: it is not there.
     """
 
     def __init__(self, path: Path) -> None:
@@ -59,20 +53,13 @@ class Place:
         self._size = found.st_size
 
     def require(self) -> None:
-        """Look at the path; costs a system call.
-
-        Raises:
-            StoreDamagedError: it leads to nothing, or to another file.
-        """
+        """Look at the path; costs a system call (StoreDamagedError: it leads to nothing, or to another file)."""
         self._same(self._stat())
 
     async def require_whole(self) -> None:
-        """Look at the path and at the file's size; where it has shrunk, let SQLite read all of it.
+        """Look at the path and at the file's size; where it has shrunk, let SQLite read all of it (StoreDamagedError).
 
         A store in use only grows, unless somebody runs VACUUM.
-
-        Raises:
-            StoreDamagedError: it leads to nothing or to another file, or parts are missing.
         """
         found = self._stat()
         self._same(found)
@@ -83,10 +70,9 @@ class Place:
         self._size = found.st_size
 
     def require_room(self) -> None:
-        """Write a little beside the file and take it away again. Blocks: not for the event loop.
+        """Write a little next to the file and take it away again.
 
-        Raises:
-            StoreNoWriteError: there is no room, or no right to write.
+        Blocks: not for the event loop (StoreNoWriteError).
         """
         try:
             with tempfile.TemporaryFile(dir=self._path.parent, buffering=0) as file:
@@ -134,15 +120,7 @@ _PROBE: Final = {"room": "x" * 8192}
 class Store:
     """An open store. Use it from one event loop; close it, or use it as a context manager.
 
-    Args:
-        engine: connected to tables of this version.
-        url: where it is.
-        lock: the claim to write, or none.
-        place: watches the file of a SQLite store that is written.
-        archive: the folder with the files of old rounds.
-
-    Attributes:
-        tell: called with every trouble that a lasting write meets.
+    `tell` is called with every trouble that a lasting write meets.
     """
 
     tell: Callable[[StoreAwayError], None]
@@ -214,14 +192,11 @@ class Store:
         """Return what `work` returns of a write transaction of its own, as soon as the database takes it.
 
         While the database is away or takes no write this waits and begins anew; `tell` learns of it. What the database
-        committed although its answer was lost is not done again.
-
-        Args:
-            work: done in one transaction, perhaps several times, of which one counts: no effects elsewhere.
-            patience_s: after so long the trouble is raised; None waits for as long as it takes.
+        committed although its answer was lost is not done again. `work` is done in one transaction, perhaps several
+        times, of which one counts: no effects elsewhere.
 
         Raises:
-            StoreAwayError: the patience was over.
+            StoreAwayError: `patience_s` were over; None waits for as long as it takes.
             StoreError: as `begin`.
         """
         return await self._patience.write(self.begin, work, self.tell, patience_s)
@@ -237,11 +212,7 @@ class Store:
         return self._patience.waiting
 
     async def probe(self) -> None:
-        """Write a little that nobody reads, for real.
-
-        Raises:
-            StoreError: as `begin`.
-        """
+        """Write a little that nobody reads, for real (StoreError: as `begin`)."""
         async with self.begin() as tx:
             if self._url.path is None:
                 await tx.connection.execute(text("SELECT pg_logical_emit_message(true, 'validator', :room)"), _PROBE)
@@ -276,11 +247,7 @@ class Store:
             raise trouble from None
 
     async def size(self) -> int:
-        """Return how many bytes the database takes; of a SQLite file with its log.
-
-        Raises:
-            StoreError: as `read`.
-        """
+        """Return how many bytes the database takes; of a SQLite file with its log (StoreError: as `read`)."""
         path = self._url.path
         if path is not None:
             return await asyncio.to_thread(_bytes_of, path)

@@ -27,12 +27,7 @@ class TableSize(NamedTuple):
 
 
 class StoreSize(NamedTuple):
-    """A store.
-
-    Attributes:
-        bytes: of its file without the log beside it, or of the database.
-        reusable: bytes of a SQLite file that hold nothing and are filled first; 0 for Postgres.
-    """
+    """The bytes of a store without the log next to it, and those of a SQLite file that are free to be filled."""
 
     bytes: int
     reusable: int
@@ -84,12 +79,9 @@ KEPT_ROUNDS: Final = 144  # of `Dispatches.kept_bytes`: a day at a round per ten
 
 
 class Pace(NamedTuple):
-    """What rounds there are.
+    """The frozen rounds: how many, days from first to last, how many a day of the newest 1,000.
 
-    Attributes:
-        rounds: how many were frozen.
-        days: from the first to the last.
-        per_day: of the newest 1,000; None where they span less than an hour.
+    `per_day` is None where these span less than an hour.
     """
 
     rounds: int
@@ -183,12 +175,7 @@ _LONGEST: Final = 100 * _YEAR  # days
 
 
 class Files(NamedTuple):
-    """The archive files.
-
-    Attributes:
-        rounds, bytes: in all of them.
-        per_round: bytes; measured in a few rounds where there is no file yet, None where there are none of these.
-    """
+    """The archive files: rounds, bytes, and bytes per round, measured in a few records where there is no file yet."""
 
     rounds: int
     bytes: int
@@ -199,9 +186,8 @@ class KindForecast(NamedTuple):
     """Tables whose rows are kept alike.
 
     Attributes:
-        bytes: now.
         per_round: bytes that a round adds.
-        kept_days: until they are removed, or archived; None for good.
+        kept_days: until they are removed, or archived; None for ever.
         in_a_year, archived_in_a_year: bytes in the store, without archiving and with it.
     """
 
@@ -215,14 +201,7 @@ class KindForecast(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How a store grows if rounds go on as they did.
-
-    Args:
-        pace: of its rounds.
-        kinds: what it holds.
-        files: of archives.
-        archive_days: when rounds are archived.
-    """
+    """The growth of a store if rounds go on as they did, and are archived after `archive_days`."""
 
     pace: Pace
     kinds: Sequence[KindForecast]
@@ -239,10 +218,8 @@ class Growth:
     def full_after(self, free: int, *, archived: bool, files_too: bool) -> int | None:
         """Return after how many days there is no room any more; None for more than a century, or without a pace.
 
-        Args:
-            free: bytes on the disk, and those in the database that are filled again.
-            archived: whether rounds are archived.
-            files_too: whether the files lie on the same disk.
+        `free` counts the bytes on the disk, and those in the database that are filled again; `files_too`: the archive
+        files are on the same disk.
         """
         if self.pace.per_day is None:
             return None
@@ -323,11 +300,7 @@ _ROUNDS = 8
 
 
 async def files_of(connection: AsyncConnection) -> Files:
-    """Return what the archives of a store take, measured in its newest records where it has none.
-
-    Args:
-        connection: a read transaction.
-    """
+    """Return what the archives of a store take, measured in its newest records where it has none."""
     spans = await Transaction(connection).archives.spans()
     if spans:
         size = sum(span.bytes for span in spans)

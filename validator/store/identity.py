@@ -11,12 +11,9 @@ _FIX: Final = "correct validator.netuid or chain.endpoints, or name another data
 
 
 async def require_chain(tx: Transaction, genesis: str | None, netuid: int) -> bool:
-    """Refuse another chain or subnet than the store's; return whether the store knows its own.
+    """Refuse another chain or subnet than the store's (OtherChainError); return whether the store knows its own.
 
     One that knows none is held to its newest round's subnet. Where `genesis` is None, only subnets are compared.
-
-    Raises:
-        OtherChainError: naming both, and what to do.
     """
     known = await tx.chain.get()
     of = await _netuid_of_rounds(tx) if known is None else known.netuid
@@ -30,11 +27,7 @@ async def require_chain(tx: Transaction, genesis: str | None, netuid: int) -> bo
 
 
 async def adopt_chain(tx: Transaction, genesis: str, netuid: int, at: datetime) -> bool:
-    """Let a store that knows no chain belong to this one; return whether it knew none.
-
-    Raises:
-        OtherChainError: it belongs to another.
-    """
+    """Let a store that knows no chain belong to this one; return whether it knew none (OtherChainError: to another)."""
     await require_chain(tx, genesis, netuid)
     return await tx.chain.adopt(genesis, netuid, at)
 
@@ -50,10 +43,7 @@ async def _netuid_of_rounds(tx: Transaction) -> int | None:
 async def require_known_version(tx: Transaction) -> None:
     """Refuse a store whose newest frozen round is of a version that this program does not score.
 
-    An input that cannot be read is somebody else's finding.
-
-    Raises:
-        UnknownScoringVersionError: naming the round, the version, and what to do.
+    An input that cannot be read is somebody else's finding (UnknownScoringVersionError: round, version, what to do).
     """
     try:
         newest = await tx.rounds.newest_frozen()

@@ -46,10 +46,7 @@ class WriterLock:
 
 
 class FileLock(WriterLock):
-    """An flock on a file beside the SQLite file. The kernel drops it with the process, however that ends.
-
-    Args:
-        path: the SQLite file.
+    """An flock on a file next to the SQLite file. The kernel drops it with the process, however that ends.
 
     Raises:
         StoreLockedError: another process, or another store of this one, holds it.
@@ -103,13 +100,10 @@ class FileLock(WriterLock):
 
 
 def _refuse_linked(path: Path) -> None:
-    """Refuse a file that has another name, by which somebody has it open.
+    """Refuse a file that has another name, by which somebody has it open (StoreLockedError).
 
     Each name has a lock file and a write-ahead log of its own; only SQLite's locks lie on the file itself. To be called
     before this process opens the file: closing it here would drop those locks.
-
-    Raises:
-        StoreLockedError: somebody has.
     """
     if not path.exists() or path.stat().st_nlink == 1:
         return
@@ -141,11 +135,7 @@ class AdvisoryLock(WriterLock):
         self._handles = handles
 
     async def take(self) -> None:
-        """Take the lock.
-
-        Raises:
-            StoreLockedError: another session holds it.
-        """
+        """Take the lock (StoreLockedError: another session holds it)."""
         async with AsyncExitStack() as stack:
             self._engine = make_engine(self._url, pooled=False, handles=self._handles)
             stack.push_async_callback(self._engine.dispose)
@@ -182,15 +172,7 @@ class AdvisoryLock(WriterLock):
 
 
 async def take_lock(url: StoreUrl, handles: Handles | None = None) -> WriterLock:
-    """Become the store's writer.
-
-    Args:
-        url: of the store.
-        handles: hold the claim; None for handles that nobody drops.
-
-    Raises:
-        StoreLockedError: someone else is.
-    """
+    """Become the store's writer; `handles` hold the claim (StoreLockedError: someone else is)."""
     handles = handles or Handles()
     if url.path is None:
         advisory = AdvisoryLock(url, handles)

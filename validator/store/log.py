@@ -41,14 +41,7 @@ _UNSIGNED: Final = "0x" + "0" * 128
 
 
 class Says(NamedTuple):
-    """The subject of a receipt; what does not belong to its kind stays as it is.
-
-    Attributes:
-        first_round: that the log tells; of the opening alone.
-        end: of a round.
-        salts: that become public.
-        weights, fate: of those kinds.
-    """
+    """The subject of a receipt; what does not belong to its kind stays as it is. `salts` become public."""
 
     first_round: int | None = None
     end: RoundEnd | None = None
@@ -66,11 +59,7 @@ class Commitments(NamedTuple):
 
 
 async def commitments(tx: Transaction) -> Commitments:
-    """Return what stands now.
-
-    Raises:
-        WrongStateError: no salt is committed to for the next epoch.
-    """
+    """Return what stands now (WrongStateError: no salt is committed to for the next epoch)."""
     running, pending = await tx.salts.newest(), await tx.salts.pending()
     if pending is None:
         raise WrongStateError("no salt is committed to for the next epoch")
@@ -87,11 +76,7 @@ async def open_log(tx: Transaction, signer: Signer, now: datetime, random: Rando
 
 
 async def append_link(tx: Transaction, signer: Signer, now: datetime, about: WeightsLink | FateLink) -> int:
-    """Write a receipt that is no round's, and return its number. Of salts it says what the receipt before does.
-
-    Raises:
-        WrongStateError: the log is not opened.
-    """
+    """Write a receipt that is no round's, and return its number; it commits to the salts of the receipt before."""
     last = await tx.receipts.last_receipt()
     if last is None:
         raise WrongStateError("the log is not opened")
@@ -153,12 +138,7 @@ class RoundLine(NamedTuple):
 
 
 async def round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[RoundLine]:
-    """Yield the lines that a round's receipt names, in their order, each compared with its digest there.
-
-    Raises:
-        DamagedError: what is stored is not what the receipt was written for.
-        ArchivedError, ArchiveError: as `Records`.
-    """
+    """Yield the lines that a round's receipt names, in their order, each compared with its digest (DamagedError)."""
     round_id, lines = end.index, end.lines
     head = await tx.records.head(round_id)
     if head is None:

@@ -109,11 +109,7 @@ class _Sent(NamedTuple, Generic[T]):
 
 
 class Patience:
-    """The shared retry of one store's writers while its database is away: one of them tries at a time.
-
-    Attributes:
-        waiting: how many wait.
-    """
+    """The shared retry of one store's writers while its database is away: one of those that wait tries at a time."""
 
     def __init__(self) -> None:
         self.waiting = 0

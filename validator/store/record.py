@@ -34,15 +34,13 @@ _PROOF_LEVEL: Final = 9
 
 
 class Head(msgspec.Struct, frozen=True, array_like=True):
-    """The result of a round without the documents of its groups.
+    """The result of a round without the documents of its groups; documents are canonical bytes.
 
     Attributes:
-        input: canonical bytes of `RoundInput`; None of a skipped round, and where they could not be read.
-        plan: canonical bytes of `RoundPlan`; None of a skipped round.
-        outcome: canonical bytes of `RoundOutcome`; None where the round was not settled.
+        input: None of a skipped round, and where it could not be read.
+        outcome: None where the round was not settled.
         dispatches: in the order of the plan.
-        reports: canonical bytes of what executions showed whose results the round counted, by id (those of code are in
-            the input).
+        reports: what executions showed whose results the round counted, by id (those of code are in the input).
     """
 
     version: Literal[1]
@@ -62,9 +60,9 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         signed: canonical bytes of the attestations or plans that passed their gates, in the order of the dispatches.
-        runs: canonical bytes of what came of running the plans.
-        kept_proof: the sealed proof; of a large one a frame behind the attestations, whose texts it repeats.
-        is_frame: which of the two.
+        runs: canonical bytes of the results of running the plans.
+        kept_proof: the sealed proof; of a large one (`is_frame`) a frame after the attestations, whose texts it
+            repeats.
     """
 
     task_id: str
@@ -86,13 +84,7 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
 
 class OpenRound(NamedTuple):
-    """The rows of an open round; documents as they are stored.
-
-    Attributes:
-        plan: canonical bytes.
-        tasks, dispatches: in the order of the plan.
-        documents: attestations, plans and runs by their sha256.
-    """
+    """The rows of an open round, in the order of the plan; documents as they are stored, by their sha256."""
 
     input: bytes | None
     plan: bytes
@@ -107,7 +99,6 @@ class RoundEnding(NamedTuple):
     Attributes:
         reason: of a round that is not settled: of its open tasks.
         document: canonical bytes of its outcome; None where it is not settled.
-        groups: of the outcome.
         proofs: packed documents by task.
         reports: as in `Head`.
     """
@@ -131,10 +122,9 @@ SKIPPED: Final = Head(1, None, None, None, ())
 
 
 def recorded(open_round: OpenRound, end: RoundEnding) -> Record:
-    """Return the record of a round that ends. Pure, and heavy: not for the event loop.
+    """Return the record of a round that ends (DamagedError: a document cannot be read).
 
-    Raises:
-        DamagedError: a document cannot be read, or is missing.
+    Pure, and heavy: not for the loop.
     """
     tasks = {task.task_id: (task.state, task.reason) for task in open_round.tasks}
     if end.document is None:
@@ -169,11 +159,7 @@ class Items:
         self._buffer = bytearray()
 
     def take(self, data: bytes) -> Iterator[bytes]:
-        """Yield the documents that end in what the next frame expands to.
-
-        Raises:
-            DamagedError: a document would be larger than any is.
-        """
+        """Yield the documents that end in what the next frame expands to (DamagedError)."""
         self._buffer += data
         while len(self._buffer) >= _LENGTH:
             end = _LENGTH + int.from_bytes(self._buffer[:_LENGTH])

@@ -31,13 +31,7 @@ WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknow
 
 
 class StoreChain(NamedTuple):
-    """The chain and subnet that a store belongs to.
-
-    Attributes:
-        genesis: hash of the chain's block 0, lower-case hex without 0x.
-        netuid: the subnet.
-        adopted_at: since when the store knows it.
-    """
+    """The chain and subnet that a store belongs to; `genesis`: hash of block 0, lower-case hex without 0x."""
 
     genesis: str
     netuid: int
@@ -54,15 +48,7 @@ class Drain(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MinerRecord:
-    """One line of the miners' listing.
-
-    Attributes:
-        uid: of the last sight.
-        skill_types: usable types of the declaration that counts now; empty without one.
-        reputations: per type; absent means 0.5.
-        flags: standing ones.
-        dispatches: all ever planned for it.
-    """
+    """One line of the miners' listing: uid of the last sight, usable declared types, standing flags, all dispatches."""
 
     hotkey: str
     uid: int
@@ -141,10 +127,8 @@ class RoundRecord:
 class StoredRound:
     """A round with its documents.
 
-    Attributes:
-        input: None when the round was skipped, or when `record.input_sha256` is set but the bytes are damaged or of
-            another version's form (then an open round can only be abandoned).
-        outcome: None before settling, for void, skipped and abandoned rounds, or when unreadable.
+    `input` is None when the round was skipped or its bytes are damaged or of another form (then an open round can only
+    be abandoned); `outcome` before settling, for rounds that are not settled, or when unreadable.
     """
 
     record: RoundRecord
@@ -272,13 +256,11 @@ class WeightsRecord:
         state: `prepared`: certainly not signed; `submitted`: it may have left; `unknown`: so, and nobody waits for the
             chain's answer any more; `confirmed`: on chain; `rejected`: refused; `expired`: it can no longer arrive.
         attempts: how often it was handed over for signing.
-        signed_block: the head at the last of them.
-        lifetime: so many blocks past the head at signing it may still arrive.
+        signed_block: the head at the last of them; it may arrive for `lifetime` blocks more.
         expiry_block: past this block it certainly does not; None while the head at signing is not bounded.
         block: of inclusion.
-        sent: uid to u16 as the chain should store it; None for submissions of versions that did not keep it.
-        vector: hotkey to weight.
-        scores: hotkey to score.
+        sent: uid to u16 as the chain should store it.
+        vector, scores: by hotkey.
         link: number of the receipt of what is sent (SPEC 16, D-28).
     """
 
@@ -304,13 +286,7 @@ class WeightsRecord:
 
 
 class WeightMark(NamedTuple):
-    """The last own updates for a mechanism that a validator knew.
-
-    Attributes:
-        uid: its slot.
-        last_update: block of its last update on chain.
-        block: the head when that was so.
-    """
+    """The last own updates for a mechanism that a validator knew: its slot, their block, the head when that was so."""
 
     uid: int
     last_update: int
@@ -363,13 +339,7 @@ class ReceiptRecord:
 
 
 class LogHead(NamedTuple):
-    """The newest receipt: what an export of the log must reach.
-
-    Attributes:
-        sequence: its number.
-        digest: sha256 of its line, hex.
-        issued_at: as it says (SPEC 13).
-    """
+    """The newest receipt, which an export of the log must reach: number, sha256 of its line in hex, its time."""
 
     sequence: int
     digest: str
@@ -377,14 +347,9 @@ class LogHead(NamedTuple):
 
 
 class ArchivedSpan(NamedTuple):
-    """An archive file that the store knows.
+    """An archive file that the store knows: every round from its first to its last, and the sha256 of its manifest.
 
-    Attributes:
-        first_round, last_round: what it holds; every round from the one to the other.
-        file: its name, without a folder.
-        sha256: hex, of its manifest.
-        bytes: its size.
-        removed_through: the rows of this round and those before are in files alone; those after in the store as well.
+    `removed_through`: the rows of this round and those before are in files alone; those after in the store as well.
     """
 
     first_round: int
@@ -397,14 +362,9 @@ class ArchivedSpan(NamedTuple):
 
 
 class UnpaidWindow(Document, frozen=True):
-    """A window with entries that did not pay.
+    """A window with entries that did not pay, for the first reason of D-23 that held, with the numbers behind it.
 
-    Attributes:
-        hotkey, skill_type: whose.
-        reason: code, the first of D-23 that held.
-        detail: the numbers behind it, for people.
-        epoch: since the vector of this epoch, for this reason without a break.
-        round_id: the newest round that was frozen when that vector was computed.
+    It has been so since the vector of `epoch`, when `round_id` was the newest round that was frozen.
     """
 
     hotkey: str
@@ -430,12 +390,7 @@ class UnpaidWindow(Document, frozen=True):
 
 
 class UnpaidTold(Document, frozen=True):
-    """An unpaid window in words, as listings and `--json` show it.
-
-    Attributes:
-        meaning, remedy: what the reason says, and what brings the window back; None where nobody here knows.
-        since_epoch, since_round: as `epoch` and `round_id` of `UnpaidWindow`.
-    """
+    """An unpaid window in words, as listings and `--json` show it; `remedy` brings the window back."""
 
     hotkey: str
     skill_type: str
@@ -452,10 +407,8 @@ class VectorRecord:
     """A mechanism's vector for an epoch, as it was computed last for that epoch; whether it was sent or not.
 
     Attributes:
-        netuid, mechid, epoch: which one.
         round_id: the newest round that was frozen by then; None where there was none.
         block: of the snapshot.
-        scoring_version: that it was computed under.
         positive: whether any miner had a score above 0.
         unpaid: by hotkey, then in the order of SPEC 1.
         link: number of its receipt.

@@ -42,12 +42,8 @@ def _unsaid(_revision: str, _seconds: float) -> None:
 async def upgrade(url: str, told: Told = _unsaid) -> SchemaState:
     """Bring the database to this version's tables, making them if there are none; return the state found.
 
-    Nothing happens to a database that is current. One that is ahead is refused. The whole upgrade is one transaction.
-
-    Args:
-        url: of the database.
-        told: each migration and the seconds that it took, after it, at last `references`, where SQLite's are looked
-            through; from the loop's thread.
+    The whole upgrade is one transaction. `told` is called with each migration and the seconds that it took, at last
+    `references`, where SQLite's are looked through; from the loop's thread.
 
     Raises:
         StoreUrlError, StoreUnreachableError: no such database.
@@ -67,10 +63,7 @@ async def upgrade(url: str, told: Told = _unsaid) -> SchemaState:
 
 
 async def schema_state(url: str) -> SchemaState:
-    """Return how the database's tables relate to this version's.
-
-    Returns:
-        `empty` (none of ours), `current`, `behind` (upgrade it), or `ahead` (this program is older than the tables).
+    """Return how the tables relate to this version's: `empty`, `current`, `behind`, or `ahead` (this program is older).
 
     Raises:
         StoreUrlError, StoreUnreachableError: no such database.
@@ -108,12 +101,9 @@ async def upgrade_unlocked(url: StoreUrl, told: Told = _unsaid, handles: Handles
 
 
 def require_place(url: StoreUrl) -> None:
-    """Refuse a SQLite path that cannot hold a store, before a connection is tried.
+    """Refuse a SQLite path that cannot hold a store, before a connection is tried (StoreUnreachableError).
 
     aiosqlite leaves a thread behind when it cannot open its file, so that is found out first.
-
-    Raises:
-        StoreUnreachableError: the folder is not there, or the path names no file that can be read and written.
     """
     path = url.path
     if path is None:
@@ -153,12 +143,9 @@ async def _upgrade(engine: AsyncEngine, told: Told) -> SchemaState:
 
 @cache
 def revisions() -> tuple[str, ...]:
-    """Return every revision, oldest first, by the names of the files; they do not change while the program runs.
+    """Return every revision, oldest first, by the names of the files (SchemaStateError: they are missing).
 
     Asking Alembic takes longer than a listing.
-
-    Raises:
-        SchemaStateError: they are not there.
     """
     names = sorted(file.name.partition("_")[0] for file in (MIGRATIONS / "versions").glob("r*.py"))
     if not names:
@@ -195,16 +182,7 @@ def _state(connection: Connection) -> SchemaState:
 
 
 def migrate(connection: Connection, folder: Path, told: Told = _unsaid) -> None:
-    """Take every step that the database lacks, in its transaction.
-
-    Args:
-        connection: in a transaction, which is the caller's.
-        folder: of the migrations.
-        told: as for `upgrade`.
-
-    Raises:
-        SchemaStateError: a step would break a reference.
-    """
+    """Take every step that the database lacks, in the caller's transaction (SchemaStateError)."""
     from alembic import command  # noqa: PLC0415 - Alembic takes longer to import than a listing
     from alembic.config import Config  # noqa: PLC0415
 

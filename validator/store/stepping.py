@@ -40,12 +40,7 @@ _EVENTS: Final = (
 
 
 async def state_after(tx: Transaction, round_id: int) -> State:
-    """Return the state that rounds up to this one left, from the copy before it.
-
-    Raises:
-        DamagedError: a record or the copy is not what was written, or a round does not follow from those before it.
-        ArchivedError, ArchiveError: as `Records`.
-    """
+    """Return the state that rounds up to this one left, from the copy before it (DamagedError)."""
     base = max((one for one in await tx.state.copies() if one <= round_id), default=None)
     state = NOTHING if base is None else await tx.state.copied(base)
     async for _, after in steps(tx, base, state, round_id):
@@ -58,14 +53,8 @@ async def steps(
 ) -> AsyncIterator[tuple[int | None, State]]:
     """Yield (round, state after it) for each receipt behind that of a round; None: the receipt is of a vector.
 
-    Args:
-        tx: for reading.
-        base: the round; None: all receipts.
-        state: that it left.
-        through: the last round; None: the newest that has ended.
-
-    Raises:
-        DamagedError, ArchivedError, ArchiveError: as `state_after`.
+    `state` is what the round `base` left, None: before all receipts; `through` is the last round, None: the newest that
+    has ended (DamagedError: a round does not follow from those before it).
     """
     after = -1 if base is None else await _sequence(tx, base)
     last = receipts.c.sequence <= await _sequence(tx, through) if through is not None else receipts.c.sequence > after

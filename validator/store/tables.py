@@ -46,12 +46,7 @@ def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
 
 
 def sparse(column: str, name: str | None = None) -> Index:
-    """Return an index of the rows in which `column` is not null: few of them.
-
-    Args:
-        column: its key.
-        name: in the database, where that is another.
-    """
+    """Return an index of the few rows in which `column`, called `name` in the database, is not null."""
     # Not `postgresql_where`: it loads that dialect for whoever reads a file. On Postgres, migrations alone make tables.
     return Index(None, column, sqlite_where=text(f"{name or column} IS NOT NULL"))
 

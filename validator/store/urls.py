@@ -23,12 +23,9 @@ _FORMS = "use sqlite:///path/to/file or postgresql://user:password@host/database
 
 @dataclass(frozen=True, slots=True)
 class StoreUrl:
-    """A parsed url.
+    """A parsed url: for the engine, which may need its password; as messages show it.
 
-    Attributes:
-        url: for the engine; it may hold a password, so it is kept out of the repr.
-        shown: what may stand in a log or a message.
-        path: the SQLite file, links resolved; None for Postgres.
+    The SQLite file, None for Postgres.
     """
 
     url: URL = field(repr=False)
@@ -37,11 +34,7 @@ class StoreUrl:
 
 
 def parse_url(text: str) -> StoreUrl:
-    """Return the store that `text` names; messages never repeat what could be a password.
-
-    Raises:
-        StoreUrlError: another database or driver, a missing part, or no url at all.
-    """
+    """Return the store that `text` names; messages never repeat what could be a password (StoreUrlError)."""
     scheme, colon, rest = text.partition("://")
     if not colon:
         raise StoreUrlError(f"no scheme; {_FORMS}")
@@ -60,11 +53,7 @@ def parse_url(text: str) -> StoreUrl:
 
 
 def url_of(path: Path) -> str:
-    """Return the url of a SQLite file.
-
-    Raises:
-        StoreUrlError: no url can name it.
-    """
+    """Return the url of a SQLite file (StoreUrlError: no url can name it)."""
     resolved = path.resolve()
     text = f"sqlite:///{resolved}"
     if parse_url(text).path != resolved:

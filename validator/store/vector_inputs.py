@@ -21,11 +21,9 @@ class Basis(NamedTuple):
         version: of the newest round frozen before the snapshot; that of new rounds where there is none.
         windows: {hotkey: {skill_type: entries, oldest first}} of everybody who has any.
         standing: of the same, as D-23 asks for it.
-        epoch: that the vector is for.
         round_id: the newest round that was frozen.
-        previous: the mechanism's vector of an earlier epoch that was computed last.
-        computed: the epoch's own, if it was computed before.
-        next_round: id of the next round.
+        previous, computed: the mechanism's last vector of an earlier epoch, and the epoch's own if there was one
+            before.
         since_round: declarations are those of the rounds after this one; None: of all.
         state: that the rounds left, with the plans of those that are open.
         declared: the rounds whose declarations count.
@@ -152,11 +150,7 @@ def _standing(pair: Pair, declared: Declarations, rules: Rules, following: int) 
 
 
 async def basis_now(tx: Transaction, mechid: int) -> Basis:
-    """Return what the mechanism's vector would be computed from now, as far as the store knows the time.
-
-    Raises:
-        UnknownScoringVersionError, DamagedError: as `basis_of`.
-    """
+    """Return what the mechanism's vector would be computed from now, as far as the store knows the time."""
     newest = await tx.rounds.newest_frozen()
     if newest is None:
         return await basis_of(tx, 0, mechid, 0, 0)

@@ -40,7 +40,6 @@ class QueuedWork(NamedTuple):
 
     Attributes:
         work_id: sorts as rounds, then tasks in plan order, then members.
-        round_id, task_id, skill_type: which task.
         place: of an execution in the order of the round's draws, of a code check 0.
         hotkeys: the valid primaries in group order; of a code check the miner whose plan has the code.
     """
@@ -58,14 +57,10 @@ class WaitingWork:
     """A piece of waiting work: pending -> running -> done or inconclusive, or pending again.
 
     Attributes:
-        kind: whose ids are distinct.
-        work_id, round_id, task_id, skill_type, place, hotkeys: as in `QueuedWork`.
         state: `pending`, `running`, `done` with a result that counts, or `inconclusive` without one.
-        attempts: tries that were begun, a running one included.
+        attempts: tries that were begun, a running one included; the last began at `started_at`.
         due_at: not tried before.
-        started_at: of the last try; None before the first.
         reason: of the end; while it is pending, of the last try.
-        result: None until there is one.
         entered_in: the round whose input has the result; None until one has.
     """
 
@@ -141,12 +136,9 @@ W = TypeVar("W", bound=WaitingWork)
 
 
 class Upcoming(NamedTuple):
-    """Waiting work that is due.
+    """Waiting work that is due, with the number of the try that it waits for, from 1.
 
-    Attributes:
-        work_id: which.
-        attempt: the number of the try that it waits for, from 1.
-        turn: how many come before it, from 0: of its kind, or of the same miner.
+    `turn`: how many come before it, from 0: of its kind, or of the same miner.
     """
 
     work_id: str

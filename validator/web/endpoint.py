@@ -95,11 +95,7 @@ class HealthService:
         return self._server.addresses[0]
 
     async def start(self) -> None:
-        """Listen.
-
-        Raises:
-            HealthEndpointError: the address cannot be had.
-        """
+        """Listen (HealthEndpointError: the address cannot be had)."""
         server = BoundedServer(
             "health",
             health_app(self.state, self.metrics, self.settings.token),
@@ -121,11 +117,7 @@ class HealthService:
             self._server = None
 
     async def run(self) -> None:
-        """Listen until cancelled.
-
-        Raises:
-            HealthEndpointError: the address cannot be had.
-        """
+        """Listen until cancelled (HealthEndpointError: the address cannot be had)."""
         if self._server is None:
             await self.start()
         try:

@@ -59,12 +59,10 @@ class Collusion(Document, frozen=True):
     """The round's sample for one type and the window it came into.
 
     Attributes:
-        with_primaries, with_auditors: of the round, None without a counterpart.
         counted: whether it entered the window; `reason` says why not.
         tasks: what each task gave.
         window_before: counted samples since the last flag, before the round.
         samples: counted samples with the round's, at most as many as count; the means are over them, None without any.
-        flag: the flag that the round raised.
     """
 
     skill_type: SkillType
@@ -174,12 +172,10 @@ _MORE: Final = MAX_FILLED + 50  # more than the entries that one round adds to a
 
 
 class Entry(Document, frozen=True):
-    """One entry of the round.
+    """One entry of the round, with its position in the window from 1, oldest first: as the round left it, and now.
 
-    Attributes:
-        position: from 1, oldest first, in the window as the round left it.
-        position_now: the same now; None once 100 newer ones have pushed it out.
-        answered_in: the earlier round of the answer, where its code was judged after it; None for the round's own.
+    `position_now` is None once 100 newer ones have pushed it out; `answered_in` is the earlier round of an answer whose
+    code was judged after it.
     """
 
     task_id: str
@@ -190,13 +186,9 @@ class Entry(Document, frozen=True):
 
 
 class TypeWindow(Document, frozen=True):
-    """The window of one type over the round.
+    """The window of one type over the round, as the round left it: entries of the round, length, mean times warm-up.
 
-    Attributes:
-        entries: of this round, oldest first.
-        length: of the window as the round left it, at most 100.
-        mean, warm_up: the score is their product; warm-up is min(1, length / 20).
-        score_before, score_after: with the entries of earlier rounds, and with this round's too.
+    `score_before` is with the entries of earlier rounds, `score_after` with this round's too.
     """
 
     skill_type: str
@@ -212,8 +204,7 @@ class WeightEffect(Document, frozen=True):
     """The miner's score and weight when the round had settled, and what they would have been without its entries.
 
     Weights are among the hotkeys that were registered in the round's metagraph, the cap applied. What other miners
-    earned in the round counts on both sides. Where a mechanism pays for several kinds of task that have
-    scores, a score is the sum of the miner's part of each kind times the kind's share.
+    earned in the round counts on both sides.
     """
 
     mechid: int

@@ -28,13 +28,12 @@ class Point(Document, frozen=True):
 
 
 class TypeSummary(Document, frozen=True):
-    """One type.
+    """One type in the rounds looked at.
 
     Attributes:
         declared: whether the declaration that counts now names it.
-        tasks: in the rounds looked at; `failures` of them failed a gate.
         mean_emission: of what entered the window in them; None where nothing did.
-        points: those tasks, oldest first.
+        points: its tasks, oldest first.
         window_entries: that count now, at most 100; `score` is what they come to (SPEC 11).
     """
 
@@ -63,12 +62,11 @@ class Failure(Document, frozen=True):
 
 
 class MinerExplanation(Document, frozen=True):
-    """Where a miner stands.
+    """The current state of a miner, and its last rounds.
 
     Attributes:
         uid: of the last sight; `registered` says whether the newest stored metagraph names the hotkey.
         rounds: ids of the rounds looked at, newest first: the last ones in which the miner was scored.
-        flags: standing; `ejected` from three on.
         scoring_version: that of the newest frozen round, whose rules pay.
         score: sum over the types that are paid, from the windows as they are now.
         weights: by mechanism, among those registered now; empty if it is not.
@@ -93,9 +91,7 @@ class MinerExplanation(Document, frozen=True):
 async def explain_miner(
     tx: Transaction, who: str, last: int, now: datetime, mechanisms: Mechanisms = UNMIXED
 ) -> MinerExplanation:
-    """Return the last `last` rounds of `who`: a hotkey, the beginning of one, or a uid of the newest metagraph.
-
-    `mechanisms` says which kinds of task each mechanism pays, by which shares.
+    """Return the last rounds of `who`: a hotkey, the beginning of one, or a uid of the newest metagraph.
 
     Raises:
         NothingToExplainError: nobody known is meant.

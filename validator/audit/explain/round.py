@@ -46,12 +46,7 @@ class AmbiguousMinerError(ValidatorError):
 
 
 def find_hotkey(text: str, uids: Mapping[int, str], known: Iterable[str]) -> str | None:
-    """Return the hotkey that `text` means, None if nobody known is meant.
-
-    Args:
-        text: an ss58 address, the beginning of one, or a uid.
-        uids: who held which uid at the time in question.
-        known: every hotkey that the store knows.
+    """Return the hotkey that an ss58 address, the beginning of one, or a uid means, None if nobody known is meant.
 
     Raises:
         NotAMinerError: neither an address, nor the beginning of one, nor a uid.
@@ -101,12 +96,7 @@ class RoundFacts(Document, frozen=True):
 class MinerFacts(Document, frozen=True):
     """The miner as the round's frozen input has it.
 
-    Attributes:
-        uid: in the round's metagraph; None where it is not registered there.
-        is_validator: whether it is the validator that ran the round.
-        skill_types: usable declared ones; empty without a valid declaration.
-        max_concurrent: dispatches per type that it takes at once; None without a declaration.
-        flags: standing ones before the round.
+    Uid and limit are None where it is not registered, or not declared.
     """
 
     hotkey: str
@@ -131,7 +121,6 @@ class RoundExplanation(Document, frozen=True):
     Attributes:
         tasks: those for which it was a candidate, in plan order.
         not_candidate: the other types of the round, and why.
-        reputation, collusion, windows: per type.
         weights: per mechanism whose windows of the miner the round added to.
         executions: of the tasks that it answered as a primary, as they are now, with its own results.
     """
@@ -150,8 +139,7 @@ class RoundExplanation(Document, frozen=True):
 async def explain_round(tx: Transaction, round_id: int, who: str, mechanisms: Mechanisms = UNMIXED) -> RoundExplanation:
     """Return what the round did to `who`: a hotkey, the beginning of one, or a uid of the round's metagraph.
 
-    Only this round is read, and the windows as they were when it had settled. `mechanisms` says which kinds
-    of task each mechanism of the subnet pays for.
+    Only this round is read, and the windows as they were when it had settled.
 
     Raises:
         NothingToExplainError: no such round or hotkey, or the round was not settled, or cannot be read any more.

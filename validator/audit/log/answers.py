@@ -30,12 +30,9 @@ _CUT_OFF = (Reason.PARSE_TOO_LARGE, Reason.DEADLINE_LATE)
 
 @dataclass(frozen=True, slots=True)
 class ListedAnswer:
-    """An answer that passed.
+    """An answer that passed, without its attestation, which begins at `start` in the file.
 
-    Attributes:
-        packed: its fields; of an attestation without the document.
-        start: where the attestation begins in the file; None of a plan, which the line of the answers has in whole.
-        size: of the attestation, in bytes.
+    None of a plan, which is whole.
     """
 
     packed: Packed
@@ -45,14 +42,7 @@ class ListedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Everything that came back.
-
-    Attributes:
-        results: all but the answers that passed.
-        passed: these.
-        line: of the answers, without its bytes.
-        reader: of the file.
-    """
+    """Everything that came back; `results` are all but the answers that passed, `line` is without its bytes."""
 
     results: RoundResults
     passed: Sequence[ListedAnswer]
@@ -70,18 +60,7 @@ class Answers:
 def read_answers(
     reader: LineReader, end: RoundEnd, answers_digest: str, planned: Planned, scored_by: Version
 ) -> Answers:
-    """Return what came back: the line of the answers, and behind it the line of every attestation in it.
-
-    Args:
-        reader: after the plan's line.
-        end: of the round.
-        answers_digest: of the answers' line.
-        planned: input and groups.
-        scored_by: the round's version.
-
-    Raises:
-        FaultError: a line is missing, was changed or is not of its form, or what it says does not follow.
-    """
+    """Return what came back: the line of the answers, and after it that of every attestation in it (FaultError)."""
     found = reader.require("answers", end.round_id, answers_digest)
     try:
         plain = decode_plain(found.document, limit=len(found.document), depth=DEPTH)
@@ -102,11 +81,7 @@ def read_answers(
 
 
 def check_ends(reader: LineReader, planned: Planned, end: RoundEnd) -> None:
-    """Read the ends of the dispatches of a round that is void or abandoned: every one is told, and none counts.
-
-    Raises:
-        FaultError: the line is missing, was changed or is not of its form, or does not fit.
-    """
+    """Read the ends of the dispatches of a void or abandoned round: every one is told, none counts (FaultError)."""
     found = reader.require("answers", end.round_id, end.lines.answers or "")
     form = found.parsed(AnswersDocument)
     found.require_canonical()
@@ -165,11 +140,7 @@ class _Checks:
         self._commands = expected_commands(self.planned.frozen)
 
     def attested(self, reader: LineReader, path: str, each: Mapping[str, Any]) -> ListedAnswer:
-        """Read the attestation of an answer that is listed at `path`, and check it.
-
-        Raises:
-            FaultError: it is missing, was changed or is not of its form.
-        """
+        """Read the attestation of an answer that is listed at `path`, and check it (FaultError)."""
         found = reader.require("sssa", self.line.round_id, None)
         sssa = _sssa(found, each.get("sssa_sha256"))
         submission: Submission = converted({**each, "sssa": sssa}, Submission, self.line, path)
@@ -223,11 +194,7 @@ class _Checks:
 
 
 def check_members(planned: Planned, answers: Answers) -> None:
-    """Compare what came back with the groups: one answer or failure per member.
-
-    Raises:
-        FaultError: it does not fit.
-    """
+    """Compare what came back with the groups: one answer or failure per member (FaultError: it does not fit)."""
     answers.line.refuse(_member_faults(planned, answers))
 
 

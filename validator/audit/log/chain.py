@@ -26,12 +26,9 @@ class WrongReceiptError(Exception):
 
 @dataclass(slots=True)
 class SaltLog:
-    """What is known of the epochs' salts.
+    """The salts of a log's epochs: commitments of those that are not public yet, the first epoch that the file knows.
 
-    Attributes:
-        secret: epoch to commitment, of the salts that are not public yet.
-        first_epoch: the first epoch that the file knows.
-        doubtful: an epoch whose salt may have become public before the file begins.
+    `doubtful` is an epoch whose salt may have become public before the file begins.
     """
 
     secret: dict[int, str] = field(default_factory=dict)
@@ -39,11 +36,7 @@ class SaltLog:
     doubtful: int | None = None
 
     def add(self, last: Receipt | None, receipt: Receipt) -> None:
-        """Check a receipt's commitments and salts and take them in.
-
-        Raises:
-            WrongReceiptError: they do not follow.
-        """
+        """Check a receipt's commitments and salts and take them in (WrongReceiptError: they do not follow)."""
         new_epoch = last is None or receipt.epoch != last.epoch
         if last is not None:
             self._check_commitments(last, receipt)
@@ -117,16 +110,7 @@ _ROUND_FIELDS: Final[Mapping[str, tuple[bool, bool]]] = {
 
 @dataclass(slots=True)
 class Chain:
-    """What the receipts read so far say; `hotkey` is whose log it must be, None until the first receipt tells.
-
-    Attributes:
-        hotkey: whose log it is.
-        first, first_issued: number of the first receipt of the file, and when it was issued.
-        last: the newest receipt.
-        last_digest: of its line.
-        next_round: id of the next round.
-        salts: what is known of the epochs' salts.
-    """
+    """The receipts read so far; `hotkey` is whose log it must be, None until the first receipt tells."""
 
     hotkey: str | None = None
     first: int | None = None
@@ -137,11 +121,7 @@ class Chain:
     salts: SaltLog = field(default_factory=SaltLog)
 
     def add(self, found: Line) -> Receipt:
-        """Check the next receipt against those before it and return it.
-
-        Raises:
-            FaultError: it does not follow from them.
-        """
+        """Check the next receipt against those before it and return it (FaultError: it does not follow from them)."""
         receipt = _signed(found, self.hotkey)
         self.hotkey = receipt.validator_hotkey
         try:

@@ -19,12 +19,7 @@ from validator.protocol.strict_json import decode
 
 
 class Reached(NamedTuple):
-    """Where the receipt stands.
-
-    Attributes:
-        sequence: its number in the log.
-        line: its number in the file, from 1; None where the file begins right behind it and names its digest.
-    """
+    """The place of a receipt in the log, and its line in the file, None where the file begins right after it."""
 
     sequence: int
     line: int | None
@@ -32,14 +27,7 @@ class Reached(NamedTuple):
 
 @dataclass(slots=True)
 class Reach:
-    """Looks for a receipt in a file.
-
-    Args:
-        digest: sha256 of the receipt's line, lower-case hex.
-
-    Attributes:
-        at: where it stands; None while it was not seen.
-    """
+    """The search for a receipt in a file by the digest of its line; `at` is None while it was not seen."""
 
     digest: str
     at: Reached | None = field(init=False, default=None)
@@ -53,12 +41,7 @@ class Reach:
 
 
 def look_for(path: Path, wanted: Sequence[Reach]) -> None:
-    """Look for receipts in a file that `verify_file` found to hold, in one pass: what they say is taken from them.
-
-    Raises:
-        FaultError: it does not hold.
-        OSError: it cannot be read.
-    """
+    """Look for receipts in a file that `verify_file` found to hold, in one pass (FaultError)."""
     left = list(wanted)
     with path.open("rb") as file:
         first = True
@@ -79,13 +62,7 @@ MAX_ROW: Final = MIB
 
 
 class ChainRow(Document, frozen=True):
-    """What a chain has stored for a validator.
-
-    Attributes:
-        netuid, mechid, uid: whose row, of which mechanism.
-        block: at which it was read.
-        row: [uid, u16] by uid.
-    """
+    """The weights of a validator for a mechanism on chain, [uid, u16] by uid, and the block at which they were read."""
 
     netuid: Count
     mechid: Count
@@ -95,11 +72,7 @@ class ChainRow(Document, frozen=True):
 
 
 def read_row(data: bytes) -> ChainRow:
-    """Return the row that a document tells.
-
-    Raises:
-        JsonError: it is none.
-    """
+    """Return the row that a document tells (JsonError: it is none)."""
     return decode(data, ChainRow, limit=MAX_ROW)
 
 
@@ -120,13 +93,7 @@ def row_fault(found: Verified, row: ChainRow) -> str | None:
 
 
 class Anchored(NamedTuple):
-    """What stands on chain.
-
-    Attributes:
-        reach: looks for the anchored receipt; None where there is no anchor.
-        block: in which it was anchored; None likewise.
-        problem: why there is none; empty where there is one.
-    """
+    """An anchor on chain: the search for its receipt, and its block; or why there is none."""
 
     reach: Reach | None
     block: int | None
@@ -134,13 +101,7 @@ class Anchored(NamedTuple):
 
 
 class HeldRow(NamedTuple):
-    """A row beside the newest confirmed vector of its mechanism.
-
-    Attributes:
-        row: as it stands on chain.
-        fault: what of it is not as the file says; None where it is, exactly.
-        note: why that is no fault; None where it is one.
-    """
+    """A row on chain next to the newest confirmed vector of its mechanism: what differs, and why that is no fault."""
 
     row: ChainRow
     fault: str | None
@@ -158,11 +119,7 @@ class HeldRow(NamedTuple):
 
 
 async def anchored(chain: Chain, hotkey: str, netuid: int) -> Anchored:
-    """Return what a hotkey has anchored.
-
-    Raises:
-        ChainError: the chain does not answer, or cannot be used.
-    """
+    """Return what a hotkey has anchored (ChainError: the chain does not answer, or cannot be used)."""
     try:
         found = await chain.commitment(hotkey)
     except MissingError as error:
@@ -176,11 +133,7 @@ async def anchored(chain: Chain, hotkey: str, netuid: int) -> Anchored:
 
 
 async def held_rows(chain: Chain, found: Verified) -> tuple[HeldRow, ...]:
-    """Hold the file against what its owner has on the chain, each mechanism of the subnet that has anything to hold.
-
-    Raises:
-        ChainError: the chain does not answer, or cannot be used.
-    """
+    """Hold the file against what its owner has on the chain, each mechanism that has anything to hold (ChainError)."""
     snapshot, parameters = await chain.snapshot(), await chain.parameters()
     me = snapshot.by_hotkey(found.hotkey)
     told = {one.mechid: one for one in found.confirmed if one.netuid == snapshot.netuid}

@@ -35,14 +35,7 @@ class CheckpointError(ValidatorError):
 
 
 class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Up to where a file was verified.
-
-    Attributes:
-        line: number of the last line, from 1.
-        offset: bytes up to and with it.
-        sha256: of these bytes.
-        sequence: of the last receipt among them.
-    """
+    """The end of what was verified of a file: its last line from 1, bytes and their sha256, and its last receipt."""
 
     line: int
     offset: int
@@ -66,11 +59,7 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Key:
-    """The verifier's own key. It is symmetric: nobody else has to believe a checkpoint.
-
-    Args:
-        secret: 32 random bytes.
-    """
+    """The verifier's own key of 32 random bytes. It is symmetric: nobody else has to believe a checkpoint."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -89,12 +78,7 @@ def key_file() -> Path:
 
 
 def own_key(file: Path) -> Key:
-    """Return the key in a file; where there is none, a new one is made, for its owner alone.
-
-    Raises:
-        CheckpointError: others may read it, or it is no key.
-        OSError: it cannot be read or written.
-    """
+    """Return the key in a file; where there is none, a new one is made, for its owner alone (CheckpointError)."""
     if not file.exists():
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):  # another run was faster: its key counts
@@ -110,12 +94,7 @@ def own_key(file: Path) -> Key:
 
 
 def read_checkpoint(file: Path, key: Key) -> Checkpoint | None:
-    """Return what a checkpoint says; None where there is none yet, or where another program made it.
-
-    Raises:
-        CheckpointError: it was changed, is of another key, or is something else.
-        OSError: it cannot be read.
-    """
+    """Return a checkpoint; None where there is none yet, or where another program made it (CheckpointError)."""
 
     def error(what: str) -> CheckpointError:
         return CheckpointError(f"{file}: {what}; name another file, or remove it to verify from the start")
@@ -143,11 +122,7 @@ def read_checkpoint(file: Path, key: Key) -> Checkpoint | None:
 
 
 def write_checkpoint(file: Path, checkpoint: Checkpoint, key: Key) -> None:
-    """Put a checkpoint in place, whole or not at all, for its owner alone.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Put a checkpoint in place, whole or not at all, for its owner alone (OSError: it cannot be written)."""
     position, by = checkpoint.position, program()
     mac = key.mac(by, position, checkpoint.reading)
     header = msgspec.json.encode(_Header(_FORM, by, key.name, position, mac))
@@ -164,12 +139,12 @@ def program() -> str:
 
 
 class GoneOn(NamedTuple):
-    """What came of it.
+    """The result of a verification from a checkpoint.
 
     Attributes:
         found: what a verification from the first line finds.
         begun: up to where the checkpoint had it; None: it began with the first line.
-        kept: what the next one goes on from; None: the first round of the file waits for its epoch's salt.
+        kept: what the next one continues from; None: the first round of the file waits for its epoch's salt.
     """
 
     found: Verified
@@ -182,22 +157,12 @@ def verify_on(
 ) -> GoneOn:
     """Check a file as `verify_file` does, from its checkpoint on.
 
-    The bytes before it are read, not parsed: their digest must be what it was. A checkpoint stands before the first
-    round whose salt is not public yet: that round and those behind it are checked again, as what they come to may hang
-    on it.
-
-    Args:
-        path: the file.
-        checkpoint: where it lies; nothing need be there yet.
-        key: of the verifier.
-        hotkey: whose log it must be, ss58; None for the one that its first receipt names.
-        progress: told how many bytes are done, after each receipt.
+    The bytes before it are read, not parsed: their digest must be what it was. A checkpoint is before the first round
+    whose salt is not public yet: that round and those behind it are checked again, as what they come to may hang on it.
 
     Raises:
         CheckpointError: it was changed, or does not belong to the file or the key.
-        NotAnAuditFileError: the file is something else.
-        FaultError: the first thing that does not hold, with its line.
-        OSError: a file cannot be read.
+        NotAnAuditFileError, FaultError, OSError: as `verify_file`.
     """
     start = read_checkpoint(checkpoint, key)
     reading = None if start is None else _reading(start, hotkey)
@@ -266,11 +231,9 @@ class _Drawn(msgspec.Struct):
 
 
 class _Marks:
-    """Keeps what was known before the first round that waits for its salt: what it comes to may hang on the salt.
+    """The knowledge before the first round that waits for its salt: what it comes to may hang on the salt.
 
-    Args:
-        reader: whose lines they are.
-        public: commitments of the salts that the file makes public.
+    `public` are the commitments of the salts that the file makes public.
     """
 
     def __init__(self, reader: LineReader, public: Collection[str]) -> None:

@@ -15,12 +15,7 @@ Progress = Callable[[int], None]
 
 
 class InFileError(FaultError):
-    """The audit file does not hold.
-
-    Args:
-        file: which of two it is.
-        fault: what is wrong with it.
-    """
+    """The audit file does not hold."""
 
     def __init__(self, file: Path, fault: FaultError) -> None:
         super().__init__(fault.line, fault.kind, fault.round_id, fault.what, fault.path)
@@ -28,17 +23,7 @@ class InFileError(FaultError):
 
 
 class Place(NamedTuple):
-    """A receipt in a file.
-
-    Attributes:
-        line: its number in the file, from 1.
-        sequence: its number in the log.
-        digest: of its line.
-        previous: the digest that it names of the receipt before it.
-        kind: of receipt.
-        round_id: whose end it tells; None where it tells none.
-        issued_at: as it says.
-    """
+    """A receipt in a file: its line from 1, and what it says; `round_id` is None where it is no round's."""
 
     line: int
     sequence: int
@@ -51,17 +36,16 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How two files stand to each other.
+    """The relation of two files.
 
     Attributes:
-        relation: `same`: both end with the same receipt. `prefix`: one history, and one of them ends earlier.
-            `forked`: the validator signed two histories. `apart`: they have no receipt in common, nor does one begin
-            where the other ends, so that nothing can be said.
-        hotkey: whose logs they are.
+        relation: `same`: both end with the same receipt. `prefix`: one history, and one of them ends earlier. `forked`:
+            the validator signed two histories. `apart`: they have no receipt in common, nor does one begin where the
+            other ends, so that nothing can be said.
         common: receipts that both have.
         first: of each file.
         last: of each file; where they are forked, the first that the other one contradicts.
-        longer: of a prefix: which one goes on.
+        longer: of a prefix: which one continues.
     """
 
     relation: Relation
@@ -81,11 +65,6 @@ def compare_files(a: Path, b: Path, progress: Progress = lambda _: None) -> Comp
     """Compare the receipts of two files, in memory that does not grow with them.
 
     Receipts are held to be signed and linked, as `verify_file` has it; the lines that they name are not looked at.
-
-    Args:
-        a: one file.
-        b: the other one.
-        progress: told how many bytes of both are done, after each receipt.
 
     Raises:
         NotAnAuditFileError: one of them is something else.

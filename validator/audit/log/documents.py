@@ -39,11 +39,7 @@ class Planned:
 
 
 def read_planned(reader: LineReader, end: RoundEnd, input_digest: str, plan_digest: str, seed: str | None) -> Planned:
-    """Return the round's input and plan.
-
-    Raises:
-        FaultError: a line is missing, was changed, or does not say what the receipt says.
-    """
+    """Return the round's input and plan (FaultError: a line is missing, or does not say what the receipt says)."""
     found = reader.require("input", end.round_id, input_digest)
     complete = found.document[:-1] + b',"seed":"%s"}' % (seed or UNKNOWN_SEED).encode()
     frozen = found.parsed(RoundInput, complete)
@@ -67,21 +63,13 @@ def read_planned(reader: LineReader, end: RoundEnd, input_digest: str, plan_dige
 
 
 def read_outcome(reader: LineReader, end: RoundEnd, outcome_digest: str) -> tuple[RoundOutcome, Line]:
-    """Return the round's outcome and its line.
-
-    Raises:
-        FaultError: it is missing, was changed, or is not of its form.
-    """
+    """Return the round's outcome and its line (FaultError: it is missing, was changed, or is not of its form)."""
     found = reader.require("outcome", end.round_id, outcome_digest)
     return found.parsed(RoundOutcome), found
 
 
 def converted(plain: Any, kind: Any, found: Line, path: str) -> Any:
-    """Return a plain value of a line, which stands there at `path`, as a `kind`.
-
-    Raises:
-        FaultError: it is none.
-    """
+    """Return a plain value of a line, which stands there at `path`, as a `kind` (FaultError: it is none)."""
     try:
         return typed.convert(plain, kind)
     except msgspec.ValidationError as error:
@@ -104,11 +92,7 @@ def _contradictions(frozen: RoundInput) -> Iterator[Wrong]:
 
 
 def _with_truths(reader: LineReader, frozen: RoundInput) -> RoundInput:
-    """Read the lines of truths behind an input's line, and return the input with what they show.
-
-    Raises:
-        FaultError: a truth is not what a task of the input commits to.
-    """
+    """Read the truths behind an input's line, and return the input with them (FaultError: none that it commits to)."""
     tasks, position = list(frozen.tasks), 0
     while reader.begins(_TRUTH):
         found = reader.require("truth", frozen.round_id, None)

@@ -39,12 +39,7 @@ RETIRED: Final[Truths] = _Retired()
 
 
 async def first_sequence(tx: Transaction, since: int | None) -> int | None:
-    """Return the number of the first receipt to export, None when there is no such receipt.
-
-    Args:
-        tx: to look in.
-        since: round whose receipt is the first; None for the whole log.
-    """
+    """Return the number of the first receipt to export, of this round or of the log; None when there is none."""
     if since is None:
         return 0 if await tx.receipts.count() else None
     found = await tx.receipts.of_round(since)
@@ -53,11 +48,6 @@ async def first_sequence(tx: Transaction, since: int | None) -> int | None:
 
 async def audit_lines(tx: Transaction, sequence: int, truths: Truths = EVERY) -> AsyncIterator[bytes]:
     """Yield the lines of one receipt, without newlines: the receipt, then what its digests name, in their order.
-
-    Args:
-        tx: to look in.
-        sequence: the receipt's number.
-        truths: which ones are shown, each behind the input that commits to it.
 
     Raises:
         DamagedError: there is no such receipt, or what is stored is not what it was written for.

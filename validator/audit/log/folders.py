@@ -56,13 +56,8 @@ class Folder:
     def read(self, name: str, limit: int, sha256: str | None = None) -> bytes | None:
         """Return a file's bytes, None where there is none.
 
-        Args:
-            name: of the file.
-            limit: most bytes.
-            sha256: that the bytes must have; None for any.
-
         Raises:
-            GivenError: it is a link, no regular file, too large, or has other bytes than its name says.
+            GivenError: it is a link, no regular file, larger than `limit`, or has other bytes than its digest says.
             OSError: it cannot be read.
         """
         try:
@@ -92,6 +87,10 @@ class Given:
         tasks: `SHA256.json`, a task's document, by the sha256 of its source bundle.
         answers: `SHA256` of an answer's body.
         counted: how many of each were there, and how many were missing.
+
+    Raises:
+        FaultError: the log says something else.
+        GivenError, OSError: a file cannot be used.
     """
 
     bundles: Folder | None = None
@@ -102,12 +101,7 @@ class Given:
     _missing: dict[str | None, tuple[Line, str]] = field(default_factory=dict)
 
     def hold_tasks(self, planned: Planned) -> None:
-        """Hold a round's tasks against bundles and documents.
-
-        Raises:
-            FaultError: the log says something else.
-            GivenError, OSError: a file cannot be used.
-        """
+        """Hold a round's tasks against bundles and documents."""
         for i, task in enumerate(planned.frozen.tasks):
             if not isinstance(task, AssessmentTask):
                 continue
@@ -145,12 +139,7 @@ class Given:
         return _unlike(task, document)
 
     def judge(self, planned: Planned, answers: Answers) -> frozenset[Key]:
-        """Judge a round's answers again from the bytes that are there; return which those were.
-
-        Raises:
-            FaultError: the log says something else of one.
-            GivenError, OSError: a file cannot be used.
-        """
+        """Judge a round's answers again from the bytes that are there; return which those were."""
         if self.answers is None:
             return frozenset()
         if self._unnamed is None:
@@ -191,12 +180,7 @@ class Given:
         return places
 
     def finish(self) -> None:
-        """Look for answers that the log has under another digest: the bytes were missing, the attestation is here.
-
-        Raises:
-            FaultError: there is one; the log's digest is not that of the answer that was given.
-            GivenError, OSError: a file cannot be used.
-        """
+        """Look for answers that the log has under another digest: the bytes were missing, the attestation is here."""
         if self.answers is None:
             return
         names = self.answers.names() if self._unnamed is None else self._unnamed

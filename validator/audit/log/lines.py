@@ -81,22 +81,14 @@ class Line(NamedTuple):
             raise self.fault(what, path)
 
     def parsed(self, kind: type[T], document: bytes | None = None, limit: int = MAX_LOG_LINE) -> T:
-        """Return its document, or the one that it is completed to, as a `kind`.
-
-        Raises:
-            FaultError: it is none.
-        """
+        """Return its document, or the one that it is completed to, as a `kind` (FaultError: it is none)."""
         try:
             return decode(self.document if document is None else document, kind, limit=limit, depth=DEPTH)
         except JsonError as error:
             raise self.fault(str(error)) from None
 
     def require_canonical(self, document: object = None) -> None:
-        """Compare its document with its one form; `document` is what was read of it, None for whatever it says.
-
-        Raises:
-            FaultError: it is written in another way, or says more than was read.
-        """
+        """Compare its document, or what was read of it, with its one form (FaultError)."""
         told = decode_plain(self.document, limit=len(self.document), depth=DEPTH) if document is None else document
         if canonical_bytes(told) != self.document:
             raise self.fault("is not in canonical form (RFC 8785)")
@@ -119,13 +111,10 @@ def require_audit_file(file: BinaryIO) -> None:
 
 @dataclass(slots=True)
 class LineReader:
-    """Reads lines and hands them out once.
+    """A reader of lines, which hands each out once.
 
-    Attributes:
-        file: what it reads.
-        number: of the line read last.
-        offset: bytes up to and with it.
-        taken: a hash of `hashlib` that takes in every byte that is handed out, where somebody asks for it.
+    `number` and `offset` are those of the end of the line read last; `taken` is a hash that takes in every byte, where
+    somebody asks for it.
     """
 
     file: BinaryIO
@@ -134,21 +123,16 @@ class LineReader:
     taken: Any = None
 
     def receipts(self) -> Iterator[Line]:
-        """Yield the receipts among the lines that are left; what lies between is passed over unchecked.
+        """Yield the receipts among the lines that are left.
 
-        Raises:
-            FaultError: as `next`.
+        What is between them is passed over unchecked (FaultError).
         """
         while (found := self.next("line", None)) is not None:
             if found.kind == "receipt":
                 yield found
 
     def next(self, expected: str, round_id: str | None) -> Line | None:
-        """Return the next line, None at the end of the file.
-
-        Args:
-            expected: what the line should be, for messages.
-            round_id: whose it should be, for messages.
+        """Return the next line, None at the end of the file; messages name what it should be, and of which round.
 
         Raises:
             FaultError: too long, cut off, or no `{"kind":document}`.
@@ -192,11 +176,7 @@ class LineReader:
         return head == prefix
 
     def require(self, expected: str, round_id: str | None, digest: str | None) -> Line:
-        """Return the next line, which must be of this kind and have this digest, where one is given.
-
-        Raises:
-            FaultError: it is not, or the file ends.
-        """
+        """Return the next line, which must be of this kind and have this digest, where one is given (FaultError)."""
         found = self.next(expected, round_id)
         if found is None:
             raise FaultError(self.number + 1, expected, round_id, "missing: the file ends before it")

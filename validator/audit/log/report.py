@@ -33,12 +33,7 @@ def word_of(reason: Reason) -> str:
 
 @dataclass(slots=True)
 class Counts:
-    """What is counted of a log, under the names of `Verified`.
-
-    Attributes:
-        numbers: its whole numbers, as far as rounds tell them.
-        rounds, versions, untold, unshown, whole_unpaid, word: by kind.
-    """
+    """The counts of a log, under the names of `Verified`: its whole numbers, and the others by kind."""
 
     numbers: Counter[str] = field(default_factory=Counter)
     rounds: Counter[str] = field(default_factory=Counter)
@@ -68,10 +63,7 @@ class Counts:
     def answered(self, planned: Planned, answers: Answers, judged: frozenset[tuple[str, str]]) -> None:
         """Count how the dispatches of a settled round ended.
 
-        Args:
-            planned: its input and groups.
-            answers: what came back.
-            judged: (task_id, hotkey) of the answers that were judged again from their bytes.
+        `judged`: (task_id, hotkey) of answers that were judged again.
         """
         results = answers.results
         self.numbers["answers"] += len(answers.passed)

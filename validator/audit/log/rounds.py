@@ -26,7 +26,7 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
     counts: Counts,
     given: Given,
 ) -> tuple[State, Planned | None]:
-    """Read a round's lines and compute again what follows from them.
+    """Read a round's lines, after the receipt's, and compute again what follows from them.
 
     Args:
         reader: after the receipt's line.
@@ -35,7 +35,7 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
         salt: of the round's epoch, None while it is not public.
         state: that the rounds before left.
         counts: takes in what the round comes to.
-        given: what a reader has beside the file.
+        given: what a reader has next to the file.
 
     Returns:
         The state after the round; its input and groups, None where it was not frozen, or nobody can read its input.

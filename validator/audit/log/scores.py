@@ -46,20 +46,9 @@ _KNOWN: Final = ("alpha", "eta")  # the axes that a verdict and the time alone g
 
 @dataclass(slots=True)
 class Scores:
-    """What the groups of a settled round come to.
+    """The results of the groups of a settled round, from the lines after its outcome's.
 
-    Args:
-        reader: after the outcome's line.
-        end: of the round.
-        hotkey: the validator's, who seals proofs.
-        planned: input and groups.
-        answers: what came back.
-        scored_by: the round's version.
-
-    Attributes:
-        measured: as in `Ended`.
-        untold: scores that rest on a truth that is not shown, by kind of task.
-        proofs: how many there are.
+    `untold` counts scores that rest on a truth that is not shown, by kind of task; `measured` is as in `Ended`.
     """
 
     reader: LineReader
@@ -73,11 +62,7 @@ class Scores:
     proofs: int = 0
 
     def check(self, told: RoundOutcome, found: Line) -> None:
-        """Read the round's proofs, and compare them and the outcome with what follows from the answers.
-
-        Args:
-            told: the outcome that the log has.
-            found: its line.
+        """Read the round's proofs, and compare them and the outcome, which has the line `found`, with the answers.
 
         Raises:
             FaultError: the outcome does not follow; or else a proof is missing, was changed or does not follow.

@@ -42,12 +42,9 @@ class Seen(NamedTuple):
 
 
 class _Doubt(NamedTuple):
-    """What a vector says otherwise than the round before it.
+    """One place where a vector says otherwise than the round before it: a miner's uid, the owner's hotkey or the epoch.
 
-    Attributes:
-        path: place in it.
-        hotkey: of a miner; None: it is about who the owner is, or about the epoch.
-        said: its uid, the owner's hotkey or the epoch.
+    `hotkey` is None where it is about who the owner is, or about the epoch.
     """
 
     path: str
@@ -56,14 +53,7 @@ class _Doubt(NamedTuple):
 
 
 class _Doubted(NamedTuple):
-    """A vector that says otherwise than the round before it.
-
-    Attributes:
-        line: of the vector.
-        block: of its snapshot.
-        before: what the round before says.
-        doubts: what the vector says otherwise.
-    """
+    """A vector that says otherwise than the round before it."""
 
     line: Line
     block: int
@@ -73,11 +63,7 @@ class _Doubted(NamedTuple):
 
 @dataclass(slots=True)
 class Around:
-    """Snapshots of a log's newest rounds, and what of its newest vectors is not said by one of them.
-
-    Attributes:
-        word: of how many hotkeys in vectors, and of how many vectors' epochs, the rounds around say nothing.
-    """
+    """Snapshots of a log's newest rounds, and what of its newest vectors is not said by one of them."""
 
     word: Counter[str] = field(default_factory=Counter)
     _seen: list[Seen] = field(default_factory=list)
@@ -100,11 +86,7 @@ class Around:
         self._seen = [*self._seen, newest][-_KEPT:]
 
     def settle(self) -> None:
-        """Hold the vectors before the newest round against it.
-
-        Raises:
-            FaultError: one says otherwise than the rounds on both sides.
-        """
+        """Hold the vectors before the newest round against it (FaultError: the rounds on both sides say otherwise)."""
         if not self._doubted or not self._seen:
             return
         after, doubted = self._seen[-1], self._doubted
@@ -123,11 +105,7 @@ class Around:
     def hold(self, line: Line, link: WeightsLink, document: WeightsDocument, left_out: AbstractSet[str]) -> None:
         """Hold a vector against the newest round before it; what that says otherwise waits for the next one.
 
-        Args:
-            line: of the vector; its receipt's is the one before.
-            link: its receipt's.
-            document: what is told.
-            left_out: hotkeys with a window that it does not list.
+        `left_out` are hotkeys with a window that it does not list.
         """
         before = next((one for one in reversed(self._seen) if one.block <= link.block), None)
         if before is None:

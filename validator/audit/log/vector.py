@@ -25,8 +25,6 @@ class Claim:
     """A vector that the log tells, and everything that it follows from.
 
     Attributes:
-        line: of it, without its bytes.
-        link, document: what is told.
         state: that the rounds before it left; the plans of those that were open count from then on.
         opened: the first round that had not ended; those from it up to the document's `next_round` were open.
         since_known: whether the log shows where the counted declarations begin.
@@ -67,10 +65,7 @@ class Claim:
     def open_round(self, index: int, planned: tuple[RoundInput, RoundPlan] | None, *, readable: bool) -> None:
         """Take in a round that was open: who was drawn in it counts, what came of it does not.
 
-        Args:
-            index: of the round.
-            planned: its input and plan; None where there are none.
-            readable: False: there are, and nobody can read them.
+        `planned` is None where it has no input and plan; not `readable`: it has, and nobody can read them.
         """
         self.opened = index + 1
         if planned is not None:
@@ -85,15 +80,7 @@ class Claim:
 class Window:
     """A window when the vector was computed, and what may be true of it; more than one of it is not known.
 
-    Attributes:
-        entries: that the file shows, oldest first.
-        whole: nothing that counts is from before the file.
-        flags: of the miner.
-        reputations: for the type.
-        failures: dispatches and how many of them failed.
-        declared: in enough of the rounds that count.
-        proven: no plan leaves it out, or it was proven since.
-        execution_fails: among the last results of execution.
+    `whole`: nothing that counts is from before the file; `failures`: dispatches and how many of them failed.
     """
 
     entries: "array[float]"
@@ -190,13 +177,9 @@ class _Declares:
 
 
 class Recomputed(NamedTuple):
-    """What of a vector did not follow from the file.
+    """The number of places of a vector that did not follow from the file, by kind.
 
-    Attributes:
-        scores: of a kind, whose windows began before the file.
-        reasons: why a window is unpaid, or that it is paid.
-        bases: whether where its declarations begin, or its version, is from before the file.
-        left_out: miners with a window who are left out as not registered.
+    `bases`: where its declarations begin, or its version, is from before the file.
     """
 
     scores: int
@@ -223,11 +206,7 @@ class _Kinds(NamedTuple):
 
 
 def recompute(claim: Claim, hotkey: str) -> Recomputed:
-    """Hold a vector against what it follows from.
-
-    Args:
-        claim: it, every round that was open being told.
-        hotkey: the validator's, who is no miner.
+    """Hold a vector, every round that was open being told, against what it follows from.
 
     Raises:
         FaultError: the first place that does not follow.

@@ -32,13 +32,7 @@ _SALTS: Final = b'"salts":[{'  # in canonical form; without it there is nothing 
 class Reading:
     """Everything that a verification knows of the lines that it has read; nothing else decides about the next one.
 
-    Attributes:
-        chain: what the receipts say.
-        state: what the rounds left; each round is a step.
-        vectors: what was told of weights.
-        counts: what was computed again, for the report.
-        first_round, last_round: their ids, None before the first.
-        blocks: the first and the last one that a round or a vector was taken at, None before there was any.
+    `blocks`: the first and the last one that a round or a vector was taken at, None before there was any.
     """
 
     chain: Chain
@@ -56,19 +50,11 @@ class Reading:
 
     @classmethod
     def decoded(cls, data: bytes) -> "Reading":
-        """Return what `encoded` gave.
-
-        Raises:
-            msgspec.MsgspecError: it is something else.
-        """
+        """Return what `encoded` gave (msgspec.MsgspecError: it is something else)."""
         return _DECODER.decode(data)
 
     def encoded(self) -> bytes:
-        """Return it as bytes.
-
-        Raises:
-            OverflowError: a number in the log is larger than any honest one.
-        """
+        """Return it as bytes (OverflowError: a number in the log is larger than any honest one)."""
         return msgspec.msgpack.encode(self)
 
     def saw(self, receipt: Receipt) -> None:
@@ -83,11 +69,7 @@ class Reading:
         self.blocks = min(first, block), max(last, block)
 
     def report(self, given: Given) -> Verified:
-        """Return what was found.
-
-        Raises:
-            FaultError: there was no receipt.
-        """
+        """Return what was found (FaultError: there was no receipt)."""
         chain, vectors, fates, counts = self.chain, self.vectors, self.vectors.fates, self.counts
         if chain.last is None or chain.last_digest is None or chain.first is None or chain.hotkey is None:
             raise FaultError(1, "receipt", None, "the file has no receipt")
@@ -139,11 +121,7 @@ def verify_file(
 ) -> Verified:
     """Check everything that the file says, line by line; it is read twice, because salts come after their rounds.
 
-    Args:
-        path: the file.
-        hotkey: whose log it must be, ss58; None for the one that its first receipt names.
-        progress: told how many bytes are done, after each receipt.
-        given: bundles, tasks and raw answers that are beside it.
+    `hotkey` is whose log it must be, None for anybody's; `progress` is told how many bytes are done.
 
     Raises:
         NotAnAuditFileError: the file is something else.
@@ -161,9 +139,6 @@ def public_salts(file: BinaryIO, saw: Callable[[bytes], None] = lambda _: None) 
     """Return commitment to salt, of every salt in the file. Unchecked lines may say anything: a salt proves itself.
 
     `saw` is shown all bytes, in pieces that end where a line ends or that are longer than a receipt may be.
-
-    Raises:
-        FaultError: there are more than any log has.
     """
     found: dict[str, bytes] = {}
     number = 1
@@ -193,15 +168,9 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
     *,
     given: Given | None = None,
 ) -> Verified:
-    """Check the lines that are left, and take them in.
+    """Check the lines that are left behind those that `reading` knows, and take them in.
 
-    Args:
-        reader: behind the lines that `reading` knows.
-        reading: what is known of them.
-        salts: commitment to salt, of the whole file.
-        progress: told how many bytes are done, after each receipt.
-        before: shown every receipt first, and what was known before it.
-        given: see `verify_file`.
+    `before` is shown every receipt first, and what was known before it.
 
     Raises:
         FaultError: the first thing that does not hold, with its line.

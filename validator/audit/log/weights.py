@@ -26,15 +26,7 @@ Epoch = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """The newest vector of a mechanism that is on chain.
-
-    Attributes:
-        netuid, mechid, epoch: which one.
-        sequence: of its receipt.
-        block: of inclusion.
-        row: [uid, u16] by uid.
-        hotkeys: whom each of these uids belonged to.
-    """
+    """The newest vector of a mechanism on chain: block of inclusion, [uid, u16] by uid, hotkeys of these uids."""
 
     netuid: int
     mechid: int
@@ -47,13 +39,12 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
-    """What a log tells of the vectors of a mechanism.
+    """The vectors of a mechanism that a log tells.
 
     Attributes:
-        netuid, mechid: which one.
         kinds: what its newest vector pays for.
         since: block of its first vector in the file.
-        open_since: block of its newest vector, if that was to be sent and the log does not tell what became of it.
+        open_since: block of its newest vector, if that was to be sent and the log does not tell its fate.
     """
 
     netuid: int
@@ -81,7 +72,7 @@ class _Told(NamedTuple):
 
 @dataclass(slots=True)
 class Fates:
-    """What was sent, and what became of it.
+    """The fates of submissions.
 
     Attributes:
         states: how many fates of each state.
@@ -127,11 +118,7 @@ class Fates:
             self._first = oldest + 1
 
     def add(self, sequence: int, fate: FateLink) -> None:
-        """Take in what became of a vector.
-
-        Raises:
-            WrongReceiptError: it follows nothing, or contradicts what was told.
-        """
+        """Take in what became of a vector (WrongReceiptError: it follows nothing, or contradicts what was told)."""
         if fate.state == "confirmed" and fate.block is None:
             raise WrongReceiptError("fate.block", "is missing: what is confirmed is in a block")
         self.states[fate.state] += 1
@@ -187,11 +174,7 @@ _MOST_MECHANISMS: Final = 256
 class Vectors:
     """The vectors of a log, as far as it was read.
 
-    Attributes:
-        fates: what became of them.
-        around: who had which uid.
-        counted: under names of `Verified`, how many were told and recomputed, and what of them is not.
-        word: by kind, what else of them is the validator's word.
+    `counted` has the names of `Verified`, `word` the validator's word.
     """
 
     fates: Fates = field(default_factory=Fates)
@@ -207,17 +190,9 @@ class Vectors:
         return len(self._waiting)
 
     def add(self, reader: LineReader, found: Line, receipt: Receipt, next_round: int | None, state: State) -> State:
-        """Read what a receipt says of weights; of other kinds it says nothing. Return the state after it.
+        """Read what a receipt says of weights; of other kinds it says nothing. Return the state after it (FaultError).
 
-        Args:
-            reader: after the receipt's line.
-            found: that line.
-            receipt: in it.
-            next_round: id of the first round that has not ended; None where no round was told yet.
-            state: that the rounds before it left.
-
-        Raises:
-            FaultError: the line is missing, was changed, or does not hold.
+        `next_round` is the first round that has not ended; None where no round was told yet.
         """
         self.fates.begin(receipt.sequence)
         if receipt.fate is not UNSET:
@@ -246,16 +221,7 @@ class Vectors:
         return paid(state, (link.netuid, link.mechid), link.epoch, document.round_id)
 
     def end(self, end: RoundEnd, planned: Planned | None, hotkey: str) -> None:
-        """Take in a round that ended: vectors that were computed while it was open have waited for it.
-
-        Args:
-            end: of the round.
-            planned: its input and plan; None where the log has none.
-            hotkey: the validator's.
-
-        Raises:
-            FaultError: one of them does not follow.
-        """
+        """Take in a round that ended: vectors that were computed while it was open have waited for it (FaultError)."""
         if planned is not None:
             self.around.add(planned.frozen.snapshot)
             self.around.settle()

@@ -32,13 +32,7 @@ async def round_ids(tx: Transaction, since: int = 0) -> tuple[int, ...]:
 def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1, archive: Path | None = None) -> Iterator[RoundReplay]:
     """Yield the replay of each round in the order of `ids`; those that are not in the store are left out.
 
-    A few rounds are read in one transaction, so a validator may be running.
-
-    Args:
-        url: the store.
-        ids: which rounds.
-        jobs: processes; 1 does it in this one.
-        archive: the folder with the files of old rounds.
+    A few rounds are read in one transaction, so a validator may be running. `jobs` processes do it, 1: this one.
 
     Raises:
         StoreError: the store cannot be used.
@@ -80,10 +74,6 @@ class Replayer:
     """A store that stays open from batch to batch: opening it and preparing the statements takes as long as a round.
 
     Of rounds that come one after the other, each input is compared with what the rounds before it left.
-
-    Args:
-        url: of the store.
-        archive: the folder with the files of old rounds.
     """
 
     url: str
@@ -101,11 +91,7 @@ class Replayer:
                 runner.run(self._store.close())
 
     def replays(self, ids: Sequence[int]) -> list[RoundReplay]:
-        """Return the replays of rounds; those that are not in the store are left out.
-
-        Raises:
-            StoreError: the store cannot be used.
-        """
+        """Return the replays of rounds; those that are not in the store are left out (StoreError)."""
         try:
             with _few_searches():
                 return self._runner.run(self._replays(ids))

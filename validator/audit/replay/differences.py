@@ -9,12 +9,7 @@ from validator.protocol.canonical import canonical_bytes
 
 
 class Difference(NamedTuple):
-    """One place where the store and the computation part.
-
-    Attributes:
-        path: like `outcome.members[3].consensus`.
-        what: what is wrong there, in one printable line.
-    """
+    """A place where store and computation differ, like `outcome.members[3].consensus`, and what is wrong there."""
 
     path: str
     what: str

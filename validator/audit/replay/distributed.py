@@ -39,14 +39,10 @@ class NobodyReplaysError(QueueError):
 
 @dataclass(slots=True)
 class ReplayErrand:
-    """A worker's part: a few rounds computed again, and what they come to written down.
+    """A worker's part: a few rounds computed again, and their replays written down.
 
-    Args:
-        url: of the store.
-        jobs: the queue, which has the results.
-        processes: so many at the same time, which end with this one. Threads would not do: msgspec prepares a type when
-            it is first used, and two threads that do so at once crash.
-        archive: the folder with the files of old rounds.
+    So many `processes` at the same time end with this one. Threads would not do: msgspec prepares a type when it is
+    first used, and two threads that do so at once crash.
     """
 
     url: str
@@ -92,12 +88,8 @@ def _end_after(sentinel: int) -> None:
 def replay_elsewhere(url: str, ids: Sequence[int], *, stalled_s: float = _STALLED_S) -> Iterator[RoundReplay]:
     """Yield what `replay_rounds` yields, computed by the workers of the store's queue that do `replay`.
 
-    What a lost worker had is given to another one.
-
-    Args:
-        url: the store.
-        ids: which rounds.
-        stalled_s: a worker that has not been heard of for so long is lost; without any for so long this gives up.
+    What a lost worker had is given to another one: one that has not been heard of for `stalled_s`. Without any for so
+    long this gives up.
 
     Raises:
         QueueError: there is no queue, or nobody who works on it; or some rounds end every worker that tries them.

@@ -41,14 +41,7 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Bodies:
-    """Raw answers of a round, void tasks aside.
-
-    Attributes:
-        judged: sent through the gates again.
-        pruned: gone with their retention.
-        too_costly: kept, and not judged again: their stored reason stands (D-27).
-        dispatches: all there were, those that brought no body included.
-    """
+    """Raw answers of a round, void tasks aside: judged again, gone with their retention, too costly (D-27), and all."""
 
     judged: int = 0
     pruned: int = 0
@@ -145,12 +138,7 @@ class AnswersDigest:
 
 @dataclass(slots=True)
 class RawBodies:
-    """The raw answers of a round that are still kept, read a few at a time; all at once where they are small.
-
-    Args:
-        tx: for reading.
-        dispatches: of the round.
-    """
+    """The raw answers of a round that are still kept, read a few at a time; all at once where they are small."""
 
     tx: Transaction
     dispatches: Sequence[Dispatch]
@@ -174,26 +162,14 @@ class RawBodies:
 
 @dataclass(slots=True)
 class GroupsReplay:
-    """What the groups of a settled round come to.
-
-    Args:
-        tx: for reading.
-        scored_by: the round's version.
-        frozen: its input.
-        plan: its groups.
-        void: its tasks that are void.
-        expected: its dispatches that are not void.
-        alone: those that are void alone.
-        bodies: its raw answers.
+    """The results of the groups of a settled round, and what differs: answers, gates, outcome, proofs.
 
     Attributes:
-        digest: of the answers.
+        expected: its dispatches that are not void; `alone` are those that are void alone.
         judged: the dispatches whose stored judgement can be read.
         scored: by task, where all of a group can be read.
         measured: as in `Ended`.
-        answers, gates, outcome, proofs: what differs.
         proven: digests of the proofs, by task.
-        counted: raw answers that were judged, are gone, or were too costly.
     """
 
     tx: Transaction
@@ -222,12 +198,7 @@ class GroupsReplay:
         return Bodies(counted["judged"], counted["pruned"], counted["too_costly"], len(self.expected))
 
     async def run(self) -> None:
-        """Go through the groups of the round's record.
-
-        Raises:
-            DamagedError: the record cannot be read.
-            ArchivedError, ArchiveError: as `Records`.
-        """
+        """Go through the groups of the round's record (raises as `Records`)."""
         round_id = self.frozen.index
         head = await self.tx.records.head(round_id)
         facts = head.dispatches if head else ()

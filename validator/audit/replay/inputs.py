@@ -53,9 +53,7 @@ def input_differences(frozen: RoundInput, record: RoundRecord, salt: SaltRecord 
 class Past:
     """The state before the next round. What it does not know is learned from the first input that tells it.
 
-    Attributes:
-        state: before that round.
-        next_round: its id; None: any, about which nothing is known.
+    `next_round` is None where any may follow, about which nothing is known.
     """
 
     state: State = field(default_factory=State)

@@ -41,13 +41,8 @@ class RoundReplay:
     """One round, computed again.
 
     Attributes:
-        round_id: which one.
-        state: of the round.
-        reason: code of the round, None while it is open.
-        scoring_version: that of its input; None without a readable one.
         verdict: `unscored` where nothing was to be scored (open, void, skipped, abandoned) and nothing differs.
         differences: the first of each part, in the order of the computation.
-        bodies: how much of the gates could be computed again.
         digests: part to hex sha256 of what was computed here: the same on every machine, database and Python.
     """
 
@@ -65,12 +60,9 @@ T = TypeVar("T")
 
 
 async def replay_round(tx: Transaction, round_id: int, past: Past | None = None) -> RoundReplay | None:
-    """Return what a round comes to when it is computed again, None if there is no such round.
+    """Return what a round comes to when it is computed again, in a read transaction; None if there is no such round.
 
-    Args:
-        tx: a read transaction; one consistent view of the round.
-        round_id: which one.
-        past: what the rounds before left, as far as they were replayed with it; takes in what this one leaves.
+    `past` is what the rounds before left, as far as they were replayed with it; it takes in what this one leaves.
     """
     record = await tx.rounds.record(round_id)
     if record is None:

@@ -139,12 +139,7 @@ _TASK_COLUMNS = (
 
 @dataclass(slots=True)
 class StoredRows:
-    """The rows of one round in a transaction; what several parts are made of is read once.
-
-    Args:
-        tx: for reading.
-        record: of the round.
-    """
+    """The rows of one round in a transaction; what several parts are made of is read once."""
 
     tx: Transaction
     record: RoundRecord

@@ -59,11 +59,7 @@ class UnknownCheckError(ValidatorError):
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Findings of all checks.
-
-    Attributes:
-        examined: in the order of the catalogue.
-    """
+    """Findings of all checks. `examined`: in the order of the catalogue."""
 
     examined: tuple[Examined, ...]
 

@@ -31,11 +31,8 @@ class Recent(NamedTuple):
 class Session:
     """A connection inside a transaction, and what its reader remembers.
 
-    Args:
-        connection: inside a transaction.
-        shelf: the archive files of a reader; None for a writer, who has no use for them.
-
     Attributes:
+        shelf: the archive files of a reader; None for a writer, which does not use them.
         spans: the archive files that the store knows, once they were asked for.
         recent: the record that was read last: what `explain` and `replay` ask for has many parts.
     """
@@ -112,11 +109,11 @@ class Repository:
     async def _upsert(
         self, table: Table, rows: Sequence[Mapping[str, Any]], newest: str | None = None, keep: tuple[str, ...] = ()
     ) -> None:
-        """Insert rows, replacing those with the same primary key.
+        """Insert rows, all with the same columns, replacing those with the same primary key.
 
         Args:
             table: its primary key decides what is the same.
-            rows: all with the same columns.
+            rows: none for nothing to do.
             newest: column by which an older row never replaces a newer one.
             keep: columns that stay as they were first inserted.
         """

@@ -45,11 +45,7 @@ class Flags(Repository):
         return tuple(_record(row) for row in await self._all(_LISTED.where(_F.round_id == round_id)))
 
     async def get(self, which: int | str) -> tuple[FlagDetail, ...]:
-        """Return the flag with this id, or all flags of this hotkey (cleared ones too), with their samples.
-
-        Raises:
-            DamagedError, ArchivedError, ArchiveError: as `Records`.
-        """
+        """Return the flag with this id, or all flags of this hotkey (cleared ones too), with their samples."""
         wanted = _F.id == which if isinstance(which, int) else _F.hotkey == which
         found = [_record(row) for row in await self._all(_LISTED.where(wanted))]
         return tuple([FlagDetail(flag, await self._agreements(flag)) for flag in found])
@@ -84,10 +80,9 @@ class OperatorActs(Repository):
     """Acts by the round whose input has them: the first that is frozen after them."""
 
     async def clear(self, hotkey: str, reason: str, at: datetime) -> int:
-        """Clear a miner's flags and return how many there were; they stand until a round has told the act.
+        """Clear a miner's flags and return how many there were.
 
-        Raises:
-            EmptyReasonError: `reason` says nothing.
+        They stand until a round has told the act (EmptyReasonError).
         """
         if not reason.strip():
             raise EmptyReasonError("write down why, it is stored with the flags")

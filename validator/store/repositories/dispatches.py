@@ -51,11 +51,9 @@ _LISTED: Final = select(
 
 
 class RecentAnswers(NamedTuple):
-    """The results of a miner's dispatches of one type since some moment.
+    """The results of a miner's dispatches of one type since some moment: whether an answer passed its gates.
 
-    Attributes:
-        answered: whether an answer passed its gates.
-        failed: the first failure in a round after the miner's newest such answer, of any type; None without one.
+    `failed`: the first failure in a round after the miner's newest such answer, of any type; None without one.
     """
 
     hotkey: str
@@ -103,11 +101,8 @@ class Dispatches(Repository):
     async def void(self, fault: Failure) -> None:
         """Make one dispatch void: the cause was on the validator's side (D-26). What was known of it stays.
 
-        Args:
-            fault: its reason is one of `OURS`; the rest of it where there is something new to tell.
-
         Raises:
-            MismatchError: the reason is another.
+            MismatchError: the reason is none of `OURS`.
             AlreadySettledError: its round has ended.
         """
         if fault.reason not in OURS:
@@ -134,11 +129,7 @@ class Dispatches(Repository):
         await self._changed(statement.values(state="void", reason=func.coalesce(dispatches.c.reason, task_reason)))
 
     async def kept_bytes(self, newest: int) -> dict[str, int]:
-        """Return what answers of the newest rounds keep permanently, as first stored, by registered hotkey, most first.
-
-        Args:
-            newest: so many rounds.
-        """
+        """Return what answers of so many newest rounds keep permanently, by registered hotkey, most first."""
         last_seen = select(func.max(miners.c.last_seen_block)).scalar_subquery()
         last_round = select(func.max(dispatches.c.round_id)).scalar_subquery()
         kept = func.sum(dispatches.c.kept_bytes).label("kept")
@@ -207,11 +198,7 @@ class Dispatches(Repository):
         return next((one for one in await self.of_round(key.round_id) if one.key == key), None)
 
     async def answer_body(self, key: DispatchKey) -> bytes | None:
-        """Return the raw body as received; None when there is none or its retention has ended.
-
-        Raises:
-            DamagedError: what is stored is not what was stored.
-        """
+        """Return the raw body as received; None when there is none or its retention has ended (DamagedError)."""
         blob = await self._scalar(select(answers.c.body).where(_at(answers, key)))
         return None if blob is None else await unpack(blob)
 
@@ -240,12 +227,7 @@ class Dispatches(Repository):
             return error
 
     async def refuse(self, key: DispatchKey, allowed: Sequence[DispatchState]) -> NoReturn:
-        """Say why a dispatch could not be moved on from one of the `allowed` states.
-
-        Raises:
-            AlreadySettledError: its round has ended.
-            WrongStateError: it is in none of them.
-        """
+        """Say why a dispatch could not be moved on from `allowed` states (AlreadySettledError, WrongStateError)."""
         await self._as(Tasks).require_open_round(key.round_id)
         state = await self._scalar(select(dispatches.c.state).where(_at(dispatches, key)))
         raise WrongStateError(
@@ -281,49 +263,34 @@ _JUDGED: Final = _ONE.where(dispatches.c.state == "answered").values(
 
 
 class Arrivals(Repository):
-    """planned -> sent -> answered -> judged, or failed, of many dispatches of one round in few statements."""
+    """planned -> sent -> answered -> judged, or failed, of many dispatches of one round in few statements: all or none.
+
+    Raises:
+        MismatchError: a reason is no gate's, or contradicts its submission, or a submission is another dispatch's.
+        AlreadySettledError: their round has ended.
+        WrongStateError: one of them is in another state.
+    """
 
     async def sent(self, keys: Sequence[DispatchKey], at: datetime) -> None:
-        """Note that the first bytes of dispatches are about to leave, of all or none.
-
-        Raises:
-            AlreadySettledError: their round has ended.
-            WrongStateError: one of them is not planned.
-        """
+        """Note that the first bytes of planned dispatches are about to leave."""
         await self._move(_SENT, keys, [{**_key(key), "sent_at": at} for key in keys], ("planned",))
 
     async def keep(self, arrived: Sequence[Arrival]) -> None:
-        """Keep whole responses with their raw bodies, all or none, before anything is read from them.
-
-        Raises:
-            AlreadySettledError: their round has ended.
-            WrongStateError: one of them is not sent.
-        """
+        """Keep whole responses with their raw bodies before anything is read from them."""
         await self._move(_KEPT, [one.key for one in arrived], [_values(one) for one in arrived], ("sent",))
         rows = [{**one.key._asdict(), "body": one.packed, "stored_at": one.received_at} for one in arrived]
         await self._insert(answers, rows)
 
     async def failed(self, failures: Sequence[Failure]) -> None:
-        """Note of dispatches, of all or none, that no usable response came.
-
-        Raises:
-            MismatchError: a reason is no gate's.
-            AlreadySettledError: their round has ended.
-            WrongStateError: one of them is neither planned nor sent.
-        """
+        """Note that no usable response came to dispatches that were planned or sent."""
         await self._move(
             _FAILED, [one.key for one in failures], [_failed(one) for one in failures], ("planned", "sent")
         )
 
     async def judged(self, answers_: Sequence[JudgedAnswer]) -> None:
-        """Store what the gates said of answers, all or none; their attestations are kept by hash.
+        """Store what the gates said of answers; their attestations are kept by hash.
 
         Judging again (after a crash) replaces an acceptance.
-
-        Raises:
-            MismatchError: a reason and its submission contradict each other, or a submission is another dispatch's.
-            AlreadySettledError: their round has ended.
-            WrongStateError: there is no answer, or it failed already.
         """
         passed = [_passed(one, one.submission) for one in answers_ if one.submission is not None]
         columns = iter(await self._as(Submissions).columns(passed))

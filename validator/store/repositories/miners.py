@@ -76,8 +76,7 @@ class Miners(Repository):
     async def listing(self, now: datetime) -> tuple[MinerRecord, ...]:
         """Return everyone ever seen, by hotkey, validators included.
 
-        Args:
-            now: moment at which a declaration must be valid to give the types.
+        Types are of declarations that are valid at `now`.
         """
         documents = await self._as(CapabilityDocuments).valid(now)
         standing = await self._as(Flags).standing()

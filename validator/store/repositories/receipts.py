@@ -16,14 +16,10 @@ from validator.store.tables import receipts, rounds, salts
 
 
 class Receipts(Repository):
-    """Receipts by sequence number."""
+    """Receipts by sequence number (DamagedError)."""
 
     async def add(self, record: ReceiptRecord) -> None:
-        """Append a receipt.
-
-        Raises:
-            MismatchError: its number is not the next one.
-        """
+        """Append a receipt (MismatchError: its number is not the next one)."""
         expected = await self._next(receipts, "sequence")
         if record.sequence != expected:
             raise MismatchError(f"receipt {record.sequence} where {expected} is the next")
@@ -37,45 +33,25 @@ class Receipts(Repository):
         await self._insert(receipts, [row])
 
     async def last(self) -> ReceiptRecord | None:
-        """Return the newest receipt, None where the log is not opened.
-
-        Raises:
-            DamagedError: its bytes do not have their digest.
-        """
+        """Return the newest receipt, None where the log is not opened."""
         return await self._one(select(receipts).order_by(receipts.c.sequence.desc()).limit(1))
 
     async def last_receipt(self) -> Receipt | None:
-        """Return the newest receipt as a document, None where the log is not opened.
-
-        Raises:
-            DamagedError: as `last`, or it has another version's form.
-        """
+        """Return the newest receipt as a document, None where the log is not opened."""
         record = await self.last()
         return None if record is None else receipt_of(record)
 
     async def head(self) -> LogHead | None:
-        """Return what tells the newest receipt from all others, None where the log is not opened.
-
-        Raises:
-            DamagedError: as `last_receipt`.
-        """
+        """Return what tells the newest receipt from all others, None where the log is not opened."""
         record = await self.last()
         return None if record is None else LogHead(record.sequence, record.sha256, receipt_of(record).issued_at)
 
     async def get(self, sequence: int) -> ReceiptRecord | None:
-        """Return a receipt.
-
-        Raises:
-            DamagedError: its bytes do not have their digest.
-        """
+        """Return a receipt."""
         return await self._one(select(receipts).where(receipts.c.sequence == sequence))
 
     async def of_round(self, round_id: int) -> ReceiptRecord | None:
-        """Return a round's receipt, None where it has none: it is open, or older than the log.
-
-        Raises:
-            DamagedError: its bytes do not have their digest.
-        """
+        """Return a round's receipt, None where it has none: it is open, or older than the log."""
         return await self._one(select(receipts).where(receipts.c.round_id == round_id))
 
     async def count(self) -> int:
@@ -91,11 +67,7 @@ class Receipts(Repository):
 
 
 def receipt_of(record: ReceiptRecord) -> Receipt:
-    """Return a stored receipt as a document.
-
-    Raises:
-        DamagedError: it has another version's form.
-    """
+    """Return a stored receipt as a document (DamagedError: it has another version's form)."""
     try:
         return typed.decode(record.line, dict[str, Receipt])["receipt"]
     except (msgspec.MsgspecError, KeyError):
@@ -117,25 +89,13 @@ class Salts(Repository):
         return _salt(await self._first(select(salts).where(salts.c.epoch.is_(None)).order_by(salts.c.id).limit(1)))
 
     async def add(self, salt: bytes, commitment: str) -> int:
-        """Keep a fresh salt and return its id.
-
-        Args:
-            salt: 32 random bytes.
-            commitment: hex sha256 of them.
-
-        Raises:
-            MismatchError: the commitment is not to this salt.
-        """
+        """Keep a fresh salt of 32 random bytes and return its id (MismatchError: the commitment is not its sha256)."""
         if sha256_hex(salt) != commitment:
             raise MismatchError("`commitment` is not the sha256 of `salt`")
         return await self._insert_one(salts, salt=salt, commitment=commitment)
 
     async def assign(self, salt_id: int, epoch: int) -> None:
-        """Bind a pending salt to the epoch that uses it; for good.
-
-        Raises:
-            WrongStateError: no such salt, or it has an epoch, or the epoch has a salt.
-        """
+        """Bind a pending salt to the epoch that uses it, for ever (WrongStateError: one of them is bound already)."""
         others = salts.alias()
         taken = select(others.c.id).where(others.c.epoch == epoch).exists()
         free = (salts.c.id == salt_id) & salts.c.epoch.is_(None) & ~taken

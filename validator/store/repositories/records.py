@@ -47,22 +47,14 @@ class Archives(Repository):
         return -1 if newest is None else int(newest)
 
     async def add(self, span: ArchivedSpan) -> None:
-        """Note a file that is whole; nothing of its rounds is removed yet.
-
-        Raises:
-            MismatchError: its rounds do not follow those of the file before.
-        """
+        """Note a file that is whole; nothing of its rounds is removed yet (MismatchError)."""
         following = await self._next(archives, "last_round")
         if span.first_round != following or span.removed_through != following - 1:
             raise MismatchError(f"an archive from round {span.first_round} on where {following} is the next")
         await self._connection.execute(insert(archives).values(**span._asdict()))
 
     async def advance(self, first_round: int, before: int, through: int) -> None:
-        """Note that the records of a file's rounds are removed up to and with `through`.
-
-        Raises:
-            MismatchError: somebody else has removed some meanwhile.
-        """
+        """Note that the records of a file's rounds are removed up to and with `through` (MismatchError)."""
         mine = (_A.first_round == first_round) & (_A.removed_through == before)
         if not await self._changed(update(archives).where(mine).values(removed_through=through)):
             raise MismatchError("another `validator db archive` is at it")
@@ -93,11 +85,7 @@ class Records(Repository):
     """
 
     async def put(self, round_id: int, frames: Sequence[bytes]) -> None:
-        """Write a round's record, and read it back.
-
-        Raises:
-            DamagedError: the database gives back something else.
-        """
+        """Write a round's record, and read it back (DamagedError: the database gives back something else)."""
         rows = [{"round_id": round_id, "part": part, "frame": frame} for part, frame in enumerate(frames)]
         await self._insert(records, rows)
         stored = select(records.c.frame).where(records.c.round_id == round_id).order_by(records.c.part)
@@ -195,11 +183,7 @@ def _read(round_id: int, which: str, kind: type[T], data: bytes) -> T:
 
 
 class Scores(Repository):
-    """Member outcomes by round, and by miner.
-
-    Raises:
-        DamagedError, ArchivedError, ArchiveError: as `Records`.
-    """
+    """Member outcomes by round, and by miner (DamagedError, ArchivedError, ArchiveError: as `Records`)."""
 
     async def of_round(self, round_id: int) -> tuple[MemberOutcome, ...]:
         """Return a round's outcomes in plan order, primaries by rank, then auditors by draw."""
@@ -231,12 +215,7 @@ class Proofs(Repository):
     """Proofs by task."""
 
     async def of_task(self, task_id: str) -> ProofRecord | None:
-        """Return a task's proof.
-
-        Raises:
-            DamagedError: it is no proof.
-            ArchivedError, ArchiveError: as `Records`.
-        """
+        """Return a task's proof (DamagedError: it is no proof; ArchivedError, ArchiveError: as `Records`)."""
         round_id = await self._scalar(select(tasks.c.round_id).where(tasks.c.task_id == task_id))
         if round_id is None:
             return None
@@ -247,11 +226,7 @@ class Proofs(Repository):
 
 
 def proof_record(round_id: int, task_id: str, document: bytes) -> ProofRecord:
-    """Return a stored proof with what it says of itself.
-
-    Raises:
-        DamagedError: it is no proof.
-    """
+    """Return a stored proof with what it says of itself (DamagedError: it is no proof)."""
     try:
         sealed = typed.decode(document, _Sealed)
     except msgspec.MsgspecError:
@@ -272,16 +247,12 @@ _TASKS: Final = select(tasks.c.task_id).where(tasks.c.round_id == ROUND).order_b
 
 
 class Submissions(Repository):
-    """Submissions and rejections as judged."""
+    """Submissions and rejections as judged (DamagedError: one cannot be read; the others as `Records`)."""
 
     async def results(self, round_id: int, only: Collection[str] | None = None) -> RoundResults:
         """Return what came back, in the order of the plan; with `only`, of the tasks with these ids, without `raw`.
 
         Answers that are not judged yet are in neither list; void tasks and dispatches appear only as such.
-
-        Raises:
-            DamagedError: a stored submission or attestation cannot be read.
-            ArchivedError, ArchiveError: as `Records`.
         """
         void = select(tasks.c.task_id, tasks.c.reason).where(tasks.c.round_id == round_id, tasks.c.state == "void")
         judgements: list[Judgement] = []
@@ -308,11 +279,7 @@ class Submissions(Repository):
         return tuple(map(tuple, found.values()))
 
     async def each(self, round_id: int, only: Collection[str] | None = None) -> AsyncIterator[tuple[Dispatch, Kept]]:
-        """Yield each dispatch, in the order of the plan, with what was judged of its answer; a group at a time.
-
-        Raises:
-            DamagedError, ArchivedError, ArchiveError: as `Records`.
-        """
+        """Yield each dispatch, in the order of the plan, with what was judged of its answer; a group at a time."""
         records = self._as(Records)
         head = await records.head(round_id)
         if head is None:
@@ -342,11 +309,7 @@ class Submissions(Repository):
         return found
 
     async def columns(self, submissions: Sequence[Packed]) -> list[dict[str, Any]]:
-        """Keep what submissions hold by hash; return of each the columns that name it, the rest as JSON.
-
-        Raises:
-            MismatchError: `sssa_sha256` or `plan_sha256` is not that of the document's canonical bytes.
-        """
+        """Keep the documents of submissions; return of each the columns that name them, the rest as JSON."""
         signed = await packed_documents([one.signed for one in submissions])
         if any(actual != one.sha256 for (actual, _), one in zip(signed, submissions, strict=True)):
             raise MismatchError("`sssa_sha256` or `plan_sha256` is not that of the document's canonical bytes")

@@ -23,14 +23,8 @@ class Retention(Repository):
     ) -> Pruned:
         """Remove raw bodies and bundles stored before these moments, unless an open round or an execution needs them.
 
-        Args:
-            answers_before: None keeps all bodies.
-            bundles_before: None keeps all bundles.
-            limit: most rows of each kind in this transaction, so that it stays short, and of bodies at most one beyond
-                `MOST` bytes; call again until nothing goes.
-
-        Returns:
-            How many rows went.
+        None keeps all. At most `limit` rows of each kind go in this transaction, so that it stays short, and of bodies
+        at most one beyond `MOST` bytes: call again until nothing goes. Return how many rows went.
         """
         return Pruned(
             answers=0 if answers_before is None else await self._answers(answers_before, limit),

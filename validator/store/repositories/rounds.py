@@ -95,11 +95,8 @@ class Rounds(Repository):
     async def open(self, round_input: RoundInput, plan: RoundPlan, started_at: datetime) -> None:
         """Store a round before its first dispatch: input, tasks, groups and dispatches (`planned`).
 
-        The snapshot's neurons are noted as seen and the salt as used.
-
-        Raises:
-            AlreadyOpenedError: the id is taken.
-            MismatchError: the plan is not for this input.
+        The snapshot's neurons are noted as seen and the salt as used (AlreadyOpenedError: the id is taken;
+        MismatchError).
         """
         round_id = _decimal(round_input.round_id)
         if plan.round_id != round_input.round_id:
@@ -130,11 +127,7 @@ class Rounds(Repository):
     async def skip(  # noqa: PLR0913 - a round without documents is its facts
         self, round_id: int, *, epoch: int, block: int, block_hash: str, reason: Reason, at: datetime
     ) -> None:
-        """Store a round that had nothing to do.
-
-        Raises:
-            AlreadyOpenedError: the id is taken.
-        """
+        """Store a round that had nothing to do (AlreadyOpenedError: the id is taken)."""
         facts = {
             "epoch": epoch,
             "block": block,
@@ -237,11 +230,7 @@ class Rounds(Repository):
         return _record(found[0]) if found else None
 
     async def document_bytes(self, round_id: int, which: Literal["input", "outcome"]) -> bytes | None:
-        """Return a document's canonical bytes, not held against their digest: for those who look for damage.
-
-        Raises:
-            DamagedError: they cannot even be expanded.
-        """
+        """Return a document's canonical bytes, not held against their digest: for those who look for damage."""
         head = await self._as(Records).head(round_id)
         if head is not None:
             return head.input if which == "input" else head.outcome
@@ -265,10 +254,9 @@ class Rounds(Repository):
         return tuple([await self._stored(row) for row in found])
 
     async def newest_frozen(self, through_block: int | None = None) -> NewestFrozen | None:
-        """Return the newest round that was frozen, None if there is none.
+        """Return the newest round that was frozen, of those pinned to a block through this one.
 
-        Args:
-            through_block: only rounds that are pinned to this block or an earlier one.
+        None if there is none.
         """
         r = rounds.c
         statement = select(r.round_id, r.netuid, r.epoch, r.block, r.scoring_version).where(r.netuid.is_not(None))
@@ -286,12 +274,7 @@ class Rounds(Repository):
         return moment
 
     async def listing(self, limit: int, before: int | None = None) -> tuple[RoundRecord, ...]:
-        """Return at most `limit` rounds, newest first.
-
-        Args:
-            limit: at least 1.
-            before: only rounds with a smaller id, for paging.
-        """
+        """Return at most `limit` rounds, newest first; with `before` those with a smaller id."""
         statement = select(*_FACTS).order_by(rounds.c.round_id.desc()).limit(limit)
         if before is not None:
             statement = statement.where(rounds.c.round_id < before)

@@ -42,11 +42,7 @@ _ENCODER: Final = msgspec.msgpack.Encoder()
 
 
 class States(Repository):
-    """The state that all rounds that have ended left, and copies of older ones.
-
-    Raises:
-        DamagedError: on reading, where a part cannot be read.
-    """
+    """The state that all rounds that have ended left, and copies of older ones (DamagedError)."""
 
     async def whole(self) -> State:
         """Return everything, those who left included."""
@@ -57,16 +53,7 @@ class States(Repository):
         return await self._read(hotkeys, ())
 
     async def step(self, ended: Ended, step: Step, at: datetime) -> None:
-        """Take in a round that ends.
-
-        Args:
-            ended: the round.
-            step: of its scoring version, or what all versions share.
-            at: when.
-
-        Raises:
-            UnknownFlagError: its input clears a flag that does not stand.
-        """
+        """Take in a round that ends, by the step of its scoring version, or what all versions share."""
         frozen = ended.frozen
         late = {int(one.round_id) for one in frozen.executions} | {int(one.round_id) for one in frozen.filled}
         before = await self._read(_named(frozen), late)
@@ -90,12 +77,7 @@ class States(Repository):
         await self.write(before.shared, Delta({}, after.shared))
 
     async def write(self, before: Shared, delta: Delta) -> None:
-        """Write what changed.
-
-        Args:
-            before: as read.
-            delta: from there.
-        """
+        """Write what changed from the state as it was read."""
         encode = _ENCODER.encode
         miners = [{"hotkey": hotkey, "miner": encode(one)} for hotkey, one in delta.miners.items()]
         await self._upsert(state_miners, miners)

@@ -51,10 +51,7 @@ class Tasks(Repository):
     async def settle(self, round_id: int, outcomes: Sequence[GroupOutcome]) -> None:
         """Give every task the state and reason of its group's outcome.
 
-        Tasks that are skipped already may be missing.
-
-        Raises:
-            MismatchError: the outcomes are not those of the round's tasks.
+        Those that are skipped may be missing (MismatchError).
         """
         rows: list[tuple[dict[str, Any], dict[str, Any]]] = []
         planned = {task.task_id: task for task in await self.of_round(round_id)}
@@ -74,12 +71,7 @@ class Tasks(Repository):
         await self._update_each(tasks, rows)
 
     async def require_open_round(self, round_id: int) -> None:
-        """Refuse to touch a round that has ended.
-
-        Raises:
-            AlreadySettledError: it has.
-            WrongStateError: it was never opened.
-        """
+        """Refuse to touch a round that has ended (AlreadySettledError), or was never opened (WrongStateError)."""
         state = await self._scalar(select(rounds.c.state).where(rounds.c.round_id == round_id))
         if state is None:
             raise WrongStateError(f"round {round_id} was never opened")
@@ -145,16 +137,7 @@ class Bundles(Repository):
     """Content-addressed gzip tars."""
 
     async def put(self, sha256: str, data: bytes, at: datetime) -> None:
-        """Keep a bundle; one that is there already starts its retention anew.
-
-        Args:
-            sha256: lower-case hex, of the bytes.
-            data: the bundle as dispatched.
-            at: now.
-
-        Raises:
-            MismatchError: the bytes do not hash to `sha256`.
-        """
+        """Keep a bundle as dispatched; one that is there already starts its retention anew (MismatchError)."""
         if await digest(data) != sha256:
             raise MismatchError("a bundle does not hash to its `sha256`")
         if not await self._changed(update(bundles).where(bundles.c.sha256 == sha256).values(stored_at=at)):
@@ -259,10 +242,8 @@ class RetiredTasks(Repository):
     ) -> list[str]:
         """Return the digests of tasks that a source gave and that were in rounds, sorted.
 
-        Args:
-            names: task ids, digests of sources or of goals; None for all.
-            skill_types: only of these; of every type where there are none.
-            before: only those whose last round began before this.
+        `names` are task ids, digests of sources or of goals, None for all; `before`: their last round began before
+        this.
         """
         statement = select(given_tasks.c.source_sha256).distinct()
         if skill_types:

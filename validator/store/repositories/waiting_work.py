@@ -152,11 +152,7 @@ class WorkQueue(Repository, Generic[W]):
         return tuple(map(self._read, await self._all(found)))
 
     async def _enter(self, round_id: int, mine: ColumnElement[bool], name: str) -> None:
-        """Note that a round that is being settled has the result of this piece.
-
-        Raises:
-            MismatchError: it does not wait to be counted; two rounds would count it.
-        """
+        """Note that a round that is being settled has the result of this piece (MismatchError)."""
         waits = and_(c.kind == self.kind, c.state == "done", c.entered_in.is_(None), mine)
         if not await self._changed(update(waiting_work).where(waits).values(entered_in=round_id)):
             raise MismatchError(f"{name} does not wait to be counted")
@@ -204,13 +200,7 @@ class Executions(WorkQueue[Execution]):
     ) -> None:
         """Note that a round that is being settled counts these results.
 
-        Args:
-            round_id: of the round.
-            entered: the results.
-            struck: what the window entries were worth that it strikes.
-
-        Raises:
-            MismatchError: a task does not wait to be counted; two rounds would count it.
+        `struck` has the worth of the entries that it strikes.
         """
         for of_round, task_id in dict.fromkeys((int(one.round_id), one.task_id) for one in entered):
             mine = and_(c.round_id == of_round, c.task_id == task_id)
@@ -289,11 +279,7 @@ class CodeChecks(WorkQueue[CodeCheck]):
         )
 
     async def enter(self, round_id: int, entered: Sequence[FilledQuality]) -> None:
-        """Note that a round that is being settled enters these results.
-
-        Raises:
-            MismatchError: a result is not one that waits to be entered; two rounds would enter it.
-        """
+        """Note that a round that is being settled enters these results."""
         for result in entered:
             mine = and_(
                 c.work_id == result.check_id,

@@ -85,11 +85,7 @@ class WeightLinks(Repository):
         return int(await self._scalar(mine))
 
     async def line(self, sequence: int) -> bytes | None:
-        """Return the line that a receipt names, without the newline and not held against its digest.
-
-        Raises:
-            DamagedError: it cannot even be expanded.
-        """
+        """Return the line that a receipt names, without the newline and not held against its digest (DamagedError)."""
         blob = await self._scalar(select(_L.line).where(_L.sequence == sequence))
         return None if blob is None else await unpack(blob)
 
@@ -104,14 +100,9 @@ _MAX_REFUSED: Final = 3  # attempts, of which the last was refused
 
 
 class PlannedWeights(NamedTuple):
-    """The content of a submission.
+    """The content of a submission: weight and score by hotkey, the share without a miner (D-11), u16 by uid to be sent.
 
-    Attributes:
-        vector: hotkey to weight.
-        scores: hotkey to score that led to it.
-        unallocated: share that no miner takes (D-11).
-        sent: uid to u16 as the chain should store it.
-        link: number of the receipt that says so (SPEC 16, D-28).
+    `link` is the number of the receipt that says so (SPEC 16, D-28).
     """
 
     vector: Mapping[str, float]
@@ -134,13 +125,6 @@ class WeightSubmissions(Repository):
 
         The epoch's row, if it is `prepared`, `expired` or `rejected` less than three attempts in, gets the new plan;
         prepared rows of earlier epochs expire.
-
-        Args:
-            netuid: the subnet.
-            mechid: the mechanism.
-            epoch: subnet epoch index.
-            plan: what is to be sent.
-            at: now.
 
         Raises:
             AlreadyPreparedError: the epoch has a submission that may be or is on chain, or was refused for good.
@@ -167,17 +151,10 @@ class WeightSubmissions(Repository):
     async def submit(
         self, prepared: WeightsRecord, plan: PlannedWeights, *, signed_block: int, lifetime: int, at: datetime
     ) -> None:
-        """Write down that from now on the bytes may leave, and which.
+        """Write down that from now on the bytes of a prepared plan may leave.
 
-        Args:
-            prepared: as `prepare` returned it.
-            plan: what is sent.
-            signed_block: the head.
-            lifetime: so many blocks past the head at signing it may arrive.
-            at: now.
-
-        Raises:
-            WrongStateError: somebody else was faster; nothing may be sent.
+        They may arrive until `lifetime` blocks after the head at signing (WrongStateError: somebody else was faster;
+        nothing may be sent).
         """
         mine = update(weight_submissions).where(
             _W.id == prepared.id, _W.state == "prepared", _W.attempts == prepared.attempts
@@ -207,26 +184,15 @@ class WeightSubmissions(Repository):
         message: str | None = None,
         extrinsic: str | None = None,
     ) -> None:
-        """Note what became of a submission; what is None stays as it was.
-
-        Raises:
-            WrongStateError: no such submission, or it is confirmed: that is final.
-        """
+        """Note what became of a submission; what is None stays as it was (WrongStateError)."""
         given = {"block": block, "message": message, "extrinsic": extrinsic}
         values = {name: value for name, value in given.items() if value is not None}
         await self._note(submission_id, {"state": state, "updated_at": at, **values})
 
     async def lose(self, submission_id: int, expiry_block: int | None, at: datetime, message: str | None) -> None:
-        """Note that nobody waits for the chain's answer any more.
+        """Note that nobody waits for the chain's answer any more (WrongStateError: as `update`).
 
-        Args:
-            submission_id: which one.
-            expiry_block: past this block it cannot arrive; None until the head at signing is bounded.
-            at: now.
-            message: why; None leaves what is there.
-
-        Raises:
-            WrongStateError: as for `update`.
+        Past `expiry_block` it cannot arrive; None until the head at signing is bounded.
         """
         said = {} if message is None else {"message": message}
         values = {"state": "unknown", "expiry_block": expiry_block, "updated_at": at, **said}
@@ -333,12 +299,9 @@ class WeightGuard(Repository):
         return None if row is None else WeightLock(**row._asdict())
 
     async def unlock(self, reason: str, at: datetime) -> int:
-        """Clear the locks, forget the marks, and return how many locks there were.
+        """Clear the locks, forget the marks, and return how many locks there were (EmptyReasonError).
 
         Without marks the next start takes the chain as it finds it for its own.
-
-        Raises:
-            EmptyReasonError: `reason` says nothing.
         """
         if not reason.strip():
             raise EmptyReasonError("write down why, it is stored with the lock")

@@ -30,11 +30,7 @@ class Windows(Repository):
     """Entries in the order in which they were added."""
 
     async def enter(self, round_id: int, entries: Sequence[WindowEntry]) -> None:
-        """Note what a round that is being settled adds.
-
-        Raises:
-            MismatchError: an entry belongs to no dispatch.
-        """
+        """Note what a round that is being settled adds (MismatchError: an entry belongs to no dispatch)."""
         for entry in entries:
             late = None if entry.round_id == round_id else round_id
             statement = update(dispatches).where(_at(DispatchKey(entry.round_id, entry.task_id, entry.hotkey)))
