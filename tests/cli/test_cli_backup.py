@@ -147,10 +147,6 @@ def test_a_forecast_is_a_table_and_sums(own: Example) -> None:
     where = ["--config", str(own.config)]
     said = answered("db", "forecast", *where)
     assert said["rounds"] == {"rounds": 2, "days": said["rounds"]["days"], "per_day": None}
-    assert {one["name"]: one["kept_days"] for one in said["tables"] if one["kept_days"]} == {
-        "answers": 30,
-        "bundles": 30,
-    }
     assert [one["kind"] for one in said["kinds"]] == ["raw answers", "bundles", "rounds", "what stays"]
     assert [one["kept_days"] for one in said["kinds"]] == [30, 30, said["archive_days"], None]
     assert sum(one["bytes"] for one in said["kinds"]) == sum(one["bytes"] for one in said["tables"])

@@ -30,12 +30,12 @@ from validator.store.backup import amount, back_up, restoring
 from validator.store.copying import copy_store, row_counts
 from validator.store.forecast import (
     KEPT_ROUNDS,
-    Files,
-    Forecast,
     Growth,
+    StoreSize,
+    TableSize,
     files_of,
-    forecast,
     growth,
+    pace_of,
     store_size,
     table_sizes,
 )
@@ -391,11 +391,10 @@ async def _archived(  # noqa: PLR0913 - what is moved, where, and until when
 
 @DB.command("forecast")
 def forecast_(config: Config = None, as_json: Json = False) -> None:
-    """Say how large the store is, what a round adds to each table, and what a year of rounds comes to."""
+    """Say how large the store and its tables are, what a round adds, and what a year of rounds comes to."""
     settings = settings_of(config)
-    found, files, kept = ask_store(settings, _forecast)
-    size, pace = found.size, found.pace
-    grown = growth(pace, found.tables, _kept_days(settings.store), settings.store.archive_days, files)
+    size, tables, grown, kept = ask_store(settings, _forecast)
+    pace, files = grown.pace, grown.files
     free, plain, archived = _room(settings.store, size.reusable, grown)
     if as_json:
         print_json(
@@ -403,8 +402,8 @@ def forecast_(config: Config = None, as_json: Json = False) -> None:
                 "location": str(settings.store.url),
                 "store": size,
                 "rounds": pace,
-                "tables": found.tables,
-                "in_a_year": found.in_a_year,
+                "tables": tables,
+                "in_a_year": grown.in_a_year,
                 "kept_bytes": kept,
                 "kinds": grown.kinds,
                 "archives": {**files._asdict(), "in_a_year": grown.files_after(365)},
@@ -415,14 +414,7 @@ def forecast_(config: Config = None, as_json: Json = False) -> None:
             }
         )
         return
-    print_table(
-        "table kept rows> now> a_round> in_a_year>",
-        [
-            (one.name, _kept(one.kept_days), one.rows, *map(byte_size, (one.bytes, one.per_round, one.in_a_year)))
-            for one in found.tables
-            if one.rows
-        ],
-    )
+    print_table("table rows> now>", [(one.name, one.rows, byte_size(one.bytes)) for one in tables if one.rows])
     print_line()
     of_files = (files.bytes, files.per_round, files.bytes, grown.files_after(365))
     of_kinds = [
@@ -453,13 +445,16 @@ def forecast_(config: Config = None, as_json: Json = False) -> None:
     per_day = "too few to tell a pace" if pace.per_day is None else f"{pace.per_day:.1f} a day"
     print_line(f"{pace.rounds} rounds in {pace.days:.2f} days, {per_day}")
     print_line(
-        f"now {byte_size(size.bytes)} ({byte_size(size.reusable)} of it free), in a year {byte_size(found.in_a_year)}"
+        f"now {byte_size(size.bytes)} ({byte_size(size.reusable)} of it free), in a year {byte_size(grown.in_a_year)}"
     )
 
 
-async def _forecast(tx: Transaction, settings: Settings) -> tuple[Forecast, Files, dict[str, int]]:
-    found = await forecast(tx.connection, _kept_days(settings.store))
-    return found, await files_of(tx.connection), await tx.dispatches.kept_bytes(KEPT_ROUNDS)
+async def _forecast(
+    tx: Transaction, settings: Settings
+) -> tuple[StoreSize, tuple[TableSize, ...], Growth, dict[str, int]]:
+    tables, pace, files = await table_sizes(tx.connection), await pace_of(tx.connection), await files_of(tx.connection)
+    grown = growth(pace, tables, _kept_days(settings.store), settings.store.archive_days, files)
+    return await store_size(tx.connection), tables, grown, await tx.dispatches.kept_bytes(KEPT_ROUNDS)
 
 
 def _room(settings: StoreSettings, reusable: int, found: Growth) -> tuple[int | None, int | None, int | None]:

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from validator.store.tables import archives, metadata, records, rounds
+from validator.store.tables import metadata, records, rounds
 from validator.store.transaction import Transaction
 
 _DBSTAT: Final = text(
@@ -89,76 +89,8 @@ class Pace(NamedTuple):
     per_day: float | None
 
 
-class TableForecast(NamedTuple):
-    """One table.
-
-    Attributes:
-        per_round: bytes of a round that stay for as long as the table keeps them; None without a round.
-        kept_days: for how long; None for good.
-        in_a_year: bytes; None where nothing can be said.
-    """
-
-    name: str
-    rows: int
-    bytes: int
-    per_round: float | None
-    kept_days: int | None
-    in_a_year: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """The whole store; `tables` largest first."""
-
-    size: StoreSize
-    pace: Pace
-    tables: Sequence[TableForecast]
-
-    @property
-    def in_a_year(self) -> float | None:
-        """Bytes of all tables together; None where nothing can be said."""
-        parts = [one.in_a_year for one in self.tables if one.in_a_year is not None]
-        return sum(parts) if len(parts) == len(self.tables) else None
-
-
-async def forecast(connection: AsyncConnection, kept_days: Mapping[str, int]) -> Forecast:
-    """Return what is in the store and will be, if rounds go on as they did.
-
-    Args:
-        connection: a read transaction.
-        kept_days: of the tables whose rows are removed again.
-    """
-    pace = await _pace(connection)
-    sizes = await table_sizes(connection)
-    gone = int(await connection.scalar(select(func.coalesce(func.max(archives.c.removed_through) + 1, 0))) or 0)
-    tables = [expected(one, pace, kept_days.get(one.name), gone if one.name == records.name else 0) for one in sizes]
-    return Forecast(await store_size(connection), pace, tuple(tables))
-
-
-def expected(size: TableSize, pace: Pace, kept_days: int | None, gone: int = 0) -> TableForecast:
-    """Return one table's forecast, as if rounds that are to come stayed. Pure.
-
-    A table whose rows are removed again is as large as it will be once rounds have gone on for longer than that.
-
-    Args:
-        size: of the table.
-        pace: of the rounds.
-        kept_days: until rows are removed; None for good.
-        gone: rounds whose records are in archive files.
-    """
-    held = _held(pace, kept_days) - gone
-    per_round = size.bytes / held if held else None
-    in_a_year: float | None = None
-    if pace.per_day is not None and per_round is not None:
-        coming = per_round * pace.per_day
-        if kept_days is None:
-            in_a_year = size.bytes + coming * _YEAR
-        else:
-            in_a_year = float(size.bytes) if pace.days > kept_days else coming * min(kept_days, _YEAR)
-    return TableForecast(size.name, size.rows, size.bytes, per_round, kept_days, in_a_year)
-
-
-async def _pace(connection: AsyncConnection) -> Pace:
+async def pace_of(connection: AsyncConnection) -> Pace:
+    """Return how many rounds there are, and come."""
     r = rounds.c
     begun = r.input_sha256.is_not(None)
     statement = select(func.count(), func.min(r.started_at), func.max(r.started_at)).where(begun)
@@ -208,6 +140,12 @@ class Growth:
     files: Files
     archive_days: int
 
+    @property
+    def in_a_year(self) -> float | None:
+        """Bytes of the store without archiving; None where nothing can be said."""
+        parts = [one.in_a_year for one in self.kinds if one.in_a_year is not None]
+        return sum(parts) if len(parts) == len(self.kinds) else None
+
     def files_after(self, days: float) -> float | None:
         """Return the bytes of archive files then; None where nothing can be said."""
         if self.files.per_round is None or self.pace.per_day is None:
@@ -242,7 +180,7 @@ class Growth:
 
 
 def growth(
-    pace: Pace, tables: Sequence[TableForecast], kept_days: Mapping[str, int], archive_days: int, files: Files
+    pace: Pace, tables: Sequence[TableSize], kept_days: Mapping[str, int], archive_days: int, files: Files
 ) -> Growth:
     """Return what comes of each kind. Pure.
 
