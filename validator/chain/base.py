@@ -175,11 +175,7 @@ class Chain(Protocol):
         """
 
     async def registered_at(self, uid: int) -> int:
-        """Return the block at which the present holder of `uid` registered.
-
-        Raises:
-            ChainError: no neuron has this uid.
-        """
+        """Return the block at which the present holder of `uid` registered (ChainError: no neuron has this uid)."""
 
     async def commits(self, mechid: int) -> Sequence[int]:
         """Return the blocks, ascending, at which this hotkey committed weights that are not revealed yet."""

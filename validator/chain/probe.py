@@ -50,11 +50,7 @@ class Rpc:
         self._socket: aiohttp.ClientWebSocketResponse
 
     async def __aenter__(self) -> Self:
-        """Connect.
-
-        Raises:
-            NoNodeError: no websocket is there; it says what is.
-        """
+        """Connect (NoNodeError: no websocket is there; it says what is)."""
         self._session = aiohttp.ClientSession(trust_env=False)
         try:
             async with asyncio.timeout(self._limit_s):
@@ -272,11 +268,7 @@ async def _asked(place: int, url: str, rpc: Rpc) -> Node:
 
 
 def _u32(number: object) -> int:
-    """Return what may be a block's number or a runtime's version.
-
-    Raises:
-        ValueError: it is neither.
-    """
+    """Return what may be a block's number or a runtime's version (ValueError: it is neither)."""
     if not isinstance(number, int) or not 0 <= number <= _HIGHEST:
         raise ValueError
     return number

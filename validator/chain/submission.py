@@ -67,11 +67,7 @@ class OneSignature:
         self._until = clock.monotonic() + seconds
 
     def sign(self, payload: bytes) -> bytes:
-        """Return the one signature.
-
-        Raises:
-            NotSignedError: too late, given up, or signed before.
-        """
+        """Return the one signature (NotSignedError: too late, given up, or signed before)."""
         self.late = self._clock.monotonic() > self._until
         if self.used or self.late:
             raise NotSignedError("signed already" if self.used else "preparing it took too long")

@@ -148,11 +148,7 @@ def save_state(state: SubnetState, file: Path) -> None:
 
 
 def check_rules(rules: SubnetRules) -> None:
-    """Check rules that were built in code.
-
-    Raises:
-        ChainStateError: naming the field.
-    """
+    """Check rules that were built in code (ChainStateError: naming the field)."""
     try:
         typed.convert(msgspec.to_builtins(rules), SubnetRules)
     except msgspec.ValidationError as error:

@@ -158,9 +158,7 @@ def _verified(
 
     Raises:
         CheckpointError: the checkpoint was changed, or is of another file or key.
-        NotAnAuditFileError: the file is something else.
-        FaultError: the first thing that does not hold.
-        OSError: a file cannot be read.
+        NotAnAuditFileError, FaultError, OSError: as `verify_file`.
     """
     if checkpoint is None:
         return verify_file(file, hotkey, progress, given)

@@ -29,11 +29,9 @@ _DIGEST: Final = re.compile("[0-9A-Fa-f]{64}")
 
 
 class Beyond(NamedTuple):
-    """What is known from elsewhere of how far the file must go.
+    """The evidence of how far the file must go: a receipt that was named, and what its owner put on chain.
 
-    Attributes:
-        reach: a receipt that was named; None where none was.
-        anchored: what its owner put on chain; None where the chain was not asked.
+    None: not asked.
     """
 
     reach: Reach | None
@@ -103,10 +101,9 @@ def row_lines(rows: Sequence[HeldRow], found: Verified, *, asked: bool) -> Itera
 
 
 def ask_chain(settings: "Settings", found: Verified) -> tuple[Anchored, tuple[HeldRow, ...]]:
-    """Return the anchor and the rows that a file's owner has on the settings' chain; no wallet is needed.
+    """Return the anchor and the rows that a file's owner has on the settings' chain.
 
-    Raises:
-        ChainError: the chain does not answer, or cannot be used.
+    No wallet is needed (ChainError).
     """
     from validator.chain.opening import reading_chain  # noqa: PLC0415 - verification loads no chain
     from validator.sources import SystemClock  # noqa: PLC0415 - see above

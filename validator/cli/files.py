@@ -48,11 +48,7 @@ def read_case(name: str) -> bytes:
 
 
 def require_regular(path: Path, limit: int | None = None) -> None:
-    """Check a file before it is opened.
-
-    Raises:
-        UnreadableError: it is not there, larger than `limit` bytes, or no regular file.
-    """
+    """Check a file before it is opened (UnreadableError: no regular file, or larger than `limit` bytes)."""
     name = str(path)
     try:
         found = path.stat()
@@ -79,12 +75,7 @@ def write_bytes(data: bytes, path: Path | None) -> None:
 def line_writer(path: Path | None, *, public: bool = False) -> Iterator[Callable[[bytes], None]]:
     """Yield a function that writes a line into a new file, which is there whole or not at all, or to standard output.
 
-    Args:
-        path: the file, None for standard output.
-        public: anybody may read the file; else its owner alone.
-
-    Raises:
-        OSError: it cannot be written.
+    Anybody may read a public file, its owner alone another one.
     """
     if path is None:
         try:

@@ -49,11 +49,8 @@ def columns(names: str) -> list[Column]:
 def print_table(names: str | Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
     """Print a table as wide as the terminal, or as it needs to be where there is none; nothing is cut off.
 
-    Columns that fold are wrapped. A terminal that is too narrow for the others breaks the lines itself.
-
-    Args:
-        names: the columns, or their names as `columns` takes them.
-        rows: a value for each column.
+    `names` are the columns, or their names as `columns` takes them. Columns that fold are wrapped. A terminal that is
+    too narrow for the others breaks the lines itself.
     """
     for line in table_lines(names, rows):
         write_line(line)
@@ -104,8 +101,7 @@ class _Line(NamedTuple):
 class Page:
     """A page of text: headings, wrapped lines and small tables, escaped and written at once.
 
-    Args:
-        width: columns; None for those of the terminal, at most 120, and 100 where there is no terminal.
+    Without a width it is as wide as the terminal, at most 120, and 100 where there is no terminal.
     """
 
     def __init__(self, width: int | None = None) -> None:
@@ -180,13 +176,9 @@ class Page:
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[..., None]]:
-    """Show a progress bar on standard error, where that is a terminal.
+    """Show a progress bar on standard error, where that is a terminal; `total` of steps is None if unknown.
 
     Call what this yields after each step, with a number of steps, or with `to` and how much is done.
-
-    Args:
-        what: is done.
-        total: of steps; None if unknown.
     """
     console = Console(stderr=True)
     parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

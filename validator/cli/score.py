@@ -164,11 +164,7 @@ def version_of(case: Case | EmissionCase | WorkflowCase) -> Version:
 
 
 def score_consensus_case(case: ConsensusCase) -> dict[str, Any]:
-    """Return the group, and each valid member's components, consensus and agreements (SPEC 4).
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Return the group, and each valid member's components, consensus and agreements (SPEC 4) (SchemaError)."""
     refuse_repeated([m.hotkey for m in case.members], "members")
     for i, m in enumerate(case.members):
         if m.sssa is not None:
@@ -217,10 +213,9 @@ def _member(member: Member, scores: MemberConsensus) -> dict[str, Any]:
 
 
 def score_weights_case(case: WeightsCase) -> dict[str, Any]:
-    """Return scores, capped weights and what is unallocated (SPEC 11); from 1.1.0 on scores per kind, and unpaid ones.
+    """Return scores, capped weights and what is unallocated (SPEC 11).
 
-    Raises:
-        SchemaError: an unknown skill type; a standing that is missing, or that the version does not know.
+    From 1.1.0 on scores per kind, and unpaid ones.
     """
     scored_by = version_of(case)
     for hotkey, windows in case.windows.items():
@@ -292,11 +287,7 @@ def _key_or_none(scored_by: Version, finding: Finding) -> str | None:
 
 
 def score_emission_case(case: EmissionCase) -> Any:
-    """Return the axes that apply, epsilon, quality, the factors and the emission (SPEC 6, 7).
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Return the axes that apply, epsilon, quality, the factors and the emission (SPEC 6, 7) (SchemaError)."""
     window = Window(*case.window)
     if window.deadline <= window.t_min:
         raise SchemaError("the deadline must exceed t_min - at `$.window`")
@@ -307,11 +298,7 @@ def score_emission_case(case: EmissionCase) -> Any:
 
 
 def score_workflow_case(case: WorkflowCase) -> Any:
-    """Return the four parts and S (SPEC 12).
-
-    Raises:
-        SchemaError: more steps completed than there are.
-    """
+    """Return the four parts and S (SPEC 12) (SchemaError: more steps completed than there are)."""
     try:
         return msgspec.to_builtins(version_of(case).score_workflow(case))
     except ValueError as error:
@@ -319,11 +306,7 @@ def score_workflow_case(case: WorkflowCase) -> Any:
 
 
 def score_execution_case(case: ExecutionCase) -> dict[str, Any]:
-    """Return why the execution is inconclusive, null where it is not, S by base file, and the results (SPEC 15).
-
-    Raises:
-        SchemaError: a hotkey that stands twice.
-    """
+    """Return why the execution is inconclusive, null where it is not, S by base file, and the results (SPEC 15)."""
     refuse_repeated([one.hotkey for one in case.answers], "answers")
     probes = {name: frozenset(case.probes.get(name, ())) for name in BASE_TRACES}
     found = version_of(case).compare_execution(
@@ -357,11 +340,7 @@ def refuse_repeated(hotkeys: Sequence[str], field: str) -> None:
 
 
 def select_case(case: SelectionCase) -> dict[str, Any]:
-    """Return primaries, auditors, promoted, demoted, excluded and mode (SPEC 8).
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Return primaries, auditors, promoted, demoted, excluded and mode (SPEC 8) (SchemaError)."""
     refuse_repeated([candidate.hotkey for candidate in case.candidates], "candidates")
     for i, candidate in enumerate(case.candidates):
         if candidate.failures > candidate.dispatches:

@@ -26,11 +26,7 @@ _URI: Final = re.compile(r"(//[A-Za-z0-9_-]{1,64}){1,4}")
 
 
 def settings_of(config: Path | None) -> Settings:
-    """Return the settings that `--config` or the environment name, and log to standard error from now on.
-
-    Raises:
-        SettingsError: with one line for every fault.
-    """
+    """Return the settings that `--config` or the environment name, and log to standard error from now on."""
     log_to_standard_error()
     return load_settings(config, os.environ)
 
@@ -106,12 +102,7 @@ def _in_store(config: Path | Settings | None, work: Callable[["Store", Settings]
 
 
 def signer_of(uri: str | None, config: Path | None) -> Signer:
-    """Return the development key `uri`, else the hotkey of the wallet that the settings name.
-
-    Raises:
-        typer.BadParameter: `uri` is no derivation path.
-        SettingsError, WalletError: the settings or the wallet cannot be used.
-    """
+    """Return the development key `uri`, else the hotkey of the wallet that the settings name."""
     if uri is not None:
         if not _URI.fullmatch(uri):
             raise typer.BadParameter("must be a derivation path such as //Alice", param_hint="--hotkey-uri")

@@ -75,11 +75,7 @@ def _said(  # noqa: PLR0913, PLR0917 - what is asked, and what may be answered
     option: str = "",
     convert: Callable[[str], T] | None = None,
 ) -> T:
-    """Return what an option or the operator says, else the default.
-
-    Raises:
-        NotSaidError: there is no default, and nobody to ask.
-    """
+    """Return what an option or the operator says, else the default (NotSaidError: there is none, and nobody to ask)."""
     if given is not None:
         return given
     if asked:

@@ -131,11 +131,7 @@ def _pack_again(manifest: Path, output: Path, *, replace: bool, as_json: bool) -
 
 
 def _windows(texts: Sequence[str] | None) -> Windows | None:
-    """Return the windows of both roles, None where nothing is said.
-
-    Raises:
-        typer.BadParameter: another form, a number out of range, or one role without the other.
-    """
+    """Return the windows of both roles, None where nothing is said (typer.BadParameter)."""
     if not texts:
         return None
     found: dict[str, tuple[float, float]] = {}
@@ -153,11 +149,7 @@ def _windows(texts: Sequence[str] | None) -> Windows | None:
 
 
 def _task_folder(what: str) -> Path:
-    """Return tasks/NAME after the folder, archive, distribution or package elsewhere `what`.
-
-    Raises:
-        TaskError: it names a package elsewhere in a form that there is not.
-    """
+    """Return tasks/NAME after the folder, archive, distribution or package elsewhere `what` (TaskError)."""
     if reference := parse_reference(what):
         return Path("tasks") / reference.folder_name
     name = Path(what).name or Path(what).resolve().name

@@ -60,11 +60,7 @@ class QueueWatch:
             await self.clock.sleep(_QUEUE_EVERY_S)
 
     async def look(self) -> None:
-        """Look once.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Look once (StoreError: the store cannot be read)."""
         async with self.store.read() as tx:
             executions = await tx.executions.counts(), await tx.executions.oldest()
             late, ended = await tx.executions.late_share(self.clock.now() - _DAY)
@@ -109,11 +105,7 @@ class UnjudgedWatch:
             await self.clock.sleep(_UNJUDGED_EVERY_S)
 
     async def look(self) -> None:
-        """Look once.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
+        """Look once (StoreError: the store cannot be read)."""
         found = [task.goal for task in await self.goals.all() if task.type == "code"]
         async with self.store.read() as tx:
             waiting = await tx.code_checks.unended()

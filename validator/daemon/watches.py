@@ -210,11 +210,7 @@ class StoreWatch:
         self.board.clear(over)
 
     async def run(self) -> None:
-        """Ask all the time.
-
-        Raises:
-            StoreLostError: the store must not be used any more.
-        """
+        """Ask all the time (StoreLostError: the store must not be used any more)."""
         while True:
             await self._ask()
             await self.clock.sleep(_STORE_EVERY_S)

@@ -20,8 +20,6 @@ class Alert:
     """One rule: something that wakes somebody (`page`), or that somebody should look at by day (`ticket`).
 
     Attributes:
-        name: of the rule.
-        severity: `page` or `ticket`.
         minutes: how long the expression must hold.
         summary: the annotation.
         expression: what it asks Prometheus; empty for the conditions that name this alert.

@@ -43,11 +43,8 @@ class _State:
 class Board:
     """The conditions of one validator. All methods are for the event loop's thread; none raises but for a wrong name.
 
-    A condition of rounds is active after `ROUNDS` rounds in a row or `LASTING_S`, whichever is later.
-
-    Args:
-        clock: what is measured with.
-        tell: called with the name of each condition and whether it is active: at once, and at every change.
+    A condition of rounds is active after `ROUNDS` rounds in a row or `LASTING_S`, whichever is later. `tell` is called
+    with the name of each condition and whether it is active: at once, and at every change.
     """
 
     def __init__(self, clock: Clock, tell: Callable[[str, bool], None] | None = None) -> None:

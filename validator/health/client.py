@@ -24,12 +24,9 @@ class HealthAnswer:
     """Answer of a validator.
 
     Attributes:
-        healthy: it can do its work.
         address: where it was asked; empty where the settings leave that to chance.
         status: the report's, with the names of active conditions; or why there is no report.
-        report: None without an answer.
-        conditions: a line for each that somebody should look at, with advice.
-        notes: the same for how it was set up.
+        conditions, notes: a line for each, with advice.
     """
 
     healthy: bool

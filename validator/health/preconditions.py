@@ -40,13 +40,7 @@ _log = structlog.get_logger()
 
 
 class Precondition(NamedTuple):
-    """One thing that weights depend on.
-
-    Attributes:
-        name: which one.
-        reason: why no weights could be sent now; None if this does not stand in the way.
-        detail: the numbers behind it.
-    """
+    """One thing that weights depend on; `reason` is why none could be sent now, None if it is not in the way."""
 
     name: str
     reason: Reason | None
@@ -116,10 +110,9 @@ def preconditions(
 
 
 async def settle_chain(store: Store, genesis: str, netuid: int, clock: Clock) -> None:
-    """Hold the store to its chain and subnet; one that knows none adopts these, and the log says so.
+    """Hold the store to its chain and subnet (OtherChainError).
 
-    Raises:
-        OtherChainError: it belongs to another.
+    One that knows none adopts these, and the log says so.
     """
     async with store.read() as tx:
         if await require_chain(tx, genesis, netuid):

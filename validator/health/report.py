@@ -88,12 +88,7 @@ CHECKS: Final[Mapping[str, Check]] = {
 
 
 def checked(seen: Mapping[str, Mapping[str, Any]], board: Board) -> dict[str, dict[str, Any]]:
-    """Return the report's rows: `ok`, the sentence, the advice where the check fails, and what was seen.
-
-    Args:
-        seen: by check, the facts.
-        board: has the active conditions.
-    """
+    """Return the report's rows: `ok`, the sentence, the advice where the check fails, and what was seen by check."""
     return {name: _row(check, seen.get(name), board) for name, check in CHECKS.items()}
 
 
@@ -111,13 +106,7 @@ def _row(check: Check, seen: Mapping[str, Any] | None, board: Board) -> dict[str
 
 
 class QueueSeen(NamedTuple):
-    """State of a queue of waiting work.
-
-    Attributes:
-        states: how many there are in each state.
-        oldest: when the oldest that is pending or running was queued; None without any.
-        at_once: how many tries are made at a time, by this process or by its workers; 0: none.
-    """
+    """The state of a queue of waiting work: how many in each state, when the oldest was queued, tries at a time."""
 
     states: Mapping[str, int]
     oldest: datetime | None
@@ -133,8 +122,6 @@ class HealthReport:
             that applies.
         conditions: the active ones, the worst first; notes change no status.
         checks: by name, as `CHECKS` declares them; `ok` is null while nothing is known yet.
-        started_at: when the validator started.
-        version: of the program.
         log: the newest receipt, as last read: exports made later must reach it. None before it was read.
     """
 
@@ -184,14 +171,6 @@ class HealthState:
 
     Without word of rounds that start, silence may last a pause, the longest deadline and some slack; with it, a pause
     and the slack between rounds, and the round's own longest deadline and the slack while one is in hand.
-
-    Args:
-        clock: what is measured with.
-        interval_s: pause between the starts of two rounds.
-        version: of the program.
-        board: the conditions.
-        deadline_s: longest deadline where a round does not tell its own.
-        slack_s: for everything else in a round.
     """
 
     clock: Clock

@@ -40,13 +40,7 @@ _PROBLEM: Final = 300
 
 
 class OnChainWeights(NamedTuple):
-    """The row of this hotkey for one mechanism.
-
-    Attributes:
-        last_update: block of its last weights or commitment; None without a slot.
-        row: target uid to u16, in force.
-        commits: blocks of commitments that are not revealed.
-    """
+    """The row of this hotkey for one mechanism: last update (None without a slot), u16 by uid, open commitments."""
 
     mechid: int
     last_update: int | None = None
@@ -60,9 +54,7 @@ class OnChain:
 
     Attributes:
         due_block: from which on the epoch's weights are sent.
-        neurons: how many there are.
         me: this hotkey's slot; None without one.
-        min_stake_tao: least stake with which weights may be set.
         weights: by mechanism.
         latency_s: how long the newest answer took; None where it took no time that could be measured.
     """
@@ -104,12 +96,7 @@ async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) 
 class Miners(NamedTuple):
     """Number of hotkeys of each kind; a hotkey may be of several.
 
-    Attributes:
-        seen: ever; validators among them.
-        registered: that the newest stored metagraph names.
-        declaring, scored: of those, with a declaration that counts now, and with a score above 0.
-        flagged: with a standing flag.
-        ejected: with so many that they are in no group.
+    `declaring` and `scored` are of those that are registered; `ejected` are in no group for their flags.
     """
 
     seen: int
@@ -125,12 +112,9 @@ class Stored:
     """Content of the store at one moment.
 
     Attributes:
-        rounds: the newest ones, newest first.
-        in_hand: the newest that is open.
-        weights: the newest submission of each mechanism that has one, by mechanism.
-        flags: standing ones.
+        rounds: the newest ones, newest first; `in_hand` is the newest that is open.
+        weights: the newest submission of each mechanism that has one.
         unpaid: how many windows would not be paid now, by reason (SPEC 16, D-23).
-        executions: how many in each state that any is in.
         locked: why weights are locked in the store; None if they are not.
         log: the newest receipt; None before the first, and where it is damaged.
     """
@@ -181,13 +165,9 @@ def _miners(everyone: tuple[MinerView, ...]) -> Miners:
 
 
 class Disk(NamedTuple):
-    """The store's size.
+    """The store's size, free bytes where it is (None for Postgres), and bytes a day as a mean since its first round.
 
-    Attributes:
-        bytes: of it, with what is not yet checkpointed.
-        free: bytes where it lies; None for Postgres, which does not tell.
-        per_day: bytes it grew a day, as a mean since its first round; None where that is too recent. Retention takes
-            raw answers and bundles away again, so that it grows less later on.
+    Retention takes raw answers and bundles away again, so that it grows less later on.
     """
 
     bytes: int
@@ -213,14 +193,7 @@ async def disk_of(store: Store, settings: Settings, now: datetime) -> Disk:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """One look.
-
-    Attributes:
-        hotkey: the validator's own; None where the wallet cannot be read.
-        running: what the running validator answers.
-        store, disk, chain: None where they cannot be read.
-        problems: why something cannot be read: `wallet`, `store`, `chain`; empty where it can.
-    """
+    """One look; hotkey, store, disk and chain are None where they cannot be read, and `problems` says why."""
 
     at: datetime
     netuid: int
@@ -234,13 +207,7 @@ class Overview:
 
 @dataclass
 class Observer:
-    """Looks, once or again and again; what it connects to is kept. Use it from one event loop, and close it.
-
-    Args:
-        settings: the operator's.
-        with_chain: whether the chain is asked.
-        clock: local time.
-    """
+    """A look, once or again and again; what it connects to is kept. Use it from one event loop, and close it."""
 
     settings: Settings
     with_chain: bool = True

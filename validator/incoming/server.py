@@ -140,11 +140,7 @@ class BoundedServer:
         return [one.getsockname()[:2] for one in self._sockets]
 
     async def start(self, host: str, port: int) -> Self:
-        """Listen at every address of `host`, on a free port where `port` is 0.
-
-        Raises:
-            OSError: the address cannot be had.
-        """
+        """Listen at every address of `host`, on a free port where `port` is 0 (OSError: the address cannot be had)."""
         loop = asyncio.get_running_loop()
         self._sockets = list(await self.listen(host, port))
         try:

@@ -101,11 +101,7 @@ class HttpMinerClient:
 
 
 def axon_url(axon: Axon, path: str, *, allow_private: bool = False) -> URL:
-    """Return where a request for `path` goes.
-
-    Raises:
-        AddressRefusedError: see `axon_address`.
-    """
+    """Return where a request for `path` goes (AddressRefusedError: see `axon_address`)."""
     address = axon_address(axon, allow_private=allow_private)
     host = f"[{address}]" if isinstance(address, IPv6Address) else str(address)
     return URL(f"{'https' if axon.tls else 'http'}://{host}:{axon.port}{path}", encoded=True)

@@ -119,11 +119,7 @@ class CheckedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """Return the addresses of `host` that may be called.
-
-        Raises:
-            OSError: there is none.
-        """
+        """Return the addresses of `host` that may be called (OSError: there is none)."""
         found = [entry for entry in await self._system.resolve(host, port, family) if self._allowed(entry)]
         if not found:
             raise OSError("no address of the name may be called")

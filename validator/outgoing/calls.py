@@ -77,11 +77,7 @@ class Spool:
         self.size = 0
 
     async def write(self, chunk: bytes) -> None:
-        """Take the next bytes.
-
-        Raises:
-            SpoolError: the file cannot be written.
-        """
+        """Take the next bytes (SpoolError: the file cannot be written)."""
         self._buffer += chunk
         self.size += len(chunk)
         if len(self._buffer) > MEMORY_LIMIT:

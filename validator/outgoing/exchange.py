@@ -169,11 +169,7 @@ class Exchange:
         return self._wire is not None and self._wire.heard is not None
 
     async def run(self, url: URL, connect_timeout_s: float) -> Reply:
-        """Return what came of the call to `url`.
-
-        Raises:
-            CancelledError: and whatever `sent` raises.
-        """
+        """Return what came of the call to `url` (CancelledError: and whatever `sent` raises)."""
         self._began = self._loop.time()
         writing: asyncio.Future[None] | None = None
         try:

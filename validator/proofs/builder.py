@@ -27,9 +27,10 @@ FINAL: Final = "final"
 
 
 class ConsensusBuilder:
-    """Collects claims, evidence, votes, dissents and tensions, and makes the proof of them.
+    """A collection of claims, evidence, votes, dissents and tensions, of which it makes the proof.
 
-    Nothing here reads a clock: every record carries `timestamp`.
+    Nothing here reads a clock: every record carries `timestamp`. A value out of range raises ProofError, a claim that
+    is not there UnknownClaimError.
 
     Args:
         debate_id: what all ids are made from: `proof-<debate>`, `<debate>-claim-N`, `-ev-N`, `-tension-N`, N from 1.
@@ -66,12 +67,7 @@ class ConsensusBuilder:
         round_num: int = 0,
         parent_claim_id: str | None = None,
     ) -> Claim:
-        """Add a claim; `parent_claim_id` names the one that it revises.
-
-        Raises:
-            ProofError: a value out of range.
-            UnknownClaimError: no such parent.
-        """
+        """Add a claim; `parent_claim_id` names the one that it revises."""
         if parent_claim_id is not None:
             self._claim(parent_claim_id)
         claim = Claim(
@@ -97,12 +93,7 @@ class ConsensusBuilder:
         *,
         metadata: dict[str, Any] | None = None,
     ) -> Evidence:
-        """Add evidence for or against a claim; with `claim_id` None it stands in the chain, attached to nothing.
-
-        Raises:
-            ProofError: a value out of range.
-            UnknownClaimError: no such claim.
-        """
+        """Add evidence for or against a claim; with `claim_id` None it is in the chain, attached to nothing."""
         claim = None if claim_id is None else self._claim(claim_id)
         item = Evidence(
             f"{self.debate_id}-ev-{len(self.evidence) + 1}",
@@ -129,11 +120,7 @@ class ConsensusBuilder:
         *,
         weight: float = 1.0,
     ) -> ConsensusVote:
-        """Record a vote; of several by one agent the last counts.
-
-        Raises:
-            ProofError: a value out of range, or no such vote.
-        """
+        """Record a vote; of several by one agent the last counts."""
         kind: Any = vote  # the record turns a value into its VoteType
         recorded = ConsensusVote(agent, kind, confidence, reasoning, conditions or [], self.timestamp, weight)
         self.votes.append(recorded)
@@ -149,12 +136,7 @@ class ConsensusBuilder:
         severity: float = 0.5,
         suggested_resolution: str | None = None,
     ) -> DissentRecord:
-        """Record a dissent from a claim; `claim_id` `final` is the final claim.
-
-        Raises:
-            ProofError: a value out of range.
-            UnknownClaimError: no such claim.
-        """
+        """Record a dissent from a claim; `claim_id` `final` is the final claim."""
         if claim_id != FINAL:
             self._claim(claim_id)
         dissent = DissentRecord(
@@ -186,17 +168,10 @@ class ConsensusBuilder:
         reasoning_summary: str,
         rounds: int = 0,
     ) -> ConsensusProof:
-        """Return the proof; the builder can go on without changing it.
+        """Return the proof; the builder can continue without changing it.
 
-        Args:
-            final_claim: the answer.
-            confidence: in [0, 1]; None takes the weighted mean of the votes, sum w*c / sum w.
-            consensus_reached: whether there is an answer of the whole.
-            reasoning_summary: in words.
-            rounds: rounds of the debate.
-
-        Raises:
-            ProofError: a value out of range.
+        `confidence` is in [0, 1]; None takes the weighted mean of the votes, sum w*c / sum w. `consensus_reached` says
+        whether there is an answer of the whole.
         """
         votes = counted(self.votes)
         return ConsensusProof(

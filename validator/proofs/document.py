@@ -28,13 +28,7 @@ _TOGETHER: Final = 512  # entries of a list that are written at a time
 
 @dataclass(frozen=True, slots=True)
 class Unsealed:
-    """A proof without its signature.
-
-    Attributes:
-        content: `to_dict` of the proof.
-        written: the RFC 8785 bytes of every field of it.
-        digest: hex sha256 over all of them, what the validator signs.
-    """
+    """A proof without its signature: its `to_dict`, the RFC 8785 bytes of every field, and their sha256 in hex."""
 
     content: Mapping[str, Any]
     written: Mapping[str, bytes]
@@ -116,9 +110,7 @@ class NotAProofError(ProofError):
 class TouchedError(ProofError):
     """The proof does not hold.
 
-    Attributes:
-        place: path of what is wrong, `$` for the whole; printable.
-        fault: what is wrong there; printable.
+    `place` is the path of what is wrong, `$` for the whole, `fault` what is wrong there; both are printable.
     """
 
     def __init__(self, place: str, fault: str) -> None:
@@ -128,20 +120,12 @@ class TouchedError(ProofError):
 
 
 def proof_document(proof: ConsensusProof) -> dict[str, Any]:
-    """Return the unsigned document: the proof with its digest, and `signature` null.
-
-    Raises:
-        NotCanonicalError: the proof holds what JSON cannot carry.
-    """
+    """Return the unsigned document: the proof with its digest, and `signature` null (NotCanonicalError)."""
     return Unsealed.of(proof).document
 
 
 def seal(proof: ConsensusProof, signer: Signer) -> dict[str, Any]:
-    """Return the document with the signer's signature over its digest.
-
-    Raises:
-        NotCanonicalError: the proof holds what JSON cannot carry.
-    """
+    """Return the document with the signer's signature over its digest (NotCanonicalError)."""
     made = Unsealed.of(proof)
     return made.document | {"signature": msgspec.to_builtins(signed(made, signer))}
 
@@ -167,9 +151,8 @@ def require_readable(data: bytes) -> None:
 def verify_document(data: bytes, hotkey: str | None = None) -> Verified:
     """Return what the file in `data` proves, everything computed anew: sums, and what follows from votes and evidence.
 
-    Args:
-        data: the file; the last line break may be missing.
-        hotkey: who must have signed it; None takes the document's own word, and documents without a signature.
+    Without a `hotkey` the document's own word is taken, and documents without a signature; the last line break may be
+    missing.
 
     Raises:
         NotAProofError: the file is something else.
@@ -181,25 +164,13 @@ def verify_document(data: bytes, hotkey: str | None = None) -> Verified:
 def sealed_proof(data: bytes, hotkey: str | None = None) -> Verified:
     """Return what the file in `data` says under its seal, not held to its votes: for who makes the proof again.
 
-    Args:
-        data: the file; the last line break may be missing.
-        hotkey: who must have signed it; None takes the document's own word, and documents without a signature.
-
-    Raises:
-        NotAProofError: the file is something else.
-        TouchedError: form, checksum, digest or signature do not hold; the text begins with the place.
+    Otherwise as `verify_document`.
     """
     return _verified(data, hotkey, held=False)
 
 
 def is_sealed(data: bytes, made: Unsealed, hotkey: str) -> bool:
-    """Whether the file is byte for byte this proof under the hotkey's seal: `sealed_proof` would find it whole.
-
-    Args:
-        data: the file; the last line break may be missing.
-        made: the proof, made again.
-        hotkey: who must have signed it.
-    """
+    """Whether the file is byte for byte this proof under the hotkey's seal: `sealed_proof` would find it whole."""
     try:
         require_readable(data)
         signature = typed.decode(data, _Told).signature
@@ -228,11 +199,7 @@ def _verified(data: bytes, hotkey: str | None, *, held: bool) -> Verified:
 
 
 def require_signer(document: dict[str, Any], hotkey: str | None) -> str | None:
-    """Return who signed the document's digest, None for a document without a signature.
-
-    Args:
-        document: with `digest` and `signature`.
-        hotkey: who must have signed it; None takes the document's own word.
+    """Return who signed the document's digest, None for a document without a signature, where no `hotkey` is asked for.
 
     Raises:
         TouchedError: nobody did, or somebody else.

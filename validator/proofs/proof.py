@@ -38,10 +38,9 @@ _OF_CONTENT: Final = frozenset({"full", "partial"})
 
 @dataclass(frozen=True, slots=True)
 class ClaimConsensus:
-    """How those who voted stand to one claim.
+    """The positions of those who voted to one claim.
 
     Attributes:
-        claim_id: of the claim.
         agreed: a strict majority of those who take a position is for it: of at least three in a group, else of two.
         agreement_ratio: (supporting + consenting) / all who take a position, in [0, 1]; 0 when nobody does.
         supporting_agents: who gave evidence for it and does not dissent, sorted.
@@ -63,14 +62,10 @@ class ClaimConsensus:
 def partial_consensus(
     claims: Sequence[Claim], votes: Iterable[ConsensusVote], dissents: Iterable[DissentRecord], kind: object
 ) -> list[ClaimConsensus]:
-    """Return where every claim that stands is, in the order of `claims`; the cost is linear.
+    """Return the consensus on each claim, in the order of `claims`; the cost is linear.
 
-    Args:
-        claims: of the proof.
-        votes: of the proof; sources of evidence that did not vote, such as tools, take no position.
-        dissents: of the proof.
-        kind: `group` or `debate`, as the proof's metadata say; in a debate a proposal takes the place of its author's
-            earlier ones.
+    Sources of evidence that did not vote, such as tools, take no position. `kind` is `group` or `debate`, as the
+    proof's metadata say; in a debate a proposal takes the place of its author's earlier ones.
     """
     cast = counted(votes)
     voters = {vote.agent: vote.vote is not VoteType.ABSTAIN for vote in cast}
@@ -138,31 +133,22 @@ _CHECKSUM_DIGITS: Final = 16
 
 @dataclass(slots=True)
 class ConsensusProof:
-    """What a group or a debate agreed on, who did not, and why.
+    """The answer that a group or a debate agreed on, who did not, and why (ProofError: a value out of range).
 
     Attributes:
         proof_id: `proof-<debate>`.
         debate_id: the debate, or the task of a group.
         task: the question.
-        final_claim: the answer.
         confidence: in [0, 1].
         consensus_reached: whether there is an answer of the whole.
         votes: one per agent.
-        supporting_agents: who voted agree or conditional.
-        dissenting_agents: who voted disagree.
-        claims: with their evidence.
-        dissents: with their reasons.
-        unresolved_tensions: what stayed open.
+        supporting_agents: who voted agree or conditional; `dissenting_agents`: who voted disagree.
         evidence_chain: all evidence, in the order it came.
-        reasoning_summary: in words.
         created_at: ISO 8601, UTC.
         rounds_to_consensus: rounds of the debate.
         metadata: JSON data.
         proof_version: `1.1`, the form that it is written in.
         confidence_given: whether the confidence is not the votes' mean; None, where a proof is made, finds out.
-
-    Raises:
-        ProofError: a value out of range.
     """
 
     proof_id: str

@@ -34,20 +34,12 @@ def unit(value: Any, field: str) -> float:
 
 
 def weight(value: Any, field: str) -> float:
-    """Return `value` as a float in [0, MAX_WEIGHT]; larger ones could overflow a sum.
-
-    Raises:
-        ProofError: no number, a NaN, or outside; the text names `field`.
-    """
+    """Return `value` as a float in [0, MAX_WEIGHT], as larger ones could overflow a sum (ProofError: names `field`)."""
     return _number(value, field, MAX_WEIGHT)
 
 
 def text(value: Any, field: str) -> str:
-    """Return `value`, which must be a string that UTF-8 can write.
-
-    Raises:
-        ProofError: something else; the text names `field`.
-    """
+    """Return `value`, which must be a string that UTF-8 can write (ProofError: names `field`)."""
     if _is_ascii(value):
         return value
     if not isinstance(value, str):
@@ -65,22 +57,14 @@ def optional_text(value: Any, field: str) -> str | None:
 
 
 def flag(value: Any, field: str) -> bool:
-    """Return `value`, True or False; a word such as "no" would count as yes.
-
-    Raises:
-        ProofError: something else; the text names `field`.
-    """
+    """Return `value`, True or False; a word such as "no" would count as yes (ProofError: names `field`)."""
     if not isinstance(value, bool):
         raise ProofError(f"{field} must be true or false, not {type(value).__name__}")
     return value
 
 
 def whole(value: Any, field: str) -> int:
-    """Return `value`, an integer from 0 that JSON carries exactly.
-
-    Raises:
-        ProofError: something else; the text names `field`.
-    """
+    """Return `value`, an integer from 0 that JSON carries exactly (ProofError: names `field`)."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise ProofError(f"{field} must be a whole number, not {type(value).__name__}")
     if not 0 <= value <= MAX_SAFE_INTEGER:
@@ -89,11 +73,7 @@ def whole(value: Any, field: str) -> int:
 
 
 def records(values: Any, field: str, kind: type[T]) -> list[T]:
-    """Return `values`, which must be a list of `kind`; the same list, so that it can go on growing.
-
-    Raises:
-        ProofError: something else; the text names `field` and the place.
-    """
+    """Return `values`, which must be a list of `kind`; the same list, so that it can grow on (ProofError)."""
     if not isinstance(values, list):
         raise ProofError(f"{field} must be a list, not {type(values).__name__}")
     for i, value in enumerate(values):
@@ -103,11 +83,7 @@ def records(values: Any, field: str, kind: type[T]) -> list[T]:
 
 
 def texts(values: Any, field: str) -> list[str]:
-    """Return `values`, a list or tuple of strings, as a list of its own.
-
-    Raises:
-        ProofError: something else; the text names `field` and the place.
-    """
+    """Return `values`, a list or tuple of strings, as a list of its own (ProofError: names the place)."""
     if not isinstance(values, list | tuple):
         raise ProofError(f"{field} must be a list, not {type(values).__name__}")
     return [text(value, f"{field}[{i}]") for i, value in enumerate(values)]
@@ -168,20 +144,16 @@ class VoteType(StrEnum):
 
 @dataclass(slots=True)
 class Evidence:
-    """Something that speaks for a claim or against it.
+    """A reason for a claim or against it (ProofError: a value out of range).
 
     Attributes:
         evidence_id: unique within the proof.
         source: an agent, a tool or an external reference.
-        content: what it says.
         evidence_type: argument, data, citation, tool_output, or a name of the debate's own.
         supports_claim: False refutes.
         strength: in [0, 1].
         timestamp: ISO 8601, UTC.
         metadata: JSON data.
-
-    Raises:
-        ProofError: a value out of range.
     """
 
     evidence_id: str
@@ -203,21 +175,15 @@ class Evidence:
 
 @dataclass(slots=True)
 class Claim:
-    """A statement with the evidence for and against it.
+    """A statement with the evidence for and against it (ProofError: a value out of range).
 
     Attributes:
         claim_id: unique within the proof.
-        statement: what is claimed.
         author: who claimed it first.
         confidence: in [0, 1].
-        supporting_evidence: items that speak for it.
-        refuting_evidence: items that speak against it.
         round_introduced: round of the debate.
         status: active, revised, withdrawn, merged, or a name of the debate's own.
         parent_claim_id: the claim that it revises.
-
-    Raises:
-        ProofError: a value out of range.
     """
 
     claim_id: str
@@ -253,20 +219,14 @@ class Claim:
 
 @dataclass(slots=True)
 class DissentRecord:
-    """One agent's dissent.
+    """One agent's dissent (ProofError: a value out of range).
 
     Attributes:
-        agent: who dissents.
         claim_id: from which claim; `final` is the final claim.
         dissent_type: full (complete rejection), partial (major reservations) or procedural (objection to the process).
-        reasons: why.
         alternative_view: what the agent holds instead.
-        suggested_resolution: how to settle it.
         severity: in [0, 1].
         timestamp: ISO 8601, UTC.
-
-    Raises:
-        ProofError: a value out of range.
     """
 
     agent: str
@@ -289,16 +249,7 @@ class DissentRecord:
 
 @dataclass(slots=True)
 class UnresolvedTension:
-    """Something on which the agents stay divided.
-
-    Attributes:
-        tension_id: unique within the proof.
-        description: what it is about.
-        agents_involved: who is divided.
-        options: the positions.
-        impact: what depends on it.
-        suggested_followup: how to resolve it later.
-    """
+    """A question on which the agents stay divided, with their positions, what depends on it, and how to resolve it."""
 
     tension_id: str
     description: str
@@ -317,19 +268,14 @@ class UnresolvedTension:
 
 @dataclass(slots=True)
 class ConsensusVote:
-    """One agent's vote on the final claim.
+    """One agent's vote on the final claim (ProofError: a value out of range).
 
     Attributes:
-        agent: who votes.
         vote: a VoteType, or its value.
         confidence: in [0, 1].
-        reasoning: why.
         conditions: the reservations of a conditional vote.
         timestamp: ISO 8601, UTC.
         weight: what the confidence counts, in [0, 1,000,000].
-
-    Raises:
-        ProofError: a value out of range.
     """
 
     agent: str

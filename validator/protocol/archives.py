@@ -202,11 +202,7 @@ class BoundedTar(io.BytesIO):
         return found
 
     def content(self, member: Entry) -> bytes:
-        """Return a file's bytes.
-
-        Raises:
-            ArchiveError: the tar ends before them.
-        """
+        """Return a file's bytes (ArchiveError: the tar ends before them)."""
         found = bytes(self.getbuffer()[member.offset : member.offset + member.size])
         if len(found) < member.size:
             raise ArchiveError("damaged tar: cut short")

@@ -167,11 +167,7 @@ class Packed(NamedTuple):
         return str(self.fields["sssa_sha256" if self.run is None else "plan_sha256"])
 
     def unpacked(self) -> Passed:
-        """Return the answer.
-
-        Raises:
-            msgspec.MsgspecError: the bytes hold none.
-        """
+        """Return the answer (msgspec.MsgspecError: the bytes hold none)."""
         if self.run is None:
             return typed.convert({**self.fields, "sssa": typed.decode(self.signed, Sssa)}, Submission)
         documents = {"plan": typed.decode(self.signed, WorkflowPlan), "run": typed.decode(self.run, RunRecord)}

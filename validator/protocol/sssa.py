@@ -262,11 +262,7 @@ def check_finding(finding: Finding, where: str) -> int:
 
 
 def check_cves(cves: tuple[str, ...], where: str) -> int:
-    """Check the form of CVE ids; return how many there are.
-
-    Raises:
-        SchemaError: naming the item below `where`.
-    """
+    """Check the form of CVE ids; return how many there are (SchemaError: naming the item below `where`)."""
     for i, cve in enumerate(cves):
         if not _CVE_ID.fullmatch(cve):
             raise SchemaError(f"not a CVE or GHSA id - at `{where}[{i}]`")

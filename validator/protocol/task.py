@@ -103,11 +103,7 @@ class Task(Document, frozen=True):
 
 
 def parse_task(data: bytes) -> Task:
-    """Return the task in `data`.
-
-    Raises:
-        JsonError: not a task, or one that contradicts itself; the text names the field.
-    """
+    """Return the task in `data` (JsonError: not a task, or one that contradicts itself; the text names the field)."""
     task = decode(data, Task, limit=limits.MAX_TASK_BODY)
     check_task(task)
     return task

@@ -14,11 +14,7 @@ def format_time(moment: datetime) -> str:
 
 
 def parse_time(text: str, field: str) -> datetime:
-    """Return the moment that `text` names.
-
-    Raises:
-        SchemaError: another form or no such moment; the text names `field`.
-    """
+    """Return the moment that `text` names (SchemaError: another form or no such moment; the text names `field`)."""
     try:
         if not _FORM.fullmatch(text):
             raise ValueError

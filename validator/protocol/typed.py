@@ -16,11 +16,7 @@ _decoders: Final[dict[Any, msgspec.json.Decoder[Any]]] = {}
 
 
 def decode(data: bytes | str, kind: type[T]) -> T:
-    """Return the JSON in `data` as a `kind`.
-
-    Raises:
-        msgspec.MsgspecError: no JSON, or no such document.
-    """
+    """Return the JSON in `data` as a `kind` (msgspec.MsgspecError: no JSON, or no such document)."""
     decoded: T = _decoder(kind).decode(data)
     return decoded
 

@@ -176,22 +176,14 @@ def run_id_of(task_id: str, hotkey: str) -> str:
 
 
 def parse_step_answer(data: bytes) -> StepAnswer:
-    """Return the answer in `data`.
-
-    Raises:
-        JsonError: not a step's answer, or over a limit; the text names the field.
-    """
+    """Return the answer in `data` (JsonError: not a step's answer, or over a limit; the text names the field)."""
     answer = decode(data, StepAnswer, limit=limits.MAX_STEP_BODY)
     check_output(answer.output)
     return answer
 
 
 def check_output(output: StepOutput) -> None:
-    """Hold an output to its sizes in bytes.
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Hold an output to its sizes in bytes (SchemaError: naming the field)."""
     try:
         data, whole = len(canonical_bytes(output.data)), len(canonical_bytes(output))
     except NotCanonicalError as error:

@@ -120,11 +120,7 @@ class Reference(Document, frozen=True):
     expected_text: OutputText | UnsetType = UNSET
 
     def given(self, name: str) -> Any:
-        """Return a field that the task's type calls for.
-
-        Raises:
-            ValueError: it is not given; a checked task has it.
-        """
+        """Return a field that the task's type calls for (ValueError: it is not given; a checked task has it)."""
         value = getattr(self, name)
         if value is UNSET:
             raise ValueError(f"the reference has no {name}")
@@ -163,11 +159,7 @@ def parse_workflow_task(data: bytes) -> WorkflowTask:
 
 
 def check_workflow_task(task: WorkflowTask) -> None:
-    """Check what the types cannot say.
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Check what the types cannot say (SchemaError: naming the field)."""
     if not task.goal.strip():
         raise SchemaError("blank - at `goal`")
     check_windows(task.windows)

@@ -285,10 +285,6 @@ def schedule_of(settings: Settings) -> Schedule:
 
 
 def runtime_images_of(settings: Settings) -> RuntimeImages:
-    """Return which image runs the bundles of new rounds.
-
-    Raises:
-        ScheduleError: the table is out of order.
-    """
+    """Return which image runs the bundles of new rounds (ScheduleError: the table is out of order)."""
     starts = settings.scoring.runtime_images
     return RuntimeImages() if starts is None else RuntimeImages(starts)

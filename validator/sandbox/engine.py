@@ -92,11 +92,7 @@ class Engine:
                 await self._docker.images.delete(reference)
 
     async def pull(self, reference: str, seconds: float) -> None:
-        """Pull an image within so many seconds.
-
-        Raises:
-            EngineError: it was not pulled.
-        """
+        """Pull an image within so many seconds (EngineError: it was not pulled)."""
         params = {"fromImage": reference}
         async with self._call("pull an image", seconds), self._reply("images/create", params, "POST") as reply:
             async for line in reply.content:

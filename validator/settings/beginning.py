@@ -165,11 +165,7 @@ def _environment(beginning: Beginning) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a value that compose, systemd and a shell read alike.
-
-    Raises:
-        SettingsError: no quotation marks make it so.
-    """
+    """Return a value that compose, systemd and a shell read alike (SettingsError: no quotation marks make it so)."""
     if "'" in text or not text.isprintable():
         raise SettingsError([f"`{printable(text)}`: a path with a quotation mark or a control character; use another"])
     return f"'{text}'"

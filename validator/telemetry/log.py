@@ -203,11 +203,7 @@ class Folding:
         return once.fresh("")
 
     def __call__(self, logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
-        """Drop or count an event of ours; a processor.
-
-        Raises:
-            DropEvent: it was said already.
-        """
+        """Drop or count an event of ours; a processor (DropEvent: it was said already)."""
         name = str(event_dict.get("event"))
         folds = _FOLDS.get(name)
         if folds is None or logger.isEnabledFor(logging.DEBUG):

@@ -68,11 +68,7 @@ class Place(NamedTuple):
 
 
 async def jobs_place(url: StoreUrl) -> Place:
-    """Return where the jobs of a store on Postgres lie.
-
-    Raises:
-        QueueAwayError: the database does not answer.
-    """
+    """Return where the jobs of a store on Postgres lie (QueueAwayError: the database does not answer)."""
     given: Mapping[str, Any] = conninfo_to_dict(
         url.url.set(drivername="postgresql").render_as_string(hide_password=False)
     )
@@ -388,11 +384,7 @@ class Sweep:
         self._served = self.clock.monotonic()
 
     async def run(self) -> None:
-        """Look all the time.
-
-        Raises:
-            StoreLostError: the store must not be used any more.
-        """
+        """Look all the time (StoreLostError: the store must not be used any more)."""
         while True:
             await self._unless_away()
             await self.clock.sleep(self.every_s)

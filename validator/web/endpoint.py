@@ -26,13 +26,8 @@ def health_app(state: HealthState, metrics: Metrics | None = None, token: str | 
     """Return the endpoint as an aiohttp application.
 
     `/healthz` is 200 while nothing stands still that only a restart ends, else 503; it needs no token. `/readyz` is the
-    report: 200 where no check fails but those that others can make fail, else 503. `/metrics` are Prometheus',
-    404 without any.
-
-    Args:
-        state: what is told.
-        metrics: what /metrics shows.
-        token: what readers of /readyz and /metrics must send; without it they get 401.
+    report: 200 where no check fails but those that others can make fail, else 503. `/metrics` are Prometheus', 404
+    without any. Readers of the last two without `token` get 401.
     """
 
     async def healthz(_: web.Request) -> web.Response:
@@ -68,14 +63,7 @@ def _admit(request: web.Request, token: str | None) -> None:
 
 @dataclass(slots=True)
 class HealthService:
-    """Listens, and notes that the loop runs; a service of the daemon.
-
-    Args:
-        settings: where to listen.
-        state: what is told.
-        metrics: what /metrics shows; None for none.
-        listen: opens the sockets that it listens on.
-    """
+    """The service that answers for the health, and notes that the loop runs."""
 
     settings: HealthSettings
     state: HealthState
@@ -85,11 +73,7 @@ class HealthService:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port it listens on; the port is the real one where the settings say 0.
-
-        Raises:
-            HealthEndpointError: it does not listen.
-        """
+        """Host and port that it listens on; the port is the real one where the settings say 0 (HealthEndpointError)."""
         if self._server is None:
             raise HealthEndpointError("it was not started")
         return self._server.addresses[0]

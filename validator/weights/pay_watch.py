@@ -120,11 +120,7 @@ class PayWatch:
     async def saw_vector(
         self, mechid: int, kinds: Sequence[Share], snapshot: MetagraphSnapshot, vector: Vector
     ) -> None:
-        """Look at a vector that was computed for the snapshot.
-
-        Raises:
-            StoreAwayError: the store does not answer.
-        """
+        """Look at a vector that was computed for the snapshot (StoreAwayError: the store does not answer)."""
         crowd = await self._crowd(snapshot)
         self._show(crowd)
         of, types = f"mechanism {mechid}", {name for kind in kinds for name in kind.types}

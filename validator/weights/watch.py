@@ -61,11 +61,7 @@ class WeightsLock:
             raise self._error(seen)
 
     async def lock(self, seen: str) -> NoReturn:
-        """Lock, because of what was seen.
-
-        Raises:
-            WeightsLockedError: always.
-        """
+        """Lock, because of what was seen (WeightsLockedError: always)."""
         now = self.clock.now()
         note = _write(self.file, f"{format_time(now)} {seen}\nclear with: {CLEAR}\n")
         async with self.store.begin() as tx:

@@ -156,11 +156,7 @@ class Worker:
         return cls(process, ours)
 
     async def ready(self, preload: tuple[str, ...]) -> None:
-        """Wait until the process takes calls.
-
-        Raises:
-            WorkersError: it ended before.
-        """
+        """Wait until the process takes calls (WorkersError: it ended before)."""
         hello = pickle.dumps(Hello(tuple(sys.path), preload, _NICE))
         try:
             async with asyncio.timeout(_START_S), self._talk():

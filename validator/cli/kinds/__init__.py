@@ -14,14 +14,7 @@ from validator.store.rows import TaskRecord
 
 
 class KindPage(NamedTuple):
-    """The page of a kind.
-
-    Attributes:
-        explained: writes the kind's explanation, made for a hotkey, to a page.
-        subject: what a task is about, in a line.
-        came_to: what its group came to, in a line.
-        dispatches: prints a row per member; uids of the round's metagraph by hotkey.
-    """
+    """The page of a kind: its explanation for a hotkey, a line on the subject, one on the outcome, a row per member."""
 
     explained: Callable[[Page, Rules, Any, str], None]
     subject: Callable[[TaskRecord], str]

@@ -111,13 +111,9 @@ def write_parts(page: Page, name: str, rows: Sequence[tuple[str, float, float | 
 def print_members(
     dispatches: Sequence[ScoredDispatch], uids: Mapping[str, int], names: str, results: Iterable[tuple[object, ...]]
 ) -> None:
-    """Print a row per member of a group: place and outcome, then a kind's own results; details where there are any.
+    """Print a row per member of a group: place and outcome, then a kind's own results by `names`.
 
-    Args:
-        dispatches: of the members.
-        uids: of the round's metagraph by hotkey.
-        names: the columns of the results.
-        results: for each dispatch.
+    Details where any are.
     """
     shown = columns(f"role hotkey uid> outcome seconds> {names} detail~")
     shown = shown if any(one.detail for one in dispatches) else shown[:-1]

@@ -83,12 +83,7 @@ async def diagnose(
 ) -> Diagnosis:
     """Examine the validator that these settings describe. Nothing is written, and no lock of a validator's taken.
 
-    Args:
-        config: the file that the command line names.
-        environ: variables.
-        workers: makes a pool of processes where what strangers send is judged.
-        only: names of checks; all of them if there is none.
-        limits: how long things may take.
+    `workers` makes a pool of processes where what strangers send is judged; `only` names checks, none for all.
 
     Raises:
         UnknownCheckError: `only` names one that is not there.

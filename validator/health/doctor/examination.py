@@ -24,12 +24,10 @@ class Limits(NamedTuple):
     """Time limits of an examination, seconds.
 
     Attributes:
-        whole: the whole examination.
         wallet: reading the hotkey's file, and unlocking it.
         endpoint: connecting to an endpoint, and each of its answers.
         chain: a first look at the subnet: connecting, and half a dozen answers.
         database: connecting, and each statement.
-        engine: a call to the container engine.
         miners: all miners together.
         fresh_block: waiting for blocks that tell whether the clock is right.
     """
@@ -49,16 +47,10 @@ LIMITS = Limits()
 
 @dataclass(frozen=True)
 class Site:
-    """One validator's settings and surroundings.
+    """One validator's settings, the file where they were read, and its surroundings.
 
-    Args:
-        settings: the operator's.
-        file: where they were read.
-        signer: its hotkey; None where that cannot be read, which the check of the wallet tells.
-        environ: variables.
-        clock: local time.
-        workers: makes a pool of processes where what strangers send is judged.
-        limits: how long things may take.
+    `signer` is None where the hotkey cannot be read, which the check of the wallet tells; `workers` makes a pool of
+    processes where what strangers send is judged.
     """
 
     settings: Settings
@@ -89,13 +81,9 @@ _MOST: Final = 400  # code points of a line
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at.
+    """One thing that was looked at: what it is about, what was seen, with the numbers behind it, and what to do.
 
-    Attributes:
-        about: what, in a word or two.
-        status: how it is.
-        seen: one harmless line: what was seen, with the numbers behind it.
-        advice: one harmless line: what to do; empty where there is nothing to do.
+    Both are one harmless line; the advice is empty where there is nothing to do.
     """
 
     about: str
@@ -124,7 +112,6 @@ class Check:
         name: one word, by which an operator asks for this check alone.
         meaning: one sentence: what is looked at.
         advice: what to do where it comes to no end, or ends in an error of ours.
-        limit_s: how long it may take, seconds.
         run: looks; whatever is wrong is a finding, an exception an error of ours.
     """
 

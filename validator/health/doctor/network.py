@@ -115,12 +115,7 @@ class Subnet(NamedTuple):
 
 
 class ChainFault(ChainError):  # noqa: N818 - a chain error that brings its advice
-    """The subnet cannot be read.
-
-    Args:
-        seen: what is wrong.
-        advice: what to do.
-    """
+    """The subnet cannot be read."""
 
     def __init__(self, seen: str, advice: str) -> None:
         self.seen = seen
@@ -129,12 +124,7 @@ class ChainFault(ChainError):  # noqa: N818 - a chain error that brings its advi
 
 
 async def subnet(site: Site) -> Subnet:
-    """Return the subnet as it is now; for `Site.once`.
-
-    Raises:
-        ChainFault: it cannot be read.
-        NotSeenError: no node answers, or the simulated chain is not made yet.
-    """
+    """Return the subnet as it is now; for `Site.once` (ChainFault, or NotSeenError: there is nothing to ask)."""
     chain = await _opened(site)
     try:
         return await within(site.clock, site.limits.chain, _read_subnet(chain))
@@ -148,11 +138,7 @@ async def subnet(site: Site) -> Subnet:
 
 
 async def seen_subnet(site: Site) -> Subnet:
-    """Return the subnet, for checks that only use it.
-
-    Raises:
-        NotSeenError: it cannot be read; the check of the subnet tells why.
-    """
+    """Return the subnet, for checks that only use it (NotSeenError: the check of the subnet tells why)."""
     try:
         return await site.once(subnet)
     except ChainError:
@@ -174,12 +160,7 @@ async def _opened(site: Site) -> Chain:
 
 
 def simulated(site: Site, file: Path | None) -> SimulatedSubnet:
-    """Return the simulated subnet as its file has it; whatever is done to it, the file stays as it is.
-
-    Raises:
-        NotSeenError: there is no file yet.
-        ChainFault: it cannot be used.
-    """
+    """Return the simulated subnet as its file has it, which stays as it is (NotSeenError)."""
     if file is None or not file.exists():
         raise NotSeenError("the simulated chain is made by the first `validator run`")
     try:

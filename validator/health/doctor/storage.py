@@ -330,11 +330,9 @@ _FIELDS: Final = 5  # before the mount point there are four
 
 
 def far_away(folder: Path, mounts: Path = _MOUNTS) -> str | None:
-    """Return the kind of a network file system that the folder lies on; None for a local one, or where nothing says.
+    """Return the kind of network file system of a folder, by Linux's mountinfo.
 
-    Args:
-        folder: that is there.
-        mounts: in the form of Linux's mountinfo.
+    None for a local one, or where unknown.
     """
     found, kind = Path(), None
     try:

@@ -40,7 +40,6 @@ class _Folder(NamedTuple):
     """Tasks or bases below a folder.
 
     Attributes:
-        types: how many of each type.
         broken: one line for each that cannot be used.
         passed_over: how many were not looked into, because there are so many.
         unread: how many were looked into but for their bundle, because there are so many.
