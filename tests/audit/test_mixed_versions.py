@@ -131,7 +131,7 @@ async def test_a_page_tells_the_limits_of_the_rounds_own_version(
 async def test_a_round_of_an_unknown_version_is_refused_in_one_line(store: Store) -> None:
     replay = await replayed(store, 1)
     assert [str(difference) for difference in replay.differences] == [
-        "input.scoring_version: No code here scores this version: `9.0.0`; this program scores 1.0.0, 1.1.0"
+        "input.scoring_version: No code here scores this version: `9.0.0`; this program scores 1.0.0, 1.1.0, 2.0.0"
     ]
     async with store.read() as tx:
         with pytest.raises(NothingToExplainError, match=UNKNOWN) as caught:

@@ -28,7 +28,10 @@ def test_every_version_is_known_by_its_name_and_new_rounds_have_one() -> None:
 def test_an_unknown_version_names_itself_and_the_known_ones() -> None:
     with pytest.raises(UnknownScoringVersionError) as caught:
         version("0.9\x1b[31m")
-    assert str(caught.value) == r"No code here scores this version: `0.9\u001b[31m`; this program scores 1.0.0, 1.1.0"
+    assert (
+        str(caught.value)
+        == r"No code here scores this version: `0.9\u001b[31m`; this program scores 1.0.0, 1.1.0, 2.0.0"
+    )
 
 
 def test_a_version_cannot_be_changed() -> None:

@@ -8,16 +8,16 @@ VERSIONS = "validator/scoring/versions.py"
 
 
 def with_version(tree: Tree, rules: str) -> None:
-    """Add 2.0.0 with these rules, and let new rounds be of it."""
-    tree.new("validator/scoring/v2_0/__init__.py", '"""Scoring version 2.0.0: where it differs from 1.0.0."""\n')
-    tree.new("validator/scoring/v2_0/rules.py", rules)
+    """Add 3.0.0 with these rules, and let new rounds be of it."""
+    tree.new("validator/scoring/v3_0/__init__.py", '"""Scoring version 3.0.0: where it differs from 1.0.0."""\n')
+    tree.new("validator/scoring/v3_0/rules.py", rules)
     tree.put(
         VERSIONS,
         "import RULES as RULES_1_0\n",
-        "import RULES as RULES_1_0\nfrom validator.scoring.v2_0.rules import RULES as RULES_2_0\n",
+        "import RULES as RULES_1_0\nfrom validator.scoring.v3_0.rules import RULES as RULES_3_0\n",
     )
-    tree.put(VERSIONS, 'Version11("1.1.0", RULES_1_1))', 'Version11("1.1.0", RULES_1_1), Version("2.0.0", RULES_2_0))')
-    tree.put(VERSIONS, 'CURRENT: Final = "1.1.0"', 'CURRENT: Final = "2.0.0"')
+    tree.put(VERSIONS, 'Version20("2.0.0", RULES_2_0))', 'Version20("2.0.0", RULES_2_0), Version("3.0.0", RULES_3_0))')
+    tree.put(VERSIONS, 'CURRENT: Final = "1.1.0"', 'CURRENT: Final = "3.0.0"')
 
 
 PLAYED = """
@@ -52,7 +52,7 @@ def test_a_scoring_version_scores_new_rounds_and_leaves_old_ones(tmp_path: Path)
     with_version(
         tree,
         '''
-        """Every number of version 2.0.0: those of 1.0.0, and an auditor's half."""
+        """Every number of version 3.0.0: those of 1.0.0, and an auditor's half."""
 
         from dataclasses import replace
         from typing import Final
@@ -69,7 +69,7 @@ def test_a_scoring_version_scores_new_rounds_and_leaves_old_ones(tmp_path: Path)
     from random_rounds import scored
 
     frozen, outcome = asyncio.run(play(SkillType.RAG_KNOWLEDGE))
-    assert frozen.scoring_version == outcome.scoring_version == "2.0.0"
+    assert frozen.scoring_version == outcome.scoring_version == "3.0.0"
     assert {member.reason for member in outcome.members} == {"accepted"}
 
     def auditors(number, name):
@@ -77,7 +77,7 @@ def test_a_scoring_version_scores_new_rounds_and_leaves_old_ones(tmp_path: Path)
         found = [member for member in members if member.role == "auditor"]
         return [one.emission for one in found if isinstance(one, AssessedMember) and one.emission]
 
-    old, new = ([value for number in range(40) for value in auditors(number, name)] for name in ("1.0.0", "2.0.0"))
+    old, new = ([value for number in range(40) for value in auditors(number, name)] for name in ("1.0.0", "3.0.0"))
     assert len(old) == len(new) > 10
     assert {(one.role, other.role) for one, other in zip(old, new)} == {(0.6, 0.5)}
     assert any(other.emission < one.emission for one, other in zip(old, new))
@@ -97,7 +97,7 @@ def test_a_skill_type_is_declared_planned_dispatched_judged_and_scored(tmp_path:
     with_version(
         tree,
         '''
-        """Every number of version 2.0.0: those of 1.0.0, and a type more."""
+        """Every number of version 3.0.0: those of 1.0.0, and a type more."""
 
         from dataclasses import replace
         from types import MappingProxyType

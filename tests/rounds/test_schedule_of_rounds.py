@@ -36,8 +36,8 @@ async def test_a_store_whose_newest_round_nobody_here_scores_is_refused_in_one_l
         with pytest.raises(UnknownScoringVersionError) as caught:
             await require_known_version(tx)
     assert str(caught.value) == (
-        "No code here scores this version: `9.0.0`; this program scores 1.0.0, 1.1.0; round 1 of the store has it: use "
-        "the program that froze it, or a newer one"
+        "No code here scores this version: `9.0.0`; this program scores 1.0.0, 1.1.0, 2.0.0; round 1 of the store "
+        "has it: use the program that froze it, or a newer one"
     )
 
 

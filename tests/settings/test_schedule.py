@@ -60,7 +60,10 @@ def test_a_variable_that_is_no_json_is_refused(tmp_path: Path, text: str) -> Non
         ({}, "the first entry must begin at epoch 0"),
         ({"1.0.0": 0, "1.1.0": 0}, "1.1.0 must begin after epoch 0, with which the one before it begins"),
         ({"1.0.0": 0, "1.1.0": 9, "1.0.1": 4}, "No code here scores this version: `1.0.1`; this program scores"),
-        ({"1.1.0": 0, "9.9.9": 4}, "No code here scores this version: `9.9.9`; this program scores 1.0.0, 1.1.0"),
+        (
+            {"1.1.0": 0, "9.9.9": 4},
+            "No code here scores this version: `9.9.9`; this program scores 1.0.0, 1.1.0, 2.0.0",
+        ),
     ],
 )
 def test_a_schedule_that_cannot_be_followed_names_the_setting_and_the_fix(starts: dict[str, int], fault: str) -> None:

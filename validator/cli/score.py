@@ -4,27 +4,50 @@ A case in, a result out, as in the spec's vectors: one line for each file, one l
 exit 2 if any was bad.
 """
 
-import re
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeVar, get_args
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
 import typer
 from msgspec import Meta
 
-from validator.cli.files import MAX_CASE, UnreadableError, read_case
+from validator.cli.cases import (
+    DEFAULT,
+    Case,
+    Files,
+    Forms,
+    before_2,
+    check_attestation,
+    compute_files,
+    every_version,
+    from_2,
+    refuse_repeated,
+    require_types,
+)
 from validator.cli.options import group
-from validator.daemon.exits import Exit
+from validator.cli.tally_cases import (
+    Entry,
+    EvidenceCase,
+    MeetingsCase,
+    TallyCase,
+    TallyWeightsCase,
+    TurnsCase,
+    TurnSelectionCase,
+    meetings_case,
+    pay_tallies_case,
+    select_by_turn_case,
+    tally_case,
+    told_group,
+    turns_case,
+    weigh_evidence_case,
+)
 from validator.protocol.answer import Id, Role
-from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_CASE_MEMBERS
 from validator.protocol.round import AgreementPair, ReputationKind
-from validator.protocol.skill_types import BASE_TRACES, WINDOW_TYPES, SkillType
-from validator.protocol.sssa import Document, Finding, Hex32, Sssa, Text, Unit, check_finding, check_sssa
-from validator.protocol.strict_json import SchemaError, decode
+from validator.protocol.skill_types import BASE_TRACES, SkillType
+from validator.protocol.sssa import Document, Finding, Hex32, Sssa, Text, Unit, check_finding
+from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import Window, check_injections
-from validator.protocol.text import printable
 from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import (
     AnswerFacts,
@@ -35,28 +58,26 @@ from validator.scoring import (
     MemberConsensus,
     MinerStanding,
     TracedAnswer,
-    UnknownScoringVersionError,
     Version,
     version,
 )
 
 GROUPS = group("groups", "Verification groups.")
-T = TypeVar("T")
-Files = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.")]
-_PLACE: Final = re.compile(r"(?s)(.*) - at `(.*)`")
-Number = Literal["collusion", "consensus", "emission", "execution", "keys", "reputation", "weights", "workflow"]
+Number = Literal[
+    "collusion",
+    "consensus",
+    "emission",
+    "evidence",
+    "execution",
+    "keys",
+    "reputation",
+    "tally",
+    "weights",
+    "workflow",
+]
 BaseTrace = Literal["network", "fs", "process", "secrets"]
 Signatures = dict[BaseTrace, tuple[Text, ...]]
 Sets = dict[str, frozenset[str]]
-Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
-
-DEFAULT: Final = "1.0.0"  # what a case without a version meant when there was one only
-
-
-class Case(Document, frozen=True, kw_only=True):
-    """What a case may say beside its values: the version that scores it, 1.0.0 where it does not."""
-
-    scoring_version: Text = DEFAULT
 
 
 class GroupMember(Document, frozen=True):
@@ -155,21 +176,13 @@ class SelectionCase(Case, frozen=True):
     task_id: Id
 
 
-def version_of(case: Case | EmissionCase | WorkflowCase) -> Version:
-    """Return the version that scores the case (SchemaError: this program does not know it)."""
-    try:
-        return version(case.scoring_version)
-    except UnknownScoringVersionError as error:
-        raise SchemaError(f"{error} - at `$.scoring_version`") from None
-
-
 def score_consensus_case(case: ConsensusCase) -> dict[str, Any]:
     """Return the group, and each valid member's components, consensus and agreements (SPEC 4) (SchemaError)."""
     refuse_repeated([m.hotkey for m in case.members], "members")
     for i, m in enumerate(case.members):
         if m.sssa is not None:
-            _located(m.sssa, f"$.members[{i}].sssa")
-    scored_by = version_of(case)
+            check_attestation(m.sssa, f"$.members[{i}].sssa")
+    scored_by = version(case.scoring_version)
     members = [Member(m.hotkey, m.role, scored_by.claims_of(m.sssa)) for m in case.members if m.sssa is not None]
     group, scores = scored_by.score_members(members)
     return {
@@ -179,13 +192,6 @@ def score_consensus_case(case: ConsensusCase) -> dict[str, Any]:
         "n_valid": len(members),
         "threshold": scored_by.majority_threshold(len(members)),
     }
-
-
-def _located(sssa: Sssa, where: str) -> None:
-    try:
-        check_sssa(sssa)
-    except SchemaError as error:
-        raise SchemaError(error.detail.replace("at `", f"at `{where}.")) from None
 
 
 def _group(group: Claims) -> dict[str, Any]:
@@ -217,11 +223,11 @@ def score_weights_case(case: WeightsCase) -> dict[str, Any]:
 
     From 1.1.0 on scores per kind, and unpaid ones.
     """
-    scored_by = version_of(case)
+    scored_by = version(case.scoring_version)
     for hotkey, windows in case.windows.items():
-        _require_types(windows, f"$.windows.{hotkey}")
+        require_types(windows, f"$.windows.{hotkey}")
     for hotkey, miner in (case.standing or {}).items():
-        _require_types(miner.types, f"$.standing.{hotkey}.types")
+        require_types(miner.types, f"$.standing.{hotkey}.types")
     if not scored_by.pays_by_standing:
         if case.standing is not None:
             raise SchemaError(f"leave it out: {scored_by.name} pays every window - at `$.standing`")
@@ -241,15 +247,9 @@ def score_weights_case(case: WeightsCase) -> dict[str, Any]:
     }
 
 
-def _require_types(names: Iterable[str], where: str) -> None:
-    for name in names:
-        if name not in WINDOW_TYPES:
-            raise SchemaError(f"must be one of {', '.join(WINDOW_TYPES)} - at `{where}.{name}`")
-
-
 def score_collusion_case(case: CollusionCase) -> dict[str, Any]:
     """Return which samples counted and after which (index) a flag was raised (SPEC 9)."""
-    scored_by = version_of(case)
+    scored_by = version(case.scoring_version)
     counted: list[bool] = []
     flags: list[int] = []
     window: tuple[AgreementPair, ...] = ()
@@ -263,10 +263,20 @@ def score_collusion_case(case: CollusionCase) -> dict[str, Any]:
 
 
 def score_reputation_case(case: ReputationCase) -> dict[str, Any]:
-    """Return the value after each event (SPEC 10)."""
-    scored_by, value = version_of(case), case.start
+    """Return the value after each event (SPEC 10).
+
+    Raises:
+        SchemaError: an event that the version does not have.
+    """
+    scored_by, value = version(case.scoring_version), case.start
+    rules = scored_by.rules.reputation
+    known = ("recovery", *rules.gains, *rules.factors)
     values = []
-    for kind in case.events:
+    for i, kind in enumerate(case.events):
+        if kind not in known:
+            raise SchemaError(
+                f"{scored_by.name} has no such event; write one of {', '.join(known)} - at `$.events[{i}]`"
+            )
         value = scored_by.apply_event(value, kind)
         values.append(value)
     return {"values": values}
@@ -274,7 +284,7 @@ def score_reputation_case(case: ReputationCase) -> dict[str, Any]:
 
 def score_keys_case(case: KeysCase) -> dict[str, Any]:
     """Return each finding's key, None where the finding is invalid (SPEC 3)."""
-    scored_by = version_of(case)
+    scored_by = version(case.scoring_version)
     return {"keys": [_key_or_none(scored_by, finding) for finding in case.findings]}
 
 
@@ -294,13 +304,13 @@ def score_emission_case(case: EmissionCase) -> Any:
     for i, finding in enumerate(case.findings):
         check_finding(finding, f"$.findings[{i}]")
     check_injections(case.truth.injections or (), "$.truth.injections")
-    return msgspec.to_builtins(version_of(case).emission(case))
+    return msgspec.to_builtins(version(case.scoring_version).emission(case))
 
 
 def score_workflow_case(case: WorkflowCase) -> Any:
     """Return the four parts and S (SPEC 12) (SchemaError: more steps completed than there are)."""
     try:
-        return msgspec.to_builtins(version_of(case).score_workflow(case))
+        return msgspec.to_builtins(version(case.scoring_version).score_workflow(case))
     except ValueError as error:
         raise SchemaError(str(error)) from None
 
@@ -309,7 +319,7 @@ def score_execution_case(case: ExecutionCase) -> dict[str, Any]:
     """Return why the execution is inconclusive, null where it is not, S by base file, and the results (SPEC 15)."""
     refuse_repeated([one.hotkey for one in case.answers], "answers")
     probes = {name: frozenset(case.probes.get(name, ())) for name in BASE_TRACES}
-    found = version_of(case).compare_execution(
+    found = version(case.scoring_version).compare_execution(
         [ExecutionRun(run.ended, *_traced(run.signatures, probes)) for run in case.runs],
         [TracedAnswer(one.hotkey, *_traced(one.signatures, probes)) for one in case.answers],
         probes=probes,
@@ -330,37 +340,31 @@ def _traced(signatures: Signatures, probes: Sets) -> tuple[bool, Sets]:
     return all(probes[name] <= traced[name] for name in BASE_TRACES), traced
 
 
-def refuse_repeated(hotkeys: Sequence[str], field: str) -> None:
-    """Raise SchemaError if a hotkey stands twice in `field`."""
-    seen: set[str] = set()
-    for i, hotkey in enumerate(hotkeys):
-        if hotkey in seen:
-            raise SchemaError(f"this hotkey stands in it twice - at `$.{field}[{i}].hotkey`")
-        seen.add(hotkey)
-
-
 def select_case(case: SelectionCase) -> dict[str, Any]:
     """Return primaries, auditors, promoted, demoted, excluded and mode (SPEC 8) (SchemaError)."""
     refuse_repeated([candidate.hotkey for candidate in case.candidates], "candidates")
     for i, candidate in enumerate(case.candidates):
         if candidate.failures > candidate.dispatches:
             raise SchemaError(f"must not exceed dispatches - at `$.candidates[{i}].failures`")
-    group = version_of(case).select_group(case.candidates, bytes.fromhex(case.seed), case.round_id, case.task_id)
-    result = msgspec.structs.asdict(group)
-    del result["task_id"]
-    return result
+    group = version(case.scoring_version).select_group(
+        case.candidates, bytes.fromhex(case.seed), case.round_id, case.task_id
+    )
+    return told_group(group)
 
 
-CASES: Final[Mapping[Number, tuple[Any, Callable[[Any], Any]]]] = {
-    "collusion": (CollusionCase, score_collusion_case),
-    "consensus": (ConsensusCase, score_consensus_case),
-    "emission": (EmissionCase, score_emission_case),
-    "execution": (ExecutionCase, score_execution_case),
-    "keys": (KeysCase, score_keys_case),
-    "reputation": (ReputationCase, score_reputation_case),
-    "weights": (WeightsCase, score_weights_case),
-    "workflow": (WorkflowCase, score_workflow_case),
+CASES: Final[Mapping[Number, Forms]] = {
+    "collusion": before_2(CollusionCase, score_collusion_case),
+    "consensus": every_version(ConsensusCase, score_consensus_case),
+    "emission": before_2(EmissionCase, score_emission_case),
+    "evidence": from_2(EvidenceCase, weigh_evidence_case),
+    "execution": every_version(ExecutionCase, score_execution_case),
+    "keys": every_version(KeysCase, score_keys_case),
+    "reputation": every_version(ReputationCase, score_reputation_case),
+    "tally": from_2(TallyCase, tally_case),
+    "weights": {**before_2(WeightsCase, score_weights_case), **from_2(TallyWeightsCase, pay_tallies_case)},
+    "workflow": every_version(WorkflowCase, score_workflow_case),
 }
+SELECTIONS: Final[Forms] = {**before_2(SelectionCase, select_case), **from_2(TurnSelectionCase, select_by_turn_case)}
 
 
 def score(
@@ -371,41 +375,25 @@ def score(
     consensus: components, consensus and agreements of a task's group (SPEC 4). emission: axes, epsilon, quality and
     emission of an answer (SPEC 6, 7). weights: scores and capped weights of windows (SPEC 11). workflow: S of a run
     (SPEC 12). execution: traces next to three runs of a task's bundle (SPEC 15). keys: of findings (SPEC 3).
-    reputation: after each event (SPEC 10). collusion: which samples count, and which raise a flag (SPEC 9).
+    reputation: after each event (SPEC 10). collusion: which samples count, and which raise a flag (SPEC 9). tally:
+    entries and answer scores of a task's answers, evidence: of a round against its pairs, both of 2.0.0 (SPEC 17).
     """
-    score_files(files, *CASES[number])
+    compute_files(files, CASES[number])
 
 
 @GROUPS.command()
 def select(files: Files) -> None:
     """Select the group of a task from its frozen pool and seed."""
-    score_files(files, SelectionCase, select_case)
+    compute_files(files, SELECTIONS)
 
 
-def score_files(files: Iterable[str], kind: type[T], score: Callable[[T], Any]) -> None:
-    """Print `score(document)` for every file in turn; a bad one does not stop the others."""
-    if sys.stdout is None:
-        raise OSError(0, "standard output is closed")
-    failed = False
-    for name in files:
-        try:
-            result = score(decode(read_case(name), kind, limit=MAX_CASE))
-        except (ValidatorError, OSError) as error:
-            typer.echo(complaint(name, error), err=True)
-            failed = True
-        else:
-            sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
-            sys.stdout.buffer.flush()
-    if failed:
-        raise typer.Exit(Exit.INPUT)
+@GROUPS.command()
+def turns(files: Files) -> None:
+    """Count the turns of a type's candidates in the round to come (SPEC 17, D-34)."""
+    compute_files(files, from_2(TurnsCase, turns_case))
 
 
-def complaint(name: str, error: Exception) -> str:
-    """Return one line: file, field, fault."""
-    shown = printable(name)
-    if isinstance(error, UnreadableError):
-        return f"{shown}: $: cannot be read: {error.fault}"
-    text = error.detail if isinstance(error, SchemaError) else str(error)
-    place = _PLACE.fullmatch(text)
-    fault, field = (place[1], place[2]) if place else (text, "$")
-    return f"{shown}: {printable(field)}: {printable(fault, 400)}"
+@GROUPS.command()
+def meetings(files: Files) -> None:
+    """List the pairs that are to meet in planted tasks of a round (SPEC 17, D-36)."""
+    compute_files(files, from_2(MeetingsCase, meetings_case))

@@ -18,6 +18,7 @@ from validator.protocol.results import Passed, Submission, WorkflowSubmission
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Unit
+from validator.protocol.tallies import HotkeyPair
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import CodeReport, WorkflowRun, WorkflowScore
@@ -407,6 +408,7 @@ class GroupPlan(Document, frozen=True):
         promoted: by rotation, in the order it happened.
         demoted: pushed out by rotation, in the order it happened.
         excluded: hotkey to reason.
+        met: pairs that meet in the group (SPEC 17, D-36); unset before 2.0.0.
     """
 
     task_id: str
@@ -416,6 +418,7 @@ class GroupPlan(Document, frozen=True):
     promoted: tuple[str, ...]
     demoted: tuple[str, ...]
     excluded: dict[str, Reason]
+    met: tuple[HotkeyPair, ...] | UnsetType = UNSET
 
     @property
     def members(self) -> tuple[tuple[str, Role], ...]:
@@ -438,6 +441,8 @@ _SKIPPED: Final = frozenset({Reason.SKIPPED_NO_CANDIDATES, Reason.SKIPPED_NO_TAS
 ReputationKind = Literal[
     "consensus_high",
     "consensus_low",
+    "truth_high",
+    "truth_low",
     "invalid",
     "violation",
     "digest_mismatch",

@@ -123,8 +123,11 @@ def check_task(task: Task) -> None:
             raise SchemaError("only rag_knowledge and declarative carry a marker - at `canary`")
         _check_ref(task.canary.file, "canary.file")
     if task.truth is not None:
-        check_injections(task.truth.injections or (), "truth.injections")
-        _check_findings(task.task_version, task.truth.findings)
+        if task.task_version == "1.0" and task.truth.findings is not UNSET:
+            raise SchemaError("needs task_version 1.1 - at `truth.findings`")
+        if task.task_version != "1.0" and task.truth.findings is UNSET:
+            raise SchemaError("is missing: null where they are not known - at `truth.findings`")
+        check_truth(task.truth, "truth")
 
 
 def version_for(truth: Truth | None) -> Literal["1.0", "1.1"]:
@@ -157,18 +160,18 @@ def check_windows(windows: Windows | None) -> None:
         raise SchemaError("an auditor's deadline must not be later than the primaries' - at `windows.auditor`")
 
 
-def _check_findings(version: str, findings: tuple[KnownFinding, ...] | UnsetType | None) -> None:
-    if findings is UNSET:
-        if version != "1.0":
-            raise SchemaError("is missing: null where they are not known - at `truth.findings`")
-        return
-    if version == "1.0":
-        raise SchemaError("needs task_version 1.1 - at `truth.findings`")
-    for i, finding in enumerate(findings or ()):
+def check_truth(truth: Truth, where: str) -> None:
+    """Check the injections and findings of a truth.
+
+    Raises:
+        SchemaError: naming the item below `where`.
+    """
+    check_injections(truth.injections or (), f"{where}.injections")
+    for i, finding in enumerate(truth.findings or ()):
         if finding.category == "canary_match":
-            raise SchemaError(f"the marker is no part of a truth - at `truth.findings[{i}].category`")
-        _check_ref(finding.evidence_ref, f"truth.findings[{i}].evidence_ref")
-        check_cves(finding.cve_ids, f"truth.findings[{i}].cve_ids")
+            raise SchemaError(f"the marker is no part of a truth - at `{where}.findings[{i}].category`")
+        _check_ref(finding.evidence_ref, f"{where}.findings[{i}].evidence_ref")
+        check_cves(finding.cve_ids, f"{where}.findings[{i}].cve_ids")
 
 
 def _check_ref(text: str, where: str) -> None:

@@ -5,6 +5,9 @@ Pure: no clock, no randomness, no I/O, no settings.
 
 from validator.scoring.rules import ExecutionRules, Rules
 from validator.scoring.v1_0.keys import FindingKeys
+from validator.scoring.v2_0.evidence import PairValue, PlantedAnswers
+from validator.scoring.v2_0.groups import KnownPair
+from validator.scoring.v2_0.tallies import TalliedAnswer
 from validator.scoring.values import (
     Addend,
     AnswerFacts,
@@ -17,16 +20,20 @@ from validator.scoring.values import (
     ExecutedTask,
     ExecutionRun,
     Fault,
+    LastTurn,
     Member,
     MemberConsensus,
     MinerStanding,
+    PayBasis,
     Penalty,
     PlannedTask,
     ScoredTask,
     Share,
     Standard,
     StruckEntry,
+    TallyPay,
     TracedAnswer,
+    TurnCandidate,
     TypeStanding,
     WeightPlan,
 )
@@ -37,6 +44,7 @@ from validator.scoring.versions import (
     Schedule,
     UnknownScoringVersionError,
     Version,
+    Version20,
     version,
 )
 
@@ -57,21 +65,30 @@ __all__ = [
     "ExecutionRun",
     "Fault",
     "FindingKeys",
+    "KnownPair",
+    "LastTurn",
     "Member",
     "MemberConsensus",
     "MinerStanding",
+    "PairValue",
+    "PayBasis",
     "Penalty",
     "PlannedTask",
+    "PlantedAnswers",
     "Rules",
     "Schedule",
     "ScoredTask",
     "Share",
     "Standard",
     "StruckEntry",
+    "TalliedAnswer",
+    "TallyPay",
     "TracedAnswer",
+    "TurnCandidate",
     "TypeStanding",
     "UnknownScoringVersionError",
     "Version",
+    "Version20",
     "WeightPlan",
     "version",
 ]

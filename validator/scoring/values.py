@@ -15,6 +15,7 @@ from validator.protocol.results import Checks
 from validator.protocol.round import AgreementPair, Components, GroupOutcome, GroupPlan, MemberOutcome, RoundTask
 from validator.protocol.skill_types import SkillType, require_assessed
 from validator.protocol.sssa import Document, Finding, Rule, Unit, Verdict
+from validator.protocol.tallies import HotkeyPair
 from validator.protocol.task import Truth, Window
 
 Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
@@ -22,7 +23,7 @@ Seconds = Annotated[float, Meta(ge=0)]
 ScoredAgainst = Literal["curated", "canary", "consensus"]
 
 
-class Candidate(Document, frozen=True):
+class AnyCandidate(Document, frozen=True):
     """A registered miner that declared the type, as of this task (SPEC 8).
 
     Attributes:
@@ -32,7 +33,6 @@ class Candidate(Document, frozen=True):
         in_flight: open dispatches of the type, earlier tasks of this round included.
         max_concurrent: how many of them it takes, 1 to 4.
         dispatches, failures: of the type in the last rounds.
-        recent_roles: for the type, one per round in which it was assigned, newest first.
     """
 
     hotkey: str
@@ -42,7 +42,47 @@ class Candidate(Document, frozen=True):
     max_concurrent: Annotated[int, Meta(ge=1, le=4)]
     dispatches: Count
     failures: Count
+
+
+class Candidate(AnyCandidate, frozen=True):
+    """A candidate of 1.0.0 and 1.1.0.
+
+    Attributes:
+        recent_roles: for the type, one per round in which it was assigned, newest first.
+    """
+
     recent_roles: tuple[Role, ...]
+
+
+class TurnCandidate(AnyCandidate, frozen=True):
+    """A candidate of 2.0.0 (SPEC 17, D-35); dispatches of earlier tasks of the round are in both numbers.
+
+    Attributes:
+        turn: of the type.
+        total: of the miner's turns over all its types.
+    """
+
+    turn: Count
+    total: Count
+
+
+class LastTurn(Document, frozen=True):
+    """A miner's turn in the newest input that has one of it and a type (SPEC 17, D-34).
+
+    Attributes:
+        turn: as frozen.
+        dispatched: dispatches of the type in that round that are not void.
+        stayed: that was the newest round of all, and its plan excluded the miner for no other reason than `in_flight`.
+    """
+
+    turn: Count
+    dispatched: Count
+    stayed: bool
+
+    @property
+    def now(self) -> int:
+        """The turn after that round."""
+        return self.turn + self.dispatched
 
 
 class Ranked(NamedTuple):
@@ -390,6 +430,73 @@ class MinerStanding(Document, frozen=True):
     types: dict[str, TypeStanding] = field(default_factory=dict)
 
 
+class PayBasis(NamedTuple):
+    """What decides a vector of 2.0.0 besides windows and standing (SPEC 17, D-40 to D-42).
+
+    Attributes:
+        epoch: of the vector.
+        rounds: settled rounds of 2.0.0.
+        before: windows as the entries of earlier versions left them.
+        since: hotkey to the first round whose plan named it; absent is 0.
+        proven: pairs.
+    """
+
+    epoch: int = 0
+    rounds: int = 0
+    before: Mapping[str, Mapping[str, Sequence[float]]] = MappingProxyType({})
+    since: Mapping[str, int] = MappingProxyType({})
+    proven: AbstractSet[HotkeyPair] = frozenset()
+
+
+class Ratio(NamedTuple):
+    """A component of one type (SPEC 17, D-41).
+
+    Attributes:
+        got, offered: N and D of the type.
+        own: o, the miner's ratio over its types, leaning on the pool's.
+        ratio: r, the type's, leaning on the miner's own.
+        value: what enters the quality.
+    """
+
+    got: float
+    offered: float
+    own: float
+    ratio: float
+    value: float
+
+
+class TypePay(NamedTuple):
+    """A paid type of one miner: its components by name, mean epsilon, and quality x (SPEC 17, D-41)."""
+
+    components: Mapping[str, Ratio]
+    epsilon: float
+    quality: float
+
+
+class TallyPay(NamedTuple):
+    """What tallies pay (SPEC 17, D-40 to D-42).
+
+    Attributes:
+        scores: hotkey to assessment score, seniors included.
+        parts: of the paid types with entries.
+        entries: hotkey to n.
+        seniors: hotkey to its proven seniors; absent without any.
+        pool: component to p.
+        verdicts: skill type to verdict to q.
+        risks: skill type to z.
+        share: lambda, the part of the pay that tallies decide.
+    """
+
+    scores: Mapping[str, float]
+    parts: Mapping[str, Mapping[str, TypePay]]
+    entries: Mapping[str, int]
+    seniors: Mapping[str, tuple[str, ...]]
+    pool: Mapping[str, float]
+    verdicts: Mapping[str, Mapping[str, float]]
+    risks: Mapping[str, float]
+    share: float
+
+
 class WeightPlan(NamedTuple):
     """What a mechanism pays.
 
@@ -400,6 +507,7 @@ class WeightPlan(NamedTuple):
         assessments, workflows: hotkey to score of each kind, 0 where the mechanism does not pay it or the windows are
             unpaid (D-24); empty in 1.0.0.
         unpaid: {hotkey: {skill_type: reason code}} of the windows with entries that do not pay (D-23).
+        tallied: how tallies became assessment scores; None before 2.0.0.
     """
 
     scores: dict[str, float]
@@ -408,6 +516,7 @@ class WeightPlan(NamedTuple):
     assessments: Mapping[str, float] = MappingProxyType({})
     workflows: Mapping[str, float] = MappingProxyType({})
     unpaid: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    tallied: TallyPay | None = None
 
 
 class Penalty(NamedTuple):

@@ -38,6 +38,12 @@ from validator.scoring.v1_1 import execution as execution_1_1
 from validator.scoring.v1_1 import weights as weights_1_1
 from validator.scoring.v1_1 import workflow as workflow_1_1
 from validator.scoring.v1_1.rules import RULES as RULES_1_1
+from validator.scoring.v2_0 import evidence as evidence_2_0
+from validator.scoring.v2_0 import groups as groups_2_0
+from validator.scoring.v2_0 import tallies as tallies_2_0
+from validator.scoring.v2_0 import weights as weights_2_0
+from validator.scoring.v2_0.rules import RULES as RULES_2_0
+from validator.scoring.v2_0.rules import Rules20
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +114,9 @@ class Version:
     compare_execution = execution.compare_execution
     executed_tasks = staticmethod(execution.executed_tasks)
 
+    schedulable = True
+    pays_tallies = False
+
     # Weights (SPEC 11): whether a miner's standing decides what its windows pay (SPEC 16, D-23)
     pays_by_standing = False
     unpaid_reason = weights.unpaid_reason
@@ -166,11 +175,33 @@ class Version11(Version):
     worth_parts = workflow_1_1.worth_parts
 
 
+class Version20(Version11):
+    """2.0.0: turns instead of ranks, tallies against truth and the others, evidence between pairs (SPEC 17)."""
+
+    __slots__ = ()
+
+    rules: Rules20
+    schedulable = False
+    pays_tallies = True
+
+    next_turns = staticmethod(groups_2_0.next_turns)
+    meeting_pairs = groups_2_0.meeting_pairs
+    select_group = groups_2_0.select_group  # type: ignore[assignment]  # its candidates have turns
+    tally_task = tallies_2_0.tally_task
+    weigh_round = evidence_2_0.weigh_round
+    pay_tallies = weights_2_0.pay_tallies
+    score_weights = weights_2_0.score_weights
+    mechanism_weights = weights_2_0.mechanism_weights
+
+
 CURRENT: Final = "1.1.0"
 """The version of new rounds."""
 
 VERSIONS: Mapping[str, Version] = MappingProxyType(
-    {one.name: one for one in (Version("1.0.0", RULES_1_0), Version11("1.1.0", RULES_1_1))}
+    {
+        one.name: one
+        for one in (Version("1.0.0", RULES_1_0), Version11("1.1.0", RULES_1_1), Version20("2.0.0", RULES_2_0))
+    }
 )
 
 
@@ -206,9 +237,11 @@ class Schedule:
     def __post_init__(self) -> None:
         for name in self.starts:
             try:
-                version(name)
+                known = version(name)
             except UnknownScoringVersionError as error:
                 raise ScheduleError(f"scoring.schedule: {error}") from None
+            if not known.schedulable:
+                raise ScheduleError(f"scoring.schedule: {name} scores no rounds yet; leave it out")
         check_starts("scoring.schedule", self.starts)
 
     def version_at(self, epoch: int) -> str:

@@ -9,7 +9,7 @@ from validator.protocol.sssa import Sssa, Verdict
 from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.values import Claims
 
-_VERDICTS_BY_SEVERITY: Final[tuple[Verdict, ...]] = ("BLOCK", "REVIEW", "ALLOW")
+VERDICTS_BY_SEVERITY: Final[tuple[Verdict, ...]] = ("BLOCK", "REVIEW", "ALLOW")
 
 
 def claims_of(sssa: Sssa, keys: FindingKeys | None = None) -> Claims:
@@ -52,7 +52,7 @@ def group_claims(min_valid: int, members: Sequence[Claims]) -> Claims | None:
 def group_verdict(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the most frequent verdict; a tie goes to the more severe of the tied (D-5)."""
     votes = Counter(verdicts)
-    return max(_VERDICTS_BY_SEVERITY, key=lambda verdict: votes[verdict])  # the first of equals, BLOCK before ALLOW
+    return max(VERDICTS_BY_SEVERITY, key=lambda verdict: votes[verdict])  # the first of equals, BLOCK before ALLOW
 
 
 def _reported(threshold: int, sets: Iterable[frozenset[Any]]) -> frozenset[Any]:

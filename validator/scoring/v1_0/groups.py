@@ -4,19 +4,20 @@ from collections.abc import Callable, Sequence
 from heapq import nsmallest
 from itertools import groupby, takewhile
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from validator.protocol.draws import draws_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupPlan, Mode
 from validator.scoring.rules import GroupRules, Ruled
-from validator.scoring.values import Candidate, Drawn, Ranked
+from validator.scoring.values import AnyCandidate, Candidate, Drawn, Ranked
 
+C = TypeVar("C", bound=AnyCandidate)
 Draw = Callable[[str], bytes]
-_MODES: Final[dict[int, Mode]] = {0: "skip", 1: "quality_only", 2: "quality_only", 3: "degraded_3", 4: "degraded_4"}
+MODES: Final[dict[int, Mode]] = {0: "skip", 1: "quality_only", 2: "quality_only", 3: "degraded_3", 4: "degraded_4"}
 
 
-def exclusion_reason(version: Ruled, candidate: Candidate) -> Reason | None:
+def exclusion_reason(version: Ruled, candidate: AnyCandidate) -> Reason | None:
     """Return the first reason that keeps the candidate out, None if it may be selected (SPEC 8.1)."""
     rules = version.rules.groups
     if candidate.collusion_flags >= rules.ejecting_flags:
@@ -54,8 +55,8 @@ def select_group(
     drawn = [(auditor_draw(c.hotkey), c.hotkey) for c in pool if c.hotkey not in chosen]
     return GroupPlan(
         task_id=task_id,
-        mode=_MODES.get(len(pool), "full"),
-        primaries=tuple(c.hotkey for c in _first(len(primaries), primaries, _rank, rank_draw)),
+        mode=MODES.get(len(pool), "full"),
+        primaries=tuple(c.hotkey for c in first_of(len(primaries), primaries, _rank, rank_draw)),
         auditors=tuple(hotkey for _, hotkey in nsmallest(rules.auditors, drawn)),
         promoted=tuple(c.hotkey for c in promoted),
         demoted=tuple(c.hotkey for c in demoted),
@@ -84,11 +85,11 @@ def _rotate(
     rules: GroupRules, pool: Sequence[Candidate], rank_draw: Draw
 ) -> tuple[list[Candidate], list[Candidate], list[Candidate]]:
     """Return the primaries, the promoted and the demoted: auditors that are due push out the lowest-ranked (D-17)."""
-    primaries = _first(rules.primaries, pool, _rank, rank_draw)
+    primaries = first_of(rules.primaries, pool, _rank, rank_draw)
     top = {c.hotkey for c in primaries}
     run = ("auditor",) * rules.rotation_streak
     due = [c for c in pool if c.recent_roles[: len(run)] == run and c.hotkey not in top]
-    promoted = _first(rules.primaries, due, lambda c: (-auditor_streak(c), -c.reputation), rank_draw)
+    promoted = first_of(rules.primaries, due, lambda c: (-auditor_streak(c), -c.reputation), rank_draw)
     demoted = [primaries.pop() for _ in promoted]
     return primaries + promoted, promoted, demoted
 
@@ -97,13 +98,13 @@ def _rank(candidate: Candidate) -> float:
     return -candidate.reputation
 
 
-def _first(most: int, pool: Sequence[Candidate], key: Callable[[Candidate], Any], rank_draw: Draw) -> list[Candidate]:
+def first_of(most: int, pool: Sequence[C], key: Callable[[C], Any], rank_draw: Draw) -> list[C]:
     """Return the `most` smallest by `key`, ties by rank draw; nothing is drawn where no tie needs it."""
     ordered = sorted(((key(c), c) for c in pool), key=itemgetter(0))
     if not ordered:
         return []
     last = ordered[min(most, len(ordered)) - 1][0]
-    found: list[Candidate] = []
+    found: list[C] = []
     for _, same in groupby(takewhile(lambda one: one[0] <= last, ordered), key=itemgetter(0)):
         tied = [c for _, c in same]
         found += tied if len(tied) == 1 else sorted(tied, key=lambda c: rank_draw(c.hotkey))

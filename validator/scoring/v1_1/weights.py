@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
@@ -58,7 +58,7 @@ def mechanism_weights(
     """
     types = {name for kind in kinds for name in kind.types}
     ours = {hotkey: {name: of[name] for name in of if name in types} for hotkey, of in windows.items()}
-    unpaid = _unpaid(version, ours, standing)
+    unpaid = unpaid_windows(version, ours, standing)
     paid = {
         hotkey: {name: entries for name, entries in of.items() if name not in unpaid.get(hotkey, ())}
         for hotkey, of in ours.items()
@@ -87,7 +87,10 @@ def kind_weights(
     return plan_weights(version, scores)
 
 
-def _unpaid(version: Ruled, windows: Windows, standing: Standing) -> dict[str, dict[str, str]]:
+def unpaid_windows(
+    version: Ruled, windows: Mapping[str, Mapping[str, Sequence[Any]]], standing: Standing
+) -> dict[str, dict[str, str]]:
+    """Return {hotkey: {skill_type: reason code}} of the windows with entries that do not pay (D-23)."""
     found: dict[str, dict[str, str]] = {}
     for hotkey, of_types in windows.items():
         stands = standing.get(hotkey, _UNKNOWN)

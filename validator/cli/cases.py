@@ -1,0 +1,138 @@
+"""Cases of the vector commands: JSON documents in, one line each out, as in the vectors of the specification.
+
+One line on standard error for each bad file, exit 2 if any was bad.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Final, NamedTuple
+
+import msgspec
+import typer
+
+from validator.cli.files import MAX_CASE, UnreadableError, read_case
+from validator.daemon.exits import Exit
+from validator.protocol.errors import ValidatorError
+from validator.protocol.skill_types import WINDOW_TYPES
+from validator.protocol.sssa import Document, Sssa, Text, check_sssa
+from validator.protocol.strict_json import SchemaError, decode
+from validator.protocol.text import printable
+from validator.scoring import VERSIONS, UnknownScoringVersionError, version
+
+Files = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.")]
+_PLACE: Final = re.compile(r"(?s)(.*) - at `(.*)`")
+
+DEFAULT: Final = "1.0.0"  # the version of a case without one
+
+
+class Named(msgspec.Struct, frozen=True):
+    """The version that a case names."""
+
+    scoring_version: Text = DEFAULT
+
+
+class Case(Document, frozen=True, kw_only=True):
+    """A case: its values, and the version that scores it."""
+
+    scoring_version: Text = DEFAULT
+
+
+class Form(NamedTuple):
+    """A form of case, and the function that computes its result."""
+
+    kind: Any
+    compute: Callable[[Any], Any]
+
+
+Forms = Mapping[str, Form]
+"""By scoring version."""
+
+
+def every_version(kind: Any, compute: Callable[[Any], Any]) -> Forms:
+    """Return the same form for all versions."""
+    return dict.fromkeys(VERSIONS, Form(kind, compute))
+
+
+def before_2(kind: Any, compute: Callable[[Any], Any]) -> Forms:
+    """Return a form for the versions whose entries are numbers."""
+    return {name: Form(kind, compute) for name in VERSIONS if not version(name).pays_tallies}
+
+
+def from_2(kind: Any, compute: Callable[[Any], Any]) -> Forms:
+    """Return a form for the versions whose entries are tallies."""
+    return {name: Form(kind, compute) for name in VERSIONS if version(name).pays_tallies}
+
+
+def form_for(forms: Forms, name: str) -> Form:
+    """Return the form of a version's cases.
+
+    Raises:
+        SchemaError: this program does not know the version, or it has no such cases.
+    """
+    try:
+        version(name)
+    except UnknownScoringVersionError as error:
+        raise SchemaError(f"{error} - at `$.scoring_version`") from None
+    if name not in forms:
+        raise SchemaError(f"{name} computes no such thing; write one of {', '.join(forms)} - at `$.scoring_version`")
+    return forms[name]
+
+
+def compute_files(files: Iterable[str], forms: Forms) -> None:
+    """Print the result of every file in turn; a bad one does not stop the others."""
+    if sys.stdout is None:
+        raise OSError(0, "standard output is closed")
+    failed = False
+    for name in files:
+        try:
+            data = read_case(name)
+            form = form_for(forms, decode(data, Named, limit=MAX_CASE).scoring_version)
+            result = form.compute(decode(data, form.kind, limit=MAX_CASE))
+        except (ValidatorError, OSError) as error:
+            typer.echo(complaint(name, error), err=True)
+            failed = True
+        else:
+            sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
+            sys.stdout.buffer.flush()
+    if failed:
+        raise typer.Exit(Exit.INPUT)
+
+
+def complaint(name: str, error: Exception) -> str:
+    """Return one line: file, field, fault."""
+    shown = printable(name)
+    if isinstance(error, UnreadableError):
+        return f"{shown}: $: cannot be read: {error.fault}"
+    text = error.detail if isinstance(error, SchemaError) else str(error)
+    place = _PLACE.fullmatch(text)
+    fault, field = (place[1], place[2]) if place else (text, "$")
+    return f"{shown}: {printable(field)}: {printable(fault, 400)}"
+
+
+def refuse_repeated(hotkeys: Sequence[str], field: str) -> None:
+    """Raise SchemaError if a hotkey stands twice in `field`."""
+    seen: set[str] = set()
+    for i, hotkey in enumerate(hotkeys):
+        if hotkey in seen:
+            raise SchemaError(f"this hotkey stands in it twice - at `$.{field}[{i}].hotkey`")
+        seen.add(hotkey)
+
+
+def require_types(names: Iterable[str], where: str, types: Sequence[str] = WINDOW_TYPES) -> None:
+    """Raise SchemaError for a name that is no skill type."""
+    for name in names:
+        if name not in types:
+            raise SchemaError(f"must be one of {', '.join(types)} - at `{where}.{name}`")
+
+
+def check_attestation(sssa: Sssa, where: str) -> None:
+    """Check what the types of an SSSA cannot say.
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    try:
+        check_sssa(sssa)
+    except SchemaError as error:
+        raise SchemaError(error.detail.replace("at `", f"at `{where}.")) from None

@@ -1,0 +1,349 @@
+"""Cases of scoring version 2.0.0: turns, meetings, groups, entries, evidence and weights (SPEC 17)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+from msgspec import Meta
+
+from validator.cli.cases import Case, check_attestation, refuse_repeated, require_types
+from validator.protocol.answer import Id, Role
+from validator.protocol.limits import MAX_CASE_MEMBERS
+from validator.protocol.round import GroupPlan
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.protocol.sssa import Document, Hex32, Sssa, Text, Unit
+from validator.protocol.strict_json import SchemaError
+from validator.protocol.tallies import Count, HotkeyPair, Record, Tally
+from validator.protocol.task import Truth, check_truth
+from validator.scoring import (
+    KnownPair,
+    LastTurn,
+    MinerStanding,
+    PairValue,
+    PayBasis,
+    PlantedAnswers,
+    TalliedAnswer,
+    TallyPay,
+    TurnCandidate,
+    Version20,
+    version,
+)
+
+Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
+Pair = tuple[Text, Text]
+Value = Annotated[float, Meta(ge=1, le=1_000_000)]
+Slope = Literal["1", "2", "4"]
+
+
+class TurnsCase(Case, frozen=True):
+    """Turns of one type as last frozen, and the candidates of the round to come."""
+
+    previous: dict[Text, LastTurn]
+    candidates: tuple[Text, ...]
+
+
+class PairCase(Document, frozen=True):
+    """A pair with evidence; `last_round` is the newest one in which it met."""
+
+    pair: Pair
+    value: Value
+    proven: bool
+    last_round: Count
+
+
+class MeetingsCase(Case, frozen=True):
+    """A round to be frozen: candidates of any type, and the pairs with evidence."""
+
+    round: Count
+    candidates: tuple[Text, ...]
+    pairs: tuple[PairCase, ...]
+
+
+class TurnSelectionCase(Case, frozen=True):
+    """A frozen pool; `seed` is the hex of round_seed, `pairs` are those that no earlier task of the round has used."""
+
+    candidates: tuple[TurnCandidate, ...]
+    round_id: Id
+    seed: Hex32
+    skill_type: SkillType
+    task_id: Id
+    planted: bool
+    pairs: tuple[Pair, ...]
+
+
+class TallyMember(Document, frozen=True):
+    """A member of a task's group; `sssa` null means that a gate failed."""
+
+    hotkey: Text
+    role: Role
+    sssa: Sssa | None
+    early: bool
+    epsilon: Unit | None
+    record: Record
+
+
+class TallyCase(Case, frozen=True):
+    """One task's group; `truth` null without one, `planted`: made here for the round."""
+
+    task_id: Text
+    truth: Truth | None
+    planted: bool
+    proven: tuple[Pair, ...]
+    members: Annotated[tuple[TallyMember, ...], Meta(max_length=MAX_CASE_MEMBERS)]
+
+
+class FoundRecord(Document, frozen=True):
+    """Faults that a miner found, of those that there were."""
+
+    found: Count
+    faults: Count
+
+
+class StandingPair(Document, frozen=True):
+    """A pair before the round."""
+
+    pair: Pair
+    value: Value = 1.0
+    proven: bool = False
+
+
+class PlantedAnswer(Document, frozen=True):
+    """A valid answer: for each fault of the task whether it was found."""
+
+    hotkey: Text
+    found: tuple[bool, ...]
+
+
+class PlantedCase(Document, frozen=True):
+    """A planted task: the kind of each fault, and the valid answers in group order."""
+
+    faults: tuple[Text, ...]
+    answers: Annotated[tuple[PlantedAnswer, ...], Meta(max_length=MAX_CASE_MEMBERS)]
+
+
+class EvidenceCase(Case, frozen=True):
+    """One round's planted tasks in plan order, and what was frozen for them."""
+
+    slopes: dict[Slope, Annotated[float, Meta(ge=0)]]
+    kinds: dict[Text, tuple[Count, Count]]
+    records: dict[Text, FoundRecord]
+    pairs: tuple[StandingPair, ...]
+    tasks: tuple[PlantedCase, ...]
+
+
+class TallyWeightsCase(Case, frozen=True):
+    """Windows of tallies and of workflows' numbers, entries of earlier versions, and what else decides a vector."""
+
+    epoch: Count
+    rounds: Count
+    windows: dict[Text, dict[Text, tuple[Tally | Entry, ...]]]
+    before: dict[Text, dict[Text, tuple[Entry, ...]]]
+    standing: dict[Text, MinerStanding]
+    since: dict[Text, Count]
+    proven: tuple[Pair, ...]
+
+
+def scoring(case: Case) -> Version20:
+    """Return the version of a case whose form belongs to 2.0.0."""
+    return cast("Version20", version(case.scoring_version))
+
+
+def turns_case(case: TurnsCase) -> dict[str, Any]:
+    """Return the turn of every candidate (D-34).
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    _refuse_doubles(case.candidates, "candidates")
+    return {"turns": scoring(case).next_turns(case.previous, case.candidates)}
+
+
+def meetings_case(case: MeetingsCase) -> dict[str, Any]:
+    """Return the pairs that are frozen (D-36).
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    _refuse_doubles(case.candidates, "candidates")
+    check_pairs([one.pair for one in case.pairs], "pairs", ".pair")
+    pairs = [KnownPair(one.pair, one.value, one.proven, one.last_round) for one in case.pairs]
+    return {"pairs": scoring(case).meeting_pairs(case.round, case.candidates, pairs)}
+
+
+def select_by_turn_case(case: TurnSelectionCase) -> dict[str, Any]:
+    """Return primaries and auditors in draw order, pairs that meet, excluded and mode (D-35, D-36).
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    refuse_repeated([candidate.hotkey for candidate in case.candidates], "candidates")
+    for i, candidate in enumerate(case.candidates):
+        if candidate.failures > candidate.dispatches:
+            raise SchemaError(f"must not exceed dispatches - at `$.candidates[{i}].failures`")
+    check_pairs(case.pairs, "pairs")
+    seed = bytes.fromhex(case.seed)
+    return told_group(
+        scoring(case).select_group(
+            case.candidates, seed, case.round_id, case.task_id, planted=case.planted, pairs=case.pairs
+        )
+    )
+
+
+def told_group(group: GroupPlan) -> dict[str, Any]:
+    """Return a group as `groups select` prints it."""
+    told: dict[str, Any] = msgspec.to_builtins(group)
+    del told["task_id"]
+    return told
+
+
+def tally_case(case: TallyCase) -> dict[str, Any]:
+    """Return weight, entry, answer score, event and found faults of every member (D-37, D-38).
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    refuse_repeated([one.hotkey for one in case.members], "members")
+    check_pairs(case.proven, "proven")
+    if case.truth is not None:
+        check_truth(case.truth, "$.truth")
+    for i, one in enumerate(case.members):
+        if one.sssa is not None:
+            check_attestation(one.sssa, f"$.members[{i}].sssa")
+        if (one.sssa is None) != (one.epsilon is None):
+            raise SchemaError(f"must be null exactly where `sssa` is - at `$.members[{i}].epsilon`")
+        if one.record.score > one.record.answers:
+            raise SchemaError(f"must not exceed answers - at `$.members[{i}].record.score`")
+    members = [TalliedAnswer(one.hotkey, one.sssa, one.early, one.epsilon, one.record) for one in case.members]
+    tallied = scoring(case).tally_task(members, case.truth, made_here=case.planted, proven=set(case.proven))
+    return {"members": [one._asdict() for one in tallied]}
+
+
+def weigh_evidence_case(case: EvidenceCase) -> dict[str, Any]:
+    """Return rate, slope, abilities and steps of a round, and slopes and kinds after it (D-39).
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    check_pairs([one.pair for one in case.pairs], "pairs", ".pair")
+    for kind, (found, answers) in case.kinds.items():
+        if found > answers:
+            raise SchemaError(f"the first must not exceed the second - at `$.kinds.{kind}`")
+    for hotkey, record in case.records.items():
+        if record.found > record.faults:
+            raise SchemaError(f"must not exceed faults - at `$.records.{hotkey}.found`")
+    for i, task in enumerate(case.tasks):
+        refuse_repeated([one.hotkey for one in task.answers], f"tasks[{i}].answers")
+        for j, one in enumerate(task.answers):
+            if len(one.found) != len(task.faults):
+                raise SchemaError(f"must be as long as faults - at `$.tasks[{i}].answers[{j}].found`")
+    evidence = scoring(case).weigh_round(
+        {int(slope): number for slope, number in case.slopes.items()},
+        case.kinds,
+        {hotkey: Record(found=one.found, faults=one.faults) for hotkey, one in case.records.items()},
+        {one.pair: PairValue(one.value, one.proven) for one in case.pairs},
+        [
+            PlantedAnswers(str(i), task.faults, tuple((one.hotkey, one.found) for one in task.answers))
+            for i, task in enumerate(case.tasks)
+        ],
+    )
+    rows = [msgspec.structs.asdict(row) for row in evidence.rows]
+    for row in rows:
+        del row["task_id"]
+    told = evidence._asdict() | {"pairs": rows}
+    del told["rows"]
+    return told
+
+
+def pay_tallies_case(case: TallyWeightsCase) -> dict[str, Any]:
+    """Return components, seniors, scores per kind, unpaid windows and capped weights (D-40 to D-42).
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    for hotkey, windows in case.windows.items():
+        require_types(windows, f"$.windows.{hotkey}")
+        for name, entries in windows.items():
+            _check_entries(entries, f"$.windows.{hotkey}.{name}", numbers=name == SkillType.WORKFLOW)
+    for hotkey, before in case.before.items():
+        require_types(before, f"$.before.{hotkey}", tuple(map(str, ASSESSED_TYPES)))
+    for hotkey, miner in case.standing.items():
+        require_types(miner.types, f"$.standing.{hotkey}.types")
+    check_pairs(case.proven, "proven")
+    basis = PayBasis(case.epoch, case.rounds, case.before, case.since, frozenset(case.proven))
+    plan = scoring(case).score_weights(case.windows, case.standing, basis)
+    tallied = cast("TallyPay", plan.tallied)
+    return {
+        "parts": _told_parts(tallied),
+        "seniors": {hotkey: len(seniors) for hotkey, seniors in tallied.seniors.items()},
+        "scores": {
+            hotkey: {"assessment": score, "workflow": plan.workflows[hotkey]}
+            for hotkey, score in plan.assessments.items()
+        },
+        "unpaid": plan.unpaid,
+        "weights": plan.weights,
+        "unallocated": plan.unallocated,
+    }
+
+
+def _told_parts(tallied: TallyPay) -> dict[str, Any]:
+    return {
+        hotkey: {
+            name: {component: ratio.value for component, ratio in one.components.items()}
+            | {"epsilon": one.epsilon, "quality": one.quality}
+            for name, one in of_types.items()
+        }
+        for hotkey, of_types in tallied.parts.items()
+    }
+
+
+def _check_entries(entries: Sequence[Tally | float], where: str, *, numbers: bool) -> None:
+    for i, entry in enumerate(entries):
+        if numbers is isinstance(entry, Tally):
+            raise SchemaError(f"must be {'a number' if numbers else 'a tally'} - at `{where}[{i}]`")
+        if isinstance(entry, Tally):
+            _check_tally(entry, f"{where}[{i}]")
+
+
+def _check_tally(entry: Tally, where: str) -> None:
+    """Refuse an entry that no answer can have.
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    for name in ("verdict", "epsilon"):
+        if (getattr(entry, name) is None) is entry.ok:
+            raise SchemaError(f"must be null exactly where `ok` is false - at `{where}.{name}`")
+    for name in ("said", "known"):
+        if (getattr(entry, name) is None) != (entry.hits is None):
+            raise SchemaError(f"must be null exactly where `hits` is - at `{where}.{name}`")
+        if entry.hits is not None and entry.ok and entry.hits > getattr(entry, name):
+            raise SchemaError(f"must not exceed {name} - at `{where}.hits`")
+    if (entry.risk is None) != (entry.risk_null is None):
+        raise SchemaError(f"must be null exactly where `risk` is - at `{where}.risk_null`")
+    for name in ("capabilities", "dependencies", "rules"):
+        share = getattr(entry, name)
+        if share is not None and share[0] > share[1]:
+            raise SchemaError(f"the first must not exceed the second - at `{where}.{name}`")
+
+
+def check_pairs(pairs: Sequence[HotkeyPair], field: str, of_item: str = "") -> None:
+    """Refuse a pair out of order, or one that stands in the list twice.
+
+    Raises:
+        SchemaError: naming the field.
+    """
+    seen: set[HotkeyPair] = set()
+    for i, pair in enumerate(pairs):
+        if pair[0] >= pair[1]:
+            raise SchemaError(f"must be two hotkeys, the smaller first - at `$.{field}[{i}]{of_item}`")
+        if pair in seen:
+            raise SchemaError(f"this pair stands in it twice - at `$.{field}[{i}]{of_item}`")
+        seen.add(pair)
+
+
+def _refuse_doubles(hotkeys: Iterable[str], field: str) -> None:
+    seen: set[str] = set()
+    for i, hotkey in enumerate(hotkeys):
+        if hotkey in seen:
+            raise SchemaError(f"this hotkey stands in it twice - at `$.{field}[{i}]`")
+        seen.add(hotkey)

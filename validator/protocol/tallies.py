@@ -1,0 +1,84 @@
+"""Entries, records and evidence of scoring version 2.0.0, as inputs and outcomes carry them (SPEC 17, D-38, D-39)."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from validator.protocol.limits import MAX_SAFE_INTEGER
+from validator.protocol.sssa import Document, Unit, Verdict
+
+Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
+Share = tuple[Count, Count]
+"""Things in both sets, and in either."""
+HotkeyPair = tuple[str, str]
+"""Two hotkeys, the smaller first."""
+
+
+def pair_of(one: str, other: str) -> HotkeyPair:
+    """Return two hotkeys as a pair."""
+    return (one, other) if one < other else (other, one)
+
+
+class Record(Document, frozen=True):
+    """A miner's newest planted answers, of all types.
+
+    Attributes:
+        score: sum of the answer scores.
+        answers: number of answers, failed ones included.
+        found, faults: of the answers that passed, planted faults found and planted.
+    """
+
+    score: Annotated[float, Meta(ge=0)] = 0.0
+    answers: Count = 0
+    found: Count = 0
+    faults: Count = 0
+
+
+NO_RECORD = Record()
+
+
+class Tally(Document, frozen=True):
+    """The entry of one answer in a score window (SPEC 17, D-38). A field without a reference is null.
+
+    Attributes:
+        ok: it passed gates 1 to 6, was not early, and its epsilon reached the floor.
+        hits, said, known: findings in both, of the answer, of the reference.
+        verdict: the answer's; null without `ok`.
+        reference: the verdict to compare with.
+        risk: agreement with the reference risk.
+        risk_null: agreement of a risk of 0.5 with it.
+        capabilities, dependencies, rules: in both, in either.
+        epsilon: evidence factor; null without `ok`.
+    """
+
+    ok: bool
+    hits: Count | None
+    said: Count | None
+    known: Count | None
+    verdict: Verdict | None
+    reference: Verdict | None
+    risk: Unit | None
+    risk_null: Unit | None
+    capabilities: Share | None
+    dependencies: Share | None
+    rules: Share | None
+    epsilon: Unit | None
+
+
+class EvidenceRow(Document, frozen=True):
+    """One step of the evidence that two miners share an analysis (SPEC 17, D-39).
+
+    Attributes:
+        task_id: planted task that both answered.
+        pair: the two.
+        ratio: likelihood of one analysis against two, of this task.
+        before, after: value of the pair.
+        proven: state of the pair after the step.
+    """
+
+    task_id: str
+    pair: HotkeyPair
+    ratio: float
+    before: float
+    after: float
+    proven: bool

@@ -1,0 +1,230 @@
+"""Evidence that two miners share one analysis, from the planted faults that both found and missed (SPEC 17, D-39)."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+from validator.protocol.tallies import NO_RECORD, EvidenceRow, HotkeyPair, Record, pair_of
+from validator.scoring.v2_0.rules import EvidenceRules, Ruled20
+
+Kinds = Mapping[str, tuple[int, int]]
+"""Kind of fault to how often it was found, and how often it could have been."""
+
+
+class PairValue(NamedTuple):
+    """The evidence against a pair so far."""
+
+    value: float = 1.0
+    proven: bool = False
+
+
+class PlantedAnswers(NamedTuple):
+    """A planted task with its valid answers.
+
+    Attributes:
+        task_id: which one.
+        kinds: of its faults, in the order of the truth.
+        answers: (hotkey, for each fault whether it was found), in group order.
+    """
+
+    task_id: str
+    kinds: tuple[str, ...]
+    answers: tuple[tuple[str, tuple[bool, ...]], ...]
+
+
+class Evidence(NamedTuple):
+    """The evidence of one round.
+
+    Attributes:
+        rate: mean rate of being found, over the frozen kinds.
+        slope: in force.
+        slopes: slope to its number after the round.
+        abilities: at the slope in force, of every valid member; empty where no kind counts.
+        rows: one for each step, in order.
+        kinds: after the round.
+    """
+
+    rate: float
+    slope: int
+    slopes: dict[int, float]
+    abilities: dict[str, float]
+    rows: tuple[EvidenceRow, ...]
+    kinds: dict[str, tuple[int, int]]
+
+
+def cut(x: float, low: float, high: float) -> float:
+    """Return `x` within the bounds."""
+    return min(high, max(low, x))
+
+
+def weigh_round(  # noqa: PLR0913, PLR0917 - what was frozen, and the answers
+    version: Ruled20,
+    slopes: Mapping[int, float],
+    kinds: Kinds,
+    records: Mapping[str, Record],
+    pairs: Mapping[HotkeyPair, PairValue],
+    tasks: Sequence[PlantedAnswers],
+) -> Evidence:
+    """Return the evidence of a round.
+
+    Args:
+        version: the round's.
+        slopes: frozen; one that is absent is 0.
+        kinds: frozen.
+        records: frozen; one that is absent is empty.
+        pairs: before the round; a pair that is absent has the value 1.
+        tasks: the planted ones, in plan order.
+    """
+    rules = version.rules.evidence
+    rate = mean_rate(kinds)
+    curves = {slope: Curve(rules, slope, kinds, rate) for slope in rules.slopes}
+    hotkeys = dict.fromkeys(hotkey for task in tasks for hotkey, _ in task.answers)
+    abilities = {
+        slope: {hotkey: curve.ability(records.get(hotkey, NO_RECORD)) for hotkey in hotkeys} if curve.odds else {}
+        for slope, curve in curves.items()
+    }
+    slope = slope_in_force(rules, slopes)
+    chances = {s: {hotkey: curve.chances(able) for hotkey, able in abilities[s].items()} for s, curve in curves.items()}
+    return Evidence(
+        rate=rate,
+        slope=slope,
+        slopes={s: slopes.get(s, 0.0) + _misses(chances[s], curves[s].odds, tasks) for s in rules.slopes},
+        abilities=abilities[slope],
+        rows=_rows(rules, chances[slope], curves[slope].odds, pairs, tasks),
+        kinds=_kinds_after(rules, kinds, tasks),
+    )
+
+
+def mean_rate(kinds: Kinds) -> float:
+    """Return P: (Σ found + 1)/(Σ answers + 2)."""
+    return (sum(found for found, _ in kinds.values()) + 1) / (sum(answers for _, answers in kinds.values()) + 2)
+
+
+def slope_in_force(rules: EvidenceRules, slopes: Mapping[int, float]) -> int:
+    """Return the slope with the smallest number; of equals the smaller slope."""
+    return min(rules.slopes, key=lambda slope: (slopes.get(slope, 0.0), slope))
+
+
+class Curve:
+    """Chances of finding each kind of fault by ability, at one slope.
+
+    Attributes:
+        odds: of every kind that counts.
+    """
+
+    def __init__(self, rules: EvidenceRules, slope: int, kinds: Kinds, rate: float) -> None:
+        self._rules, self._slope, self._rate = rules, slope, rate
+        self.odds: dict[str, float] = {}
+        self._answers: list[tuple[float, int]] = []
+        for kind, (found, answers) in kinds.items():
+            if answers >= rules.counted_from:
+                of_kind = (found + rules.prior * rate) / (answers + rules.prior)
+                self.odds[kind] = of_kind / (1 - of_kind)
+                self._answers.append((self.odds[kind], answers))
+        self._all = sum(answers for _, answers in self._answers)
+
+    def ability(self, record: Record) -> float:
+        """Return the factor by which a miner's odds differ from everybody's, by halvings. Some kind must count."""
+        rules = self._rules
+        target = cut((record.found + rules.prior * self._rate) / (record.faults + rules.prior), *rules.target)
+        low, high = rules.ability
+        for _ in range(rules.halvings):
+            middle = math.sqrt(low * high)
+            if self._mean(middle) < target:
+                low = middle
+            else:
+                high = middle
+        return math.sqrt(low * high)
+
+    def chances(self, ability: float) -> dict[str, float]:
+        """Return the chance of finding each kind that counts."""
+        return {kind: cut(self._chance(ability, odds), *self._rules.chance) for kind, odds in self.odds.items()}
+
+    def _mean(self, ability: float) -> float:
+        return math.fsum(answers * self._chance(ability, odds) for odds, answers in self._answers) / self._all
+
+    def _chance(self, ability: float, odds: float) -> float:
+        y = ability * odds
+        for _ in range(self._slope.bit_length() - 1):  # 1, 2, 4: the power by squares
+            y = y * y
+        return y / (1 + y)
+
+
+def _misses(
+    chances: Mapping[str, Mapping[str, float]], counted: Collection[str], tasks: Sequence[PlantedAnswers]
+) -> float:
+    """Return the sum of the squared errors of the chances."""
+    errors = []
+    for task in tasks:
+        for hotkey, found in task.answers:
+            for kind, x in zip(task.kinds, found, strict=True):
+                if kind in counted:
+                    error = (1.0 if x else 0.0) - chances[hotkey][kind]
+                    errors.append(error * error)
+    return math.fsum(errors)
+
+
+def _rows(
+    rules: EvidenceRules,
+    chances: Mapping[str, Mapping[str, float]],
+    counted: Collection[str],
+    pairs: Mapping[HotkeyPair, PairValue],
+    tasks: Sequence[PlantedAnswers],
+) -> tuple[EvidenceRow, ...]:
+    rows, values = [], dict(pairs)
+    for task in tasks:
+        kinds = [kind for kind in task.kinds if kind in counted]
+        if not kinds:
+            continue
+        told = [(hotkey, _telling(task, found, counted)) for hotkey, found in task.answers]
+        for (one, found), (other, others) in combinations(told, 2):
+            pair = pair_of(one, other)
+            faults = [
+                (chances[one][kind], chances[other][kind], x, y)
+                for kind, x, y in zip(kinds, found, others, strict=True)
+            ]
+            ratio = ratio_of(rules, faults)
+            before = values.get(pair, PairValue())
+            values[pair] = step_of(rules, before, ratio)
+            rows.append(EvidenceRow(task.task_id, pair, ratio, before.value, *values[pair]))
+    return tuple(rows)
+
+
+def _telling(task: PlantedAnswers, found: Sequence[bool], counted: Collection[str]) -> list[bool]:
+    return [x for kind, x in zip(task.kinds, found, strict=True) if kind in counted]
+
+
+def ratio_of(rules: EvidenceRules, faults: Sequence[tuple[float, float, bool, bool]]) -> float:
+    """Return R: the likelihood of one analysis against two, from (chance, chance, found, found) of each fault."""
+    ratio = 1.0
+    low, high = rules.telling
+    for p, q, x, y in faults:
+        mean = (p + q) / 2
+        if not low <= mean <= high:
+            continue
+        apart = (p if x else 1 - p) * (q if y else 1 - q)
+        shared = mean if x and y else 0.0 if x or y else 1 - mean
+        ratio *= (rules.shared * shared + (1 - rules.shared) * apart) / (
+            (1 - rules.apart) * apart + rules.apart * shared
+        )
+    return cut(ratio, *rules.ratio)
+
+
+def step_of(rules: EvidenceRules, before: PairValue, ratio: float) -> PairValue:
+    """Return the value of a pair after a bet of a part of it at these odds."""
+    value = cut(before.value * (1 - rules.stake + rules.stake * ratio), *rules.value)
+    return PairValue(value, value >= rules.proven_from or (before.proven and value >= rules.proven_until))
+
+
+def _kinds_after(rules: EvidenceRules, kinds: Kinds, tasks: Sequence[PlantedAnswers]) -> dict[str, tuple[int, int]]:
+    after = dict(kinds)
+    for task in tasks:
+        for _, found in task.answers:
+            for kind, x in zip(task.kinds, found, strict=True):
+                hits, answers = after.get(kind, (0, 0))
+                after[kind] = (hits + x, answers + 1)
+    return {
+        kind: (hits // 2, answers // 2) if answers > rules.halved_above else (hits, answers)
+        for kind, (hits, answers) in after.items()
+    }

@@ -1,0 +1,251 @@
+"""Tallies to weights: ratios, seniors, and the transition from 1.1.0 (SPEC 17, D-40 to D-42)."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from validator.protocol.arithmetic import mean
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.protocol.sssa import Verdict
+from validator.protocol.tallies import HotkeyPair, Tally, pair_of
+from validator.scoring.v1_0.emission import bootstrap
+from validator.scoring.v1_0.weights import NOBODY, Standing, miner_score
+from validator.scoring.v1_1.weights import kind_weights, unpaid_windows, workflow_share
+from validator.scoring.v2_0.evidence import cut
+from validator.scoring.v2_0.rules import ComponentRules, Ruled20
+from validator.scoring.values import PayBasis, Ratio, Share, TallyPay, TypePay, WeightPlan
+
+Windows = Mapping[str, Mapping[str, Sequence[Any]]]
+"""Hotkey to skill type to entries, oldest first: tallies, and numbers of workflows."""
+Tallies = Mapping[str, Mapping[str, Sequence[Tally]]]
+
+_ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
+_WORKFLOW: Final = str(SkillType.WORKFLOW)
+_VERDICTS: Final[tuple[Verdict, ...]] = ("ALLOW", "REVIEW", "BLOCK")  # in the order of the formula
+_NOTHING: Final = PayBasis()
+
+
+def score_weights(
+    version: Ruled20, windows: Windows, standing: Standing = NOBODY, basis: PayBasis = _NOTHING
+) -> WeightPlan:
+    """Return the vector of a mechanism that pays assessments and workflows (D-24)."""
+    return mechanism_weights(version, windows, (Share(_ASSESSMENTS), Share((_WORKFLOW,))), standing, basis)
+
+
+def mechanism_weights(
+    version: Ruled20,
+    windows: Windows,
+    kinds: Sequence[Share],
+    standing: Standing = NOBODY,
+    basis: PayBasis = _NOTHING,
+) -> WeightPlan:
+    """Return scores and capped weights of one mechanism.
+
+    Args:
+        version: whose numbers count.
+        windows: of the registered miners.
+        kinds: what the mechanism pays for.
+        standing: of the miners; one that is missing has declared nothing.
+        basis: what else decides.
+    """
+    types = {name for kind in kinds for name in kind.types}
+    hotkeys = dict.fromkeys((*windows, *basis.before))
+    ours = {one: _of_types(windows.get(one, {}), types) for one in hotkeys}
+    before = {one: _of_types(basis.before.get(one, {}), types) for one in hotkeys}
+    unpaid = unpaid_windows(version, ours, standing)
+    unpaid_before = unpaid_windows(version, before, standing)
+    paid = {one: _paid(of_types, unpaid.get(one, {})) for one, of_types in ours.items()}
+    tallied = pay_tallies(version, {one: _of_types(of, _ASSESSMENTS) for one, of in paid.items()}, basis)
+    earlier = {
+        one: miner_score(version, _paid(of_types, unpaid_before.get(one, {})), _ASSESSMENTS)
+        for one, of_types in before.items()
+    }
+    assessed = blended(earlier, tallied.scores, tallied.share)
+    planned = {one: miner_score(version, of_types, (_WORKFLOW,)) for one, of_types in paid.items()}
+    plan = kind_weights(version, kinds, assessed, planned, workflow_share(version, paid, planned))
+    return plan._replace(assessments=assessed, workflows=planned, unpaid=unpaid, tallied=tallied)
+
+
+def _of_types(windows: Mapping[str, Sequence[Any]], types: Iterable[str]) -> dict[str, Sequence[Any]]:
+    return {name: windows[name] for name in types if name in windows}
+
+
+def _paid(windows: Mapping[str, Sequence[Any]], unpaid: Mapping[str, str]) -> dict[str, Sequence[Any]]:
+    return {name: entries for name, entries in windows.items() if name not in unpaid}
+
+
+def blended(earlier: Mapping[str, float], tallied: Mapping[str, float], share: float) -> dict[str, float]:
+    """Return the assessment shares: those of 1.1.0 and of tallies, by how much the latter count (D-42)."""
+    of_earlier, of_tallies = math.fsum(earlier.values()), math.fsum(tallied.values())
+    if not of_earlier or not of_tallies:
+        scores, total = (tallied, of_tallies) if of_tallies else (earlier, of_earlier or 1.0)
+        return {hotkey: score / total for hotkey, score in scores.items()}
+    return {
+        hotkey: (1.0 - share) * (score / of_earlier) + share * (tallied[hotkey] / of_tallies)
+        for hotkey, score in earlier.items()
+    }
+
+
+def pay_tallies(version: Ruled20, windows: Tallies, basis: PayBasis) -> TallyPay:
+    """Return the assessment scores of paid windows, with everything that made them (D-40, D-41).
+
+    Args:
+        version: whose numbers count.
+        windows: paid ones of assessments, of the registered miners.
+        basis: what else decides.
+    """
+    rules, most = version.rules.components, version.rules.pay.window
+    newest = {
+        hotkey: {name: of_types[name][-most:] for name in _ASSESSMENTS if of_types.get(name)}
+        for hotkey, of_types in windows.items()
+    }
+    pool = _Pool(version, newest)
+    parts = {hotkey: {name: pool.pay(hotkey, name) for name in newest[hotkey]} for hotkey in newest}
+    entries = {hotkey: sum(map(len, of_types.values())) for hotkey, of_types in newest.items()}
+    alone = {
+        hotkey: math.fsum(_worth(version, name, one, basis.epoch) for name, one in parts[hotkey].items())
+        * (n / (n + rules.ramp))
+        for hotkey, n in entries.items()
+    }
+    seniors = seniors_of(alone, basis.proven, basis.since)
+    return TallyPay(
+        scores={one: score * rules.senior ** len(seniors.get(one, ())) for one, score in alone.items()},
+        parts={one: of_types for one, of_types in parts.items() if of_types},
+        entries={one: n for one, n in entries.items() if n},
+        seniors=seniors,
+        pool=pool.ratios,
+        verdicts=pool.verdicts,
+        risks=pool.risks,
+        share=min(1.0, basis.rounds / rules.transition),
+    )
+
+
+def _worth(version: Ruled20, name: str, one: TypePay, epoch: int) -> float:
+    of_type = version.rules.types[SkillType(name)]
+    factor = bootstrap(version.rules.emission, of_type, epoch)
+    return of_type.base_weight * factor * one.quality * one.quality * one.epsilon
+
+
+def seniors_of(
+    scores: Mapping[str, float], proven: Iterable[HotkeyPair], since: Mapping[str, int]
+) -> dict[str, tuple[str, ...]]:
+    """Return the proven partners with a positive score that came first, of every miner that has any (D-40)."""
+    seniors: dict[str, list[str]] = {}
+    for pair in sorted({pair_of(*pair) for pair in proven}):
+        if not all(hotkey in scores for hotkey in pair):
+            continue
+        senior, junior = sorted(pair, key=lambda hotkey: (since.get(hotkey, 0), hotkey))
+        if scores[senior] > 0:
+            seniors.setdefault(junior, []).append(senior)
+    return {hotkey: tuple(sorted(seniors[hotkey])) for hotkey in scores if hotkey in seniors}
+
+
+class _Sum(NamedTuple):
+    """N and D of a component."""
+
+    got: float = 0
+    offered: float = 0
+
+
+def _sums(entries: Sequence[Tally]) -> dict[str, _Sum]:
+    """Return N and D of every component over the entries of a type."""
+    risks = [one.risk for one in entries if one.risk is not None]
+    judged = [one for one in entries if one.reference is not None]
+    return {
+        "findings": _Sum(
+            sum(2 * one.hits for one in entries if one.hits is not None),
+            sum((one.said or 0) + (one.known or 0) for one in entries),
+        ),
+        "verdict": _Sum(sum(one.verdict == one.reference for one in judged), len(judged)),
+        "risk": _Sum(math.fsum(risks), len(risks)),
+        "capabilities": _shares(one.capabilities for one in entries),
+        "dependencies": _shares(one.dependencies for one in entries),
+        "rules": _shares(one.rules for one in entries),
+    }
+
+
+def _shares(shares: Iterable[tuple[int, int] | None]) -> _Sum:
+    known = [share for share in shares if share is not None]
+    return _Sum(sum(got for got, _ in known), sum(offered for _, offered in known))
+
+
+class _Pool:
+    """All paid windows of a vector, and what one of them comes to next to the others.
+
+    Attributes:
+        ratios: component to p.
+        verdicts, risks: skill type to q and z.
+    """
+
+    def __init__(self, version: Ruled20, windows: Tallies) -> None:
+        self._rules: ComponentRules = version.rules.components
+        self._windows = windows
+        self._sums = {
+            hotkey: {name: _sums(entries) for name, entries in of_types.items()} for hotkey, of_types in windows.items()
+        }
+        names = [name for name, _ in self._rules.weights]
+        self._own = {
+            hotkey: {name: _added(sums[name] for sums in of_types.values()) for name in names}
+            for hotkey, of_types in self._sums.items()
+        }
+        self.ratios: dict[str, float] = {}
+        for name in names:
+            all_miners = _added(sums[name] for sums in self._own.values())
+            self.ratios[name] = all_miners.got / all_miners.offered if all_miners.offered else 0.0
+        self._entries = {hotkey: sum(map(len, of_types.values())) for hotkey, of_types in windows.items()}
+        self._said = {
+            hotkey: _frequencies(one.verdict for entries in of_types.values() for one in entries)
+            for hotkey, of_types in windows.items()
+        }
+        self.verdicts: dict[str, dict[str, float]] = {}
+        self.risks: dict[str, float] = {}
+        for skill_type in _ASSESSMENTS:
+            entries = [one for of_types in windows.values() for one in of_types.get(skill_type, ())]
+            if entries:
+                nulls = [one.risk_null for one in entries if one.risk_null is not None]
+                self.verdicts[skill_type] = _frequencies(one.reference for one in entries)
+                self.risks[skill_type] = mean(nulls) if nulls else 0.0
+
+    def pay(self, hotkey: str, skill_type: str) -> TypePay:
+        """Return what a miner's window of a type comes to (D-41)."""
+        ratios = {name: self._ratio(hotkey, skill_type, name) for name, _ in self._rules.weights}
+        quality = 0.0
+        for name, weight in self._rules.weights:
+            quality += weight * ratios[name].value
+        known = [one.epsilon for one in self._windows[hotkey][skill_type] if one.epsilon is not None]
+        return TypePay(ratios, mean(known) if known else 1.0, quality)
+
+    def _ratio(self, hotkey: str, skill_type: str, name: str) -> Ratio:
+        rules, pool = self._rules, self.ratios[name]
+        type_sum, own_sum = self._sums[hotkey][skill_type][name], self._own[hotkey][name]
+        offered = max(rules.least_offered, own_sum.offered / self._entries[hotkey])
+        own = (own_sum.got + rules.pool * offered * pool) / (own_sum.offered + rules.pool * offered)
+        ratio = (type_sum.got + rules.own * offered * own) / (type_sum.offered + rules.own * offered)
+        return Ratio(type_sum.got, type_sum.offered, own, ratio, self._value(hotkey, skill_type, name, ratio))
+
+    def _value(self, hotkey: str, skill_type: str, name: str, ratio: float) -> float:
+        """Return what enters the quality: the ratio without what chance alone would give."""
+        if name == "verdict":
+            said, true = self._said[hotkey], self.verdicts[skill_type]
+            chance, certainty = 0.0, 0.0
+            for verdict in _VERDICTS:
+                chance += said[verdict] * true[verdict]
+                certainty += true[verdict] * true[verdict]
+            return cut((ratio - chance) / max(self._rules.least_verdict, 1.0 - certainty), 0.0, 1.0)
+        if name == "risk":
+            null = self.risks[skill_type]
+            return cut((ratio - null) / max(self._rules.least_risk, 1.0 - null), 0.0, 1.0)
+        return cut(ratio, 0.0, 1.0) if name == "findings" else ratio
+
+
+def _added(sums: Iterable[_Sum]) -> _Sum:
+    all_sums = list(sums)
+    return _Sum(math.fsum(one.got for one in all_sums), math.fsum(one.offered for one in all_sums))
+
+
+def _frequencies(verdicts: Iterable[str | None]) -> dict[str, float]:
+    """Return the share of each verdict among those that are known; 0 each without any."""
+    counts = Counter(verdict for verdict in verdicts if verdict is not None)
+    known = counts.total()
+    return {verdict: counts[verdict] / known if known else 0.0 for verdict in _VERDICTS}
