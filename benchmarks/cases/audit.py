@@ -19,7 +19,7 @@ def cases() -> Iterator[Case]:
         "rounds exported, 60 answers each",
         "rounds/s",
         per_second(partial(exported, url), of=ROUNDS, clock=time.process_time),
-        demand="≥ 20",
+        demand="≥ 100",
         runs=5,
     )
     with tempfile.TemporaryDirectory(prefix="log") as folder:
@@ -29,6 +29,6 @@ def cases() -> Iterator[Case]:
             "rounds verified, 60 answers each",
             "rounds/s",
             per_second(partial(verify_file, log), of=ROUNDS),
-            demand="≥ 20",
+            demand="≥ 40",
             runs=5,
         )
