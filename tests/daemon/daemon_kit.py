@@ -9,6 +9,7 @@ from typing import Any
 
 import aiohttp
 import structlog
+from inline_sqlite import handles
 from state_kit import plant_windows
 from subtensor_node import Node
 from virtual_time import all_wait_for_time, in_the_store, in_threads
@@ -178,6 +179,7 @@ async def with_miners(store_url: str, crowd: Crowd, **settings: Any) -> AsyncIte
         workers=Here(),
         miners=crowd.client,
         steps=ScriptedServices(crowd.clock, {}),
+        handles=handles(),
     )
 
     async def meet(_: Daemon) -> None:
@@ -221,6 +223,7 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
         workers=Here(),
         miners=miners,
         steps=steps,
+        handles=handles(),
     )
 
     async def give_scores(daemon: Daemon) -> None:
