@@ -8,7 +8,7 @@ import msgspec
 from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.results import Packed, RawAnswer
-from validator.protocol.round import AssessedMember, MemberOutcome
+from validator.protocol.round import AssessedMember, MemberOutcome, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 
 DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
@@ -24,6 +24,27 @@ class DispatchKey(NamedTuple):
     round_id: int
     task_id: str
     hotkey: str
+
+
+class PlannedDispatch(NamedTuple):
+    """A dispatch before it is sent; `rank` is its place in the group: primaries by rank, then auditors by draw."""
+
+    round_id: int
+    task_id: str
+    hotkey: str
+    skill_type: SkillType
+    role: Role
+    rank: int
+    state: DispatchState = "planned"
+
+
+def planned_dispatches(frozen: RoundInput, plan: RoundPlan) -> tuple[PlannedDispatch, ...]:
+    """Return everyone who gets a task of the round, in plan order."""
+    return tuple(
+        PlannedDispatch(frozen.index, task.task_id, hotkey, task.skill_type, role, rank)
+        for task, group in zip(frozen.tasks, plan.groups, strict=True)
+        for rank, (hotkey, role) in enumerate(group.members)
+    )
 
 
 class JudgedAnswer(NamedTuple):

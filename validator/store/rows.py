@@ -19,6 +19,7 @@ from validator.protocol.round import (
     Mode,
     RoundInput,
     RoundOutcome,
+    RoundPlan,
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
@@ -152,6 +153,27 @@ class TaskRecord:
     mode: Mode
     state: TaskState
     reason: Reason | None
+
+
+def planned_tasks(frozen: RoundInput, plan: RoundPlan) -> tuple[TaskRecord, ...]:
+    """Return the tasks of a round as it is opened, in plan order; those without candidates are skipped."""
+    return tuple(
+        TaskRecord(
+            round_id=frozen.index,
+            task_id=task.task_id,
+            position=position,
+            skill_type=task.skill_type,
+            slot=task.slot,
+            source_sha256=task.source_sha256,
+            bundle_sha256=task.bundle_sha256,
+            nonce=task.nonce,
+            provenance=task.provenance,
+            mode=group.mode,
+            state="skipped" if group.mode == "skip" else "open",
+            reason=Reason.SKIPPED_NO_CANDIDATES if group.mode == "skip" else None,
+        )
+        for position, (task, group) in enumerate(zip(frozen.tasks, plan.groups, strict=True))
+    )
 
 
 class TaskEnd(NamedTuple):

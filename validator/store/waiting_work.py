@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from validator.protocol.execution import AnswerResult, RunReport, WorkState
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round import ExecutionResult, FilledQuality, RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import CodeReport
 from validator.scoring import Version
@@ -103,6 +103,14 @@ class Execution(WaitingWork):
         """The results in group order; none of one that has not ended, or is inconclusive."""
         return self.result.results if isinstance(self.result, Executed) else ()
 
+    @property
+    def counted(self) -> tuple[ExecutionResult, ...]:
+        """The results as a round's input has them."""
+        return tuple(
+            ExecutionResult(str(self.round_id), self.task_id, one.hotkey, self.skill_type, one.event)
+            for one in self.results
+        )
+
     def only(self, hotkey: str) -> "Execution":
         """Return it with the result of one miner alone."""
         if not isinstance(self.result, Executed):
@@ -130,6 +138,14 @@ class CodeCheck(WaitingWork):
     def score(self) -> float | None:
         """S with the report's quality, by the scoring version of the answer's round."""
         return self.result.score if isinstance(self.result, Judged) else None
+
+    @property
+    def filled(self) -> FilledQuality | None:
+        """The result as a round's input has it; None without one."""
+        if not isinstance(self.result, Judged):
+            return None
+        place = self.work_id, str(self.round_id), self.task_id, self.hotkey
+        return FilledQuality(*place, self.result.report, self.result.score)
 
 
 W = TypeVar("W", bound=WaitingWork)

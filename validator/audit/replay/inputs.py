@@ -1,14 +1,11 @@
 """The checks of a round's input: its own columns, what the rounds before left, and late qualities (SPEC 12)."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import msgspec
-
 from validator.audit.input_check import input_fault
 from validator.audit.replay.differences import Difference, compared
-from validator.audit.replay.rows import Rows
 from validator.protocol.draws import round_seed, salt_commitment, task_id
 from validator.protocol.errors import ValidatorError
 from validator.protocol.results import WorkflowSubmission
@@ -19,7 +16,6 @@ from validator.state import Change, Ended, State, UnknownFlagError, apply, known
 from validator.store import DispatchKey, Transaction
 from validator.store.errors import ArchivedError, ArchiveError
 from validator.store.rows import RoundRecord, SaltRecord, StoredRound
-from validator.store.waiting_work import CodeCheck
 
 
 def input_differences(frozen: RoundInput, record: RoundRecord, salt: SaltRecord | None) -> Iterator[Difference]:
@@ -83,26 +79,6 @@ class Past:
     def step(self, scored_by: Version, ended: Ended) -> None:
         """Take in what the round left."""
         self.state = apply(self.state, scored_by.step(self.state, ended))
-
-
-def filled_rows(frozen: RoundInput) -> Rows:
-    """Return what a settled round entered, by check id."""
-    return {one.check_id: msgspec.to_builtins(one) for one in frozen.filled}
-
-
-def filled_entry_rows(checks: Iterable[CodeCheck]) -> Rows:
-    """Return the same from the table."""
-    return {
-        one.work_id: {
-            "check_id": one.work_id,
-            "round_id": str(one.round_id),
-            "task_id": one.task_id,
-            "hotkey": one.hotkey,
-            "report": msgspec.to_builtins(one.report),
-            "score": one.score,
-        }
-        for one in checks
-    }
 
 
 class _Answered(NamedTuple):

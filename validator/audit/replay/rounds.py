@@ -9,16 +9,8 @@ import msgspec
 
 from validator.audit.replay.differences import Difference, compared, compared_bytes
 from validator.audit.replay.groups import AnswersDigest, Bodies, GroupsReplay, RawBodies
-from validator.audit.replay.inputs import Past, filled_differences, filled_entry_rows, filled_rows, input_differences
-from validator.audit.replay.rows import (
-    StoredRows,
-    entered_rows,
-    no_rows,
-    outcome_rows,
-    plan_rows,
-    queued_rows,
-    result_rows,
-)
+from validator.audit.replay.inputs import Past, filled_differences, input_differences
+from validator.audit.replay.rows import NOTHING, as_added, ended_rows, opened_rows, queued_rows
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.reasons import Reason
@@ -28,10 +20,10 @@ from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state import Ended
 from validator.store import DispatchKey, Transaction
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch import Dispatch, planned_dispatches
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
-from validator.store.rows import RoundRecord, RoundState
-from validator.store.waiting_work import queued_checks, queued_executions
+from validator.store.rows import RoundRecord, RoundState, RoundSummary, TaskEnd, TaskRecord, entries_of, planned_tasks
+from validator.store.waiting_work import Execution, queued_checks, queued_executions
 
 Verdict = Literal["equal", "different", "unscored"]
 
@@ -78,10 +70,9 @@ class _Replay:
     found: list[Difference] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
     bodies: Bodies = field(default_factory=Bodies)
-    _rows_of: StoredRows = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._rows_of = StoredRows(self.tx, self.record)
+    tasks: Sequence[TaskRecord] = ()
+    dispatches: Sequence[Dispatch] | None = None
+    executions: Sequence[Execution] | None = None
 
     @property
     def round_id(self) -> int:
@@ -92,6 +83,9 @@ class _Replay:
         self.past.begin(self.round_id)
         frozen = await self._input()
         version = self._version(frozen) if frozen else None
+        self.tasks = await self.tx.tasks.of_round(self.round_id)
+        self.dispatches = await self._read("dispatches", self.tx.dispatches.of_round(self.round_id))
+        self.executions = await self._read("executions", self.tx.executions.of_round(self.round_id))
         ended: Ended | None = None
         if frozen and version:
             self._note(self._computed("input", lambda: self.past.difference(version, frozen)))
@@ -101,7 +95,7 @@ class _Replay:
             elif plan and self.record.state in {"void", "abandoned"}:
                 ended = Ended(frozen, plan, "void" if self.record.state == "void" else "abandoned")
         if not settled:
-            await self._rows(no_rows())
+            await self._rows(NOTHING)
         if ended is not None and version is not None and not self.found:
             self.past.step(version, ended)
         elif self.record.state != "skipped":
@@ -155,18 +149,19 @@ class _Replay:
         if plan is None:
             return None
         self.digests["plan"] = digest(plan)
-        derived = plan_rows(frozen, plan)
-        stored = await self._read("plan", self._rows_of.plan())
-        for part, rows in derived.items():
-            self._note(None if stored is None else compared(part, stored[part], rows))
+        stored = await self._read("plan", self.tx.groups.plan_of(self.round_id))
+        if stored is not None and self.dispatches is not None:
+            kept = opened_rows(self.tasks, stored.groups, self.dispatches)
+            again = opened_rows(planned_tasks(frozen, plan), plan.groups, planned_dispatches(frozen, plan))
+            for part, rows in again.items():
+                self._note(compared(part, kept[part], rows))
         return plan
 
     async def _scored(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> Ended | None:
         """Compare what follows from the round's answers; return what a step takes, None if it cannot be computed."""
-        tasks = await self._read("tasks", self._rows_of.tasks())
-        dispatches = await self._read("answers", self._rows_of.dispatches())
+        tasks, dispatches = self.tasks, self.dispatches
         self._note(await self._listed())
-        if tasks is None or dispatches is None:
+        if dispatches is None:
             return None
         void = {task.task_id: task.reason for task in tasks if task.state == "void" and task.reason}
         alone = _alone(dispatches, void.keys())
@@ -209,7 +204,9 @@ class _Replay:
         await self._executions(scored_by, frozen, plan, outcome)
         self.digests["proofs"] = digest(groups.proven)
         self.found += groups.proofs
-        await self._rows(outcome_rows(scored_by, frozen, outcome))
+        ends = [TaskEnd(one.task_id, one.task_state, one.reason) for one in outcome.groups]
+        entries = entries_of(scored_by, frozen, outcome)
+        await self._rows(ended_rows(RoundSummary.of(outcome), ends, outcome.flags, entries))
         return Ended(frozen, plan, "settled", outcome, groups.measured)
 
     async def _listed(self) -> Difference | None:
@@ -236,16 +233,19 @@ class _Replay:
 
     async def _executions(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> None:
         """Compare what the round had executed with what follows from it."""
-        stored = await self._read("executions", self._rows_of.executions())
         again = self._computed("executions", lambda: queued_executions(scored_by, frozen, plan, outcome))
-        if stored is not None and again is not None:
-            self._note(compared("executions", queued_rows(one.queued for one in stored), queued_rows(again)))
+        if self.executions is not None and again is not None:
+            self._note(compared("executions", queued_rows(one.queued for one in self.executions), queued_rows(again)))
 
     async def _entered(self, scored_by: Version, frozen: RoundInput) -> None:
         """Hold the results that the round counted, and the entries that they took, against its input."""
         stored = await self._read("executions", self.tx.executions.entered_in(self.round_id))
         if stored is not None:
-            self._note(compared("input.executions", entered_rows(stored), result_rows(scored_by, frozen)))
+            counted = [result for one in stored for result in one.counted]
+            self._note(compared("input.executions", counted, frozen.executions))
+            took = [(o.task_id, r.hotkey) for o in stored for r in o.results if r.struck is not None]
+            struck = [(one.task_id, one.hotkey) for one in scored_by.struck_entries(frozen)]
+            self._note(compared("input.executions.struck", sorted(took), sorted(struck)))
         head = await self.tx.records.head(self.round_id)
         reports = await self._read("executions", self.tx.executions.reports(frozen.executions))
         if head is not None and reports is not None and head.reports != reports:
@@ -270,14 +270,17 @@ class _Replay:
             )
         stored = await self._read("code_checks", self.tx.code_checks.entered_in(self.round_id))
         if stored is not None:
-            self._note(compared("input.filled", filled_entry_rows(stored), filled_rows(frozen)))
+            self._note(compared("input.filled", [one.filled for one in stored], frozen.filled))
 
     async def _rows(self, derived: Mapping[str, Any]) -> None:
         if "outcome" in self.digests:
             self.digests["rows"] = digest(derived)
+        flags = [one.raised for one in await self.tx.flags.of_round(self.round_id)]
+        entries = as_added(await self.tx.windows.of_round(self.round_id), self.executions or ())
+        ends = [TaskEnd(task.task_id, task.state, task.reason) for task in self.tasks]
+        stored = ended_rows(self.record, ends, flags, entries)
         for part, rows in derived.items():
-            stored = await self._read(part, self._rows_of.part(part))
-            self._note(None if stored is None else compared(part, stored, rows))
+            self._note(compared(part, stored[part], rows))
 
     async def _read(self, part: str, load: Awaitable[T]) -> T | None:
         """Return what is stored; None, and a difference, if it cannot be read."""

@@ -1,6 +1,6 @@
 """Dispatches: planned -> sent -> answered | failed, or void: alone (D-26), or with their task (D-6)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, NoReturn
 
@@ -20,11 +20,8 @@ from sqlalchemy import (
     update,
 )
 
-from validator.protocol.answer import Role
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.results import Packed
-from validator.protocol.round import RoundInput, RoundPlan
-from validator.protocol.skill_types import SkillType
 from validator.store.codec import unpack
 from validator.store.dispatch import (
     Arrival,
@@ -33,6 +30,7 @@ from validator.store.dispatch import (
     DispatchState,
     Failure,
     JudgedAnswer,
+    PlannedDispatch,
     ScoredDispatch,
 )
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
@@ -75,28 +73,9 @@ class DispatchEnd(NamedTuple):
 class Dispatches(Repository):
     """Dispatches by (round_id, task_id, hotkey). Nothing changes them once their round has ended."""
 
-    async def plan(self, round_id: int, round_input: RoundInput, plan: RoundPlan) -> None:
-        """Insert everyone who gets a task of the round, as `planned`."""
-        members: Iterable[tuple[str, SkillType, int, tuple[str, Role]]] = (
-            (task.task_id, task.skill_type, rank, member)
-            for task, group in zip(round_input.tasks, plan.groups, strict=True)
-            for rank, member in enumerate(group.members)
-        )
-        await self._insert(
-            dispatches,
-            [
-                {
-                    "round_id": round_id,
-                    "task_id": task_id,
-                    "hotkey": hotkey,
-                    "skill_type": skill_type,
-                    "role": role,
-                    "rank": rank,
-                    "state": "planned",
-                }
-                for task_id, skill_type, rank, (hotkey, role) in members
-            ],
-        )
+    async def plan(self, planned: Sequence[PlannedDispatch]) -> None:
+        """Insert everyone who gets a task of a round."""
+        await self._insert(dispatches, [one._asdict() for one in planned])
 
     async def void(self, fault: Failure) -> None:
         """Make one dispatch void: the cause was on the validator's side (D-26). What was known of it stays.

@@ -14,7 +14,7 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.store.codec import canonical, pack, unpack
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch import Dispatch, planned_dispatches
 from validator.store.errors import (
     AlreadyOpenedError,
     AlreadySettledError,
@@ -30,7 +30,7 @@ from validator.store.repositories.receipts import Salts
 from validator.store.repositories.records import Records
 from validator.store.repositories.tasks import Groups, Tasks
 from validator.store.repositories.windows import Windows
-from validator.store.rows import EndState, RoundRecord, RoundSummary, StoredRound, TaskEnd, WindowEntry
+from validator.store.rows import EndState, RoundRecord, RoundSummary, StoredRound, TaskEnd, WindowEntry, planned_tasks
 from validator.store.tables import dispatches, groups, rounds, sssas, stalls, workflow_runs
 
 
@@ -120,9 +120,9 @@ class Rounds(Repository):
         await self._create(round_id, facts)
         await self._as(Miners).seen(snapshot)
         await self._as(Salts).used(round_input.salt_commitment, round_id)
-        await self._as(Tasks).plan(round_id, round_input, plan)
+        await self._as(Tasks).plan(planned_tasks(round_input, plan))
         await self._as(Groups).plan(round_id, plan)
-        await self._as(Dispatches).plan(round_id, round_input, plan)
+        await self._as(Dispatches).plan(planned_dispatches(round_input, plan))
 
     async def skip(  # noqa: PLR0913 - a round without documents is its facts
         self, round_id: int, *, epoch: int, block: int, block_hash: str, reason: Reason, at: datetime

@@ -1,6 +1,7 @@
 """Tasks of rounds: their groups and bundles, how often each was given, and which are retired."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final
 
@@ -8,7 +9,7 @@ import msgspec
 from sqlalchemy import Row, and_, case, func, or_, select, update
 
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GroupOutcome, GroupPlan, RoundInput, RoundPlan
+from validator.protocol.round import GroupOutcome, GroupPlan, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.store.codec import digest
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
@@ -25,28 +26,9 @@ _OF_ROUND: Final = select(tasks).where(tasks.c.round_id == ROUND).order_by(tasks
 class Tasks(Repository):
     """Tasks by (round_id, task_id)."""
 
-    async def plan(self, round_id: int, round_input: RoundInput, plan: RoundPlan) -> None:
-        """Insert a round's tasks; those without candidates are skipped from the start."""
-        await self._insert(
-            tasks,
-            [
-                {
-                    "round_id": round_id,
-                    "task_id": task.task_id,
-                    "position": position,
-                    "skill_type": task.skill_type,
-                    "slot": task.slot,
-                    "source_sha256": task.source_sha256,
-                    "bundle_sha256": task.bundle_sha256,
-                    "nonce": task.nonce,
-                    "provenance": task.provenance,
-                    "mode": group.mode,
-                    "state": "skipped" if group.mode == "skip" else "open",
-                    "reason": Reason.SKIPPED_NO_CANDIDATES if group.mode == "skip" else None,
-                }
-                for position, (task, group) in enumerate(zip(round_input.tasks, plan.groups, strict=True))
-            ],
-        )
+    async def plan(self, planned: Sequence[TaskRecord]) -> None:
+        """Insert a round's tasks."""
+        await self._insert(tasks, [asdict(one) for one in planned])
 
     async def settle(self, round_id: int, outcomes: Sequence[GroupOutcome]) -> None:
         """Give every task the state and reason of its group's outcome.

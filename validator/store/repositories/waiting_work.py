@@ -189,11 +189,8 @@ class Executions(WorkQueue[Execution]):
 
     async def results(self) -> tuple[ExecutionResult, ...]:
         """Return the results that no settled round has counted yet, all of a task's together, in their order."""
-        return tuple(
-            ExecutionResult(str(one.round_id), one.task_id, result.hotkey, one.skill_type, result.event)
-            for one in await self._where(and_(c.state == "done", c.entered_in.is_(None)))
-            for result in one.results
-        )
+        waits = await self._where(and_(c.state == "done", c.entered_in.is_(None)))
+        return tuple(result for one in waits for result in one.counted)
 
     async def enter(
         self, round_id: int, entered: Sequence[ExecutionResult], struck: Mapping[DispatchKey, float]
@@ -272,11 +269,7 @@ class CodeChecks(WorkQueue[CodeCheck]):
         """Return the oldest `most` results that no settled round has entered yet, by id."""
         waits = select(waiting_work).where(c.kind == self.kind, c.state == "done", c.entered_in.is_(None))
         found = map(self._read, await self._all(waits.order_by(c.work_id).limit(most)))
-        return tuple(
-            FilledQuality(one.work_id, str(one.round_id), one.task_id, one.hotkey, one.report, one.score)
-            for one in found
-            if one.report is not None and one.score is not None
-        )
+        return tuple(one.filled for one in found if one.filled is not None)
 
     async def enter(self, round_id: int, entered: Sequence[FilledQuality]) -> None:
         """Note that a round that is being settled enters these results."""
