@@ -336,8 +336,6 @@ class ProofRecord:
 
     round_id: int
     task_id: str
-    checksum: str
-    digest: str
     document: bytes = field(repr=False)
 
 

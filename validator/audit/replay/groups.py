@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -33,10 +33,7 @@ from validator.store import DispatchKey, Transaction
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
 from validator.store.record import Group
-from validator.store.repositories.records import Kept, kept_answer, proof_record, unpacked
-from validator.store.rows import ProofRecord
-
-Document = dict[str, Any]
+from validator.store.repositories.records import Kept, kept_answer, unpacked
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,62 +46,26 @@ class Bodies:
     dispatches: int = 0
 
 
-class StoredProof(NamedTuple):
-    """A task's proof in the store; `record` is None where there is none that can be read, and `fault` says why."""
-
-    record: ProofRecord | None
-    fault: Difference | None
-
-
-def stored_proof(round_id: int, group: Group) -> StoredProof:
-    """Return what the round's record has as a task's proof."""
-    path = _path(group.task_id)
-    try:
-        document = group.proof
-        if document is None:
-            return StoredProof(None, Difference(path, "missing in the store"))
-        return StoredProof(proof_record(round_id, group.task_id, document), None)
-    except DamagedError as error:
-        return StoredProof(None, Difference(path, str(error)))
-
-
-def proof_difference(task_id: str, stored: StoredProof, again: Unsealed, hotkey: str) -> Difference | None:
+def proof_difference(task_id: str, group: Group, again: Unsealed, hotkey: str) -> Difference | None:
     """Return where the stored proof of a task is another one, None where it is the same and signed by `hotkey`."""
-    record = stored.record
-    if record is None:
-        return stored.fault
-    if (record.checksum, record.digest) == (again.checksum, again.digest) and is_sealed(record.document, again, hotkey):
-        return None
-    return _difference(_path(task_id), record, again, hotkey)
-
-
-def _difference(path: str, record: ProofRecord, again: Unsealed, hotkey: str) -> Difference | None:
-    """Return what is wrong with a stored proof whose bytes or columns are others."""
+    path = f"proofs[{task_id}]"
     try:
-        document: Any = decode_plain(record.document, limit=len(record.document))
-    except JsonError as error:
+        stored = group.proof
+        if stored is None:
+            return Difference(path, "missing in the store")
+        if is_sealed(stored, again, hotkey):
+            return None
+        document: Any = decode_plain(stored, limit=len(stored))
+        if not isinstance(document, dict):
+            raise DamagedError("it is no object")
+    except (DamagedError, JsonError) as error:
         return Difference(path, f"cannot be read: {error}")
-    if not isinstance(document, dict):
-        return Difference(path, "cannot be read: it is no object")
-    unsigned = {**document, "signature": None}
-    return compared(path, unsigned, again.document) or _unsealed(path, record, document, hotkey)
-
-
-def _unsealed(path: str, record: ProofRecord, stored: Document, hotkey: str) -> Difference | None:
-    """Return what is wrong with the columns beside the document, or with its signature."""
-    columns = {"checksum": record.checksum, "digest": record.digest}
-    difference = compared(path, columns, {name: stored[name] for name in columns})
-    if difference is not None:
-        return difference
+    what = "the same values, but the stored bytes are not their canonical form"
     try:
-        require_signer(stored, hotkey)
+        require_signer({**again.document, "signature": document.get("signature")}, hotkey)
     except ProofError as error:
-        return Difference(path, str(error))
-    return None
-
-
-def _path(task_id: str) -> str:
-    return f"proofs[{task_id}]"
+        what = str(error)
+    return compared(path, {**document, "signature": None}, again.document) or Difference(path, what)
 
 
 _TOGETHER: Final = 1024 * 1024  # bytes of raw bodies that are read at once; the last of them may reach beyond
@@ -254,8 +215,7 @@ class GroupsReplay:
             self._without_proof(group)
             return
         self.proven[task.task_id] = again.digest
-        stored = stored_proof(self.frozen.index, group)
-        found = proof_difference(task.task_id, stored, again, self.frozen.validator_hotkey)
+        found = proof_difference(task.task_id, group, again, self.frozen.validator_hotkey)
         self.proofs.extend([] if found is None else [found])
 
     def _without_proof(self, group: Group) -> None:

@@ -206,32 +206,18 @@ class Scores(Repository):
         return tuple(found)
 
 
-class _Sealed(msgspec.Struct):
-    checksum: str
-    digest: str
-
-
 class Proofs(Repository):
     """Proofs by task."""
 
     async def of_task(self, task_id: str) -> ProofRecord | None:
-        """Return a task's proof (DamagedError: it is no proof; ArchivedError, ArchiveError: as `Records`)."""
+        """Return a task's proof; raises as `Records`."""
         round_id = await self._scalar(select(tasks.c.round_id).where(tasks.c.task_id == task_id))
         if round_id is None:
             return None
         async for group in self._as(Records).groups(round_id):
             if group.task_id == task_id and group.proof is not None:
-                return proof_record(round_id, task_id, group.proof)
+                return ProofRecord(round_id, task_id, group.proof)
         return None
-
-
-def proof_record(round_id: int, task_id: str, document: bytes) -> ProofRecord:
-    """Return a stored proof with what it says of itself (DamagedError: it is no proof)."""
-    try:
-        sealed = typed.decode(document, _Sealed)
-    except msgspec.MsgspecError:
-        raise DamagedError(f"the proof of task {task_id} cannot be read") from None
-    return ProofRecord(round_id, task_id, sealed.checksum, sealed.digest, document)
 
 
 Kept = Packed | Rejection | DamagedError | None
