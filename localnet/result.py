@@ -11,7 +11,6 @@ from localnet.executions.story import ExecutionStory, execution_story
 from localnet.own.telling import OwnStory
 from localnet.roster import Resident
 from localnet.rows import Payout
-from validator.audit.paid import UNMIXED, paid_now
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, MemberOutcome, RanMember
@@ -19,6 +18,7 @@ from validator.protocol.skill_types import SkillType
 from validator.rounds.facts import EndedRound
 from validator.store import Store, Transaction
 from validator.store.rows import FlagDetail, FlagRecord, WeightsRecord
+from validator.store.vector_inputs import UNMIXED, paid_now
 
 _ALL = 1_000_000
 

@@ -24,7 +24,6 @@ from validator.audit.explain.round import (
     explain_round,
     find_hotkey,
 )
-from validator.audit.paid import UNMIXED, paid_now
 from validator.audit.views import FaultShare, fault_list
 from validator.kinds.assessment.explain.page import AssessmentExplanation
 from validator.kinds.workflow.explain.page import WorkflowExplanation
@@ -34,6 +33,7 @@ from validator.protocol.skill_types import SkillType
 from validator.scoring import Share
 from validator.store import Store, Transaction
 from validator.store.tables import dispatches, tasks
+from validator.store.vector_inputs import UNMIXED, paid_now
 from validator.weights.plan import ASSESSMENTS, WORKFLOWS
 
 LAST = ASSORTED_ROUNDS - 1

@@ -11,8 +11,7 @@ from random_rounds import returned
 from world import VALIDATOR, World, prepared
 
 from validator.audit.log.answers import Answers, ListedAnswer, _contradiction, check_ends, check_members
-from validator.audit.log.documents import Planned
-from validator.audit.log.lines import FaultError, Line, LineReader
+from validator.audit.log.lines import FaultError, Line, LineReader, Planned
 from validator.audit.log.verify import verify_file
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import line, line_digest

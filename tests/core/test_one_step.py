@@ -18,7 +18,7 @@ from validator.audit.replay.inputs import Past
 from validator.audit.replay.rounds import replay_round
 from validator.scoring.v1_0 import step
 from validator.store import Store, open_store
-from validator.store.repositories.conduct import Flags
+from validator.store.repositories.miners import Flags
 from validator.store.repositories.state import States
 
 TABLES = ("state_miners", "state_shared", "state_rounds", "state_late", "state_copies", "flags")

@@ -7,7 +7,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
 from validator.store import DispatchKey, Store
 from validator.store.archiving import prune
-from validator.store.repositories import retention
+from validator.store.repositories import operations
 from validator.store.rows import EndState, Pruned
 from validator.store.tables import answers, bundles, sssas
 
@@ -36,7 +36,7 @@ async def test_bodies_of_ended_rounds_go_and_attestations_stay(store: Store) -> 
 
 async def test_large_bodies_go_in_transactions_of_their_own(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     await play_round(store, 0, {PYTHON: HOTKEYS})
-    monkeypatch.setattr(retention, "MOST", 0)
+    monkeypatch.setattr(operations, "MOST", 0)
     async with store.begin() as tx:
         assert (await tx.retention.prune(answers_before=LATER)).answers == 1
     assert await prune(store, answers_before=LATER, bundles_before=LATER) == Pruned(len(HOTKEYS) - 1, 0)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from validator.audit.paid import UNMIXED, Mechanisms, paid_now
 from validator.protocol.findings import found_in
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import meaning_of
@@ -30,7 +29,7 @@ from validator.store.rows import (
     UnpaidWindow,
     WeightsRecord,
 )
-from validator.store.vector_inputs import Basis
+from validator.store.vector_inputs import UNMIXED, Basis, Mechanisms, paid_now
 
 MAX_FLAG_ID: Final = 2**31 - 1  # what the column holds on every database
 

@@ -1,11 +1,11 @@
 """Inputs of a weight vector: score windows, and who could be drawn (SPEC 16, D-23), all of it from the state."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
-from validator.scoring import CURRENT, MinerStanding, Rules, TypeStanding, Version, WeightPlan, version
+from validator.scoring import CURRENT, MinerStanding, Rules, Share, TypeStanding, Version, WeightPlan, version
 from validator.state import Change, Declarations, Pair, State, apply, clouded
 from validator.store.repositories.state import NOTHING
 from validator.store.rows import UnpaidWindow, VectorRecord
@@ -157,3 +157,26 @@ async def basis_now(tx: Transaction, mechid: int) -> Basis:
     computed = await tx.vectors.newest(newest.netuid, mechid)
     epoch = newest.epoch if computed is None else max(newest.epoch, computed.epoch)
     return await basis_of(tx, newest.netuid, mechid, epoch, newest.block)
+
+
+Mechanisms = Mapping[int, Sequence[Share]]
+UNMIXED: Mechanisms = {0: (Share(WINDOW_TYPES, 1.0),)}  # every type counts alike
+
+
+class Paid(NamedTuple):
+    """What a mechanism would pay now."""
+
+    basis: Basis
+    plan: WeightPlan
+
+    @property
+    def unpaid(self) -> tuple[UnpaidWindow, ...]:
+        """The windows that it would leave unpaid."""
+        return self.basis.unpaid(self.plan)
+
+
+async def paid_now(tx: Transaction, mechid: int, kinds: Sequence[Share], registered: Collection[str]) -> Paid:
+    """Return what the mechanism would pay these hotkeys now; raises as `basis_now`."""
+    basis = await basis_now(tx, mechid)
+    windows = {one: of_types for one, of_types in basis.windows.items() if one in registered}
+    return Paid(basis, basis.version.mechanism_weights(windows, kinds, basis.standing))

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from validator.audit.paid import Mechanisms
 from validator.protocol.arithmetic import mean
 from validator.protocol.limits import MAX_FILLED
 from validator.protocol.reasons import Reason, meaning_of
@@ -24,6 +23,7 @@ from validator.protocol.sssa import Document
 from validator.scoring import MinerStanding, TypeStanding, Version, WeightPlan
 from validator.store import Transaction
 from validator.store.rows import WindowEntry
+from validator.store.vector_inputs import Mechanisms
 
 
 class Step(Document, frozen=True):

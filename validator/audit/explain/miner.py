@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Final
 
 from validator.audit.explain.round import NothingToExplainError, find_hotkey
-from validator.audit.paid import UNMIXED, Mechanisms, paid_now
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
@@ -14,6 +13,7 @@ from validator.scoring import Version
 from validator.store import DispatchKey, Transaction
 from validator.store.repositories.miners import usable_types
 from validator.store.rows import ScoreRecord, UnpaidTold
+from validator.store.vector_inputs import UNMIXED, Mechanisms, paid_now
 
 _FAILURES: Final = 5
 

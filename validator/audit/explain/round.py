@@ -15,7 +15,6 @@ from validator.audit.explain.effects import (
     explain_reputation,
     explain_windows,
 )
-from validator.audit.paid import UNMIXED, Mechanisms
 from validator.kinds.explained.selection import count, short
 from validator.kinds.explained.task import TaskExplanation, TaskFacts
 from validator.kinds.registry import kind_of
@@ -30,6 +29,7 @@ from validator.protocol.text import printable
 from validator.scoring import FindingKeys, PlannedTask, UnknownScoringVersionError, Version, version
 from validator.store import Transaction
 from validator.store.rows import RoundRecord
+from validator.store.vector_inputs import UNMIXED, Mechanisms
 from validator.store.waiting_work import Execution
 
 _BASE58: Final = frozenset(string.digits + string.ascii_letters) - frozenset("0OIl")

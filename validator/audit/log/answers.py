@@ -10,8 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
-from validator.audit.log.documents import Planned, converted
-from validator.audit.log.lines import DEPTH, FaultError, Line, LineReader, Wrong
+from validator.audit.log.lines import DEPTH, FaultError, Line, LineReader, Planned, Wrong, converted
 from validator.kinds.judging import expected_of
 from validator.kinds.registry import kind_of
 from validator.protocol.canonical import sha256_hex

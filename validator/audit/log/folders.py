@@ -17,8 +17,7 @@ from typing import Final
 from msgspec import UNSET
 
 from validator.audit.log.answers import Answers
-from validator.audit.log.documents import Planned
-from validator.audit.log.lines import Line
+from validator.audit.log.lines import Line, Planned
 from validator.audit.replay.gates import StoredGates
 from validator.protocol.answer import parse_answer
 from validator.protocol.archives import ArchiveError

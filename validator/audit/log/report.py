@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import UNSET
 
 from validator.audit.log.answers import Answers
-from validator.audit.log.documents import Planned
+from validator.audit.log.lines import Planned
 from validator.audit.log.weights import Confirmed, Mechanism
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Packed, RoundResults

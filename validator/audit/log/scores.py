@@ -13,8 +13,7 @@ from typing import Any, Final
 from msgspec import UNSET, structs
 
 from validator.audit.log.answers import Answers
-from validator.audit.log.documents import Planned
-from validator.audit.log.lines import FaultError, Line, LineReader
+from validator.audit.log.lines import FaultError, Line, LineReader, Planned
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
 from validator.proofs import ProofError

@@ -1,25 +1,205 @@
-"""An audit file verified with nothing but itself (SPEC 4 to 10, 14): no store, no settings, no network."""
+"""An audit file verified, round by round, with nothing but itself (SPEC 4 to 10, 14): no store, settings or network."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, get_origin
+from typing import Any, BinaryIO, Final, Literal, get_origin
 
 import msgspec
 from msgspec import UNSET
 
+from validator.audit.input_check import input_fault, late_counts
+from validator.audit.log.answers import check_ends, read_answers
 from validator.audit.log.chain import Chain
 from validator.audit.log.folders import Given
-from validator.audit.log.lines import START, FaultError, Line, LineReader, require_audit_file
+from validator.audit.log.lines import (
+    START,
+    FaultError,
+    Line,
+    LineReader,
+    Planned,
+    Wrong,
+    read_outcome,
+    read_planned,
+    require_audit_file,
+)
 from validator.audit.log.report import NUMBERS, Counts, Verified
-from validator.audit.log.rounds import check_round
+from validator.audit.log.scores import Scores
 from validator.audit.log.weights import Vectors
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_SALTS, MAX_RECEIPT
-from validator.protocol.receipt import Receipt, RoundEnd
+from validator.protocol.draws import round_seed, task_id
+from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_MINERS, MAX_LOG_SALTS, MAX_LOG_TASKS, MAX_RECEIPT
+from validator.protocol.receipt import Receipt, RoundEnd, plan_line
 from validator.protocol.strict_json import JsonError, decode
-from validator.state import State, known_from
+from validator.scoring import UnknownScoringVersionError, Version, version
+from validator.state import Change, Ended, State, UnknownFlagError, apply, clouded, known_from, learned
+
+
+def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before it
+    reader: LineReader,
+    receipt: Receipt,
+    end: RoundEnd,
+    salt: bytes | None,
+    state: State,
+    counts: Counts,
+    given: Given,
+) -> tuple[State, Planned | None]:
+    """Read a round's lines, after the receipt's, and compute again what follows from them.
+
+    Args:
+        reader: after the receipt's line.
+        receipt: of the round.
+        end: its round.
+        salt: of the round's epoch, None while it is not public.
+        state: that the rounds before left.
+        counts: takes in what the round comes to.
+        given: what a reader has next to the file.
+
+    Returns:
+        The state after the round; its input and groups, None where it was not frozen, or nobody can read its input.
+
+    Raises:
+        FaultError: a line is missing, was changed, or does not follow from the others.
+    """
+    lines = end.lines
+    state = known_from(state, end.index)
+    counts.rounds[end.state] += 1
+    counts.word["rounds without answers"] += end.state != "settled"
+    if lines.input is None or lines.plan is None:
+        return clouded(state, end.index) if end.state == "abandoned" else state, None
+    seed = None if salt is None else round_seed(salt, end.round_id, end.block_hash).hex()
+    planned = read_planned(reader, end, lines.input, lines.plan, seed)
+    frozen = planned.frozen
+    planned.input_line.refuse(_input_faults(planned, receipt, state))
+    scored_by = _version(planned, end)
+    counts.frozen(planned, readable=scored_by is not None)
+    before, acted = _begun(planned, state, counts)
+    if scored_by is None:
+        acted.plan(frozen, planned.plan, counted=False)
+        check_ends(reader, planned, end)
+        return apply(before, acted.delta()), planned
+    planned.input_line.refuse(_window_faults(planned, scored_by))
+    given.hold_tasks(planned)
+    planned.plan_line.refuse(_size_faults(planned, scored_by))
+    if planned.drawn:
+        _check_plan(planned, scored_by)
+    wrong = input_fault(scored_by, apply(before, acted.delta()), frozen)
+    planned.input_line.refuse([] if wrong is None else [wrong])
+    if end.state != "settled" or lines.answers is None or lines.outcome is None:
+        ended_as: Literal["void", "abandoned"] = "abandoned" if end.state == "abandoned" else "void"
+        after = apply(before, scored_by.step(before, Ended(frozen, planned.plan, ended_as)))
+        check_ends(reader, planned, end)
+        return after, planned
+    answers = read_answers(reader, end, lines.answers, planned, scored_by)
+    counts.answered(planned, answers, given.judge(planned, answers))
+    outcome, found = read_outcome(reader, end, lines.outcome)
+    scores = Scores(reader, end, receipt.validator_hotkey, planned, answers, scored_by)
+    scores.check(outcome, found)
+    after = apply(before, scored_by.step(before, Ended(frozen, planned.plan, "settled", outcome, scores.measured)))
+    late, waiting = late_counts(before.shared, after.shared, frozen)
+    counts.numbers.update(late)
+    counts.word.update(waiting)
+    counts.numbers["proofs"] += scores.proofs
+    counts.untold.update(scores.untold)
+    return after, planned
+
+
+def _begun(planned: Planned, state: State, counts: Counts) -> tuple[State, Change]:
+    """Return the state before a round with what its input says of unknown miners, and what its acts change of it."""
+    frozen = planned.frozen
+    for miner in frozen.miners:
+        unknown = not state.miner(miner.hotkey).known
+        counts.word["pasts from before the file"] += unknown and bool(miner.reputations or miner.agreements)
+    state = learned(state, frozen)
+    for act in frozen.acts:
+        counts.numbers["acts"] += 1
+        counts.word["flags from before the file"] += sum(
+            flag not in state.miner(act.hotkey).flags for flag in act.flags
+        )
+    change = Change(state)
+    try:
+        change.clear(frozen.acts)
+    except UnknownFlagError as error:
+        what = "is not a flag that stands: it was never raised, or cleared before"
+        raise planned.input_line.fault(what, f"acts{error.place}") from None
+    return state, change
+
+
+def _version(planned: Planned, end: RoundEnd) -> Version | None:
+    """Return the round's version; None only for a round that was abandoned because nobody had it."""
+    try:
+        return version(planned.frozen.scoring_version)
+    except UnknownScoringVersionError as error:
+        if end.state == "abandoned":
+            return None
+        raise planned.input_line.fault(str(error), "scoring_version") from None
+
+
+def _input_faults(planned: Planned, receipt: Receipt, state: State) -> Iterator[Wrong]:
+    """Yield what no input of this log has, and what contradicts its receipt or the round frozen before."""
+    frozen, netuid = planned.frozen, state.shared.netuid
+    for path, many, most in (
+        ("tasks", len(frozen.tasks), MAX_LOG_TASKS),
+        ("miners", len(frozen.miners), MAX_LOG_MINERS),
+    ):
+        if many > most:  # groups are drawn from all miners for each task
+            yield path, f"{many} of them, at most {most}"
+    if frozen.validator_hotkey != receipt.validator_hotkey:
+        yield "validator_hotkey", "is not whose log this is"
+    if netuid not in {None, frozen.snapshot.netuid}:
+        yield "snapshot.netuid", f"{frozen.snapshot.netuid}; the rounds before are of {netuid}"
+    if frozen.salt_commitment != receipt.commitment:
+        yield "salt_commitment", "is not that of the receipt"
+    for i, task in enumerate(frozen.tasks):
+        if task.task_id != task_id(frozen.round_id, task.skill_type, task.slot, task.source_sha256):
+            yield f"tasks[{i}].task_id", "does not follow from round, type, slot and bundle"
+        found = task.misnamed()
+        if found is not None:
+            yield f"tasks[{i}].{found[0]}", found[1]
+    yield from _time_faults(planned, state)
+
+
+def _time_faults(planned: Planned, state: State) -> Iterator[Wrong]:
+    for name in ("block", "block_time"):
+        now, before = getattr(planned.frozen.snapshot, name), getattr(state.shared, name)
+        if now < before:
+            yield f"snapshot.{name}", f"{now} is before {before}, of the round frozen before it"
+
+
+def _window_faults(planned: Planned, scored_by: Version) -> Iterator[Wrong]:
+    """Yield windows that are neither the task's own nor those of the version, and who cannot be a candidate."""
+    frozen = planned.frozen
+    for i, task in enumerate(frozen.tasks):
+        if not task.brings_windows and task.windows != scored_by.rules.windows_of(task.skill_type):
+            what = f"are not those of version {frozen.scoring_version}, and the task has none of its own"
+            yield f"tasks[{i}].windows", what
+    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons}
+    names = [miner.hotkey for miner in frozen.miners]
+    for i, name in enumerate(names):
+        if name not in registered or name == frozen.validator_hotkey or (i and names[i - 1] >= name):
+            yield f"miners[{i}].hotkey", "is not registered in the snapshot, is the validator, or is out of order"
+
+
+def _size_faults(planned: Planned, scored_by: Version) -> Iterator[Wrong]:
+    """Yield groups that no round of the version has: their members are compared in pairs."""
+    most = scored_by.rules.groups
+    for i, group in enumerate(planned.plan.groups):
+        if len(group.primaries) > most.primaries or len(group.auditors) > most.auditors:
+            yield f"groups[{i}]", f"more than {most.primaries} primaries or {most.auditors} auditors"
+
+
+def _check_plan(planned: Planned, scored_by: Version) -> None:
+    try:
+        again = scored_by.plan(planned.frozen)
+    except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
+        raise planned.input_line.fault(f"no groups can be drawn from it: {error}") from None
+    if plan_line(again) == plan_line(planned.plan):
+        return
+    pairs = zip(planned.plan.groups, again.groups, strict=True)
+    place = next((i for i, (given, drawn) in enumerate(pairs) if given != drawn), 0)
+    raise planned.plan_line.fault("is not the group that seed and pool give", f"groups[{place}]")
+
 
 Progress = Callable[[int], None]
 Before = Callable[[Line, "Reading"], None]

@@ -1,29 +1,93 @@
 """One round computed again: input, plan, answers, gates, outcome, rows; each compared with what is stored."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
 from validator.audit.replay.differences import Difference, compared, compared_bytes
 from validator.audit.replay.groups import AnswersDigest, Bodies, GroupsReplay, RawBodies
 from validator.audit.replay.inputs import Past, filled_differences, input_differences
-from validator.audit.replay.rows import NOTHING, as_added, ended_rows, opened_rows, queued_rows
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Rejection, VoidDispatch, VoidTask
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round import FlagRaised, GroupPlan, RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state import Ended
 from validator.store import DispatchKey, Transaction
-from validator.store.dispatch import Dispatch, planned_dispatches
+from validator.store.dispatch import Dispatch, PlannedDispatch, planned_dispatches
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
-from validator.store.rows import RoundRecord, RoundState, RoundSummary, TaskEnd, TaskRecord, entries_of, planned_tasks
-from validator.store.waiting_work import Execution, queued_checks, queued_executions
+from validator.store.rows import (
+    RoundRecord,
+    RoundState,
+    RoundSummary,
+    TaskEnd,
+    TaskRecord,
+    WindowEntry,
+    entries_of,
+    planned_tasks,
+)
+from validator.store.waiting_work import Execution, QueuedWork, queued_checks, queued_executions
+
+Rows = dict[str, Any]
+_ENDS: Final = ("round_id", "task_id", "state", "reason")  # of a task: its key, and what it came to
+_TASK: Final = tuple(field.name for field in fields(TaskRecord) if field.name not in _ENDS)
+_SUMMARY: Final = tuple(field.name for field in fields(RoundSummary))
+
+
+def opened_rows(
+    tasks: Iterable[TaskRecord], groups: Iterable[GroupPlan], dispatches: Iterable[PlannedDispatch | Dispatch]
+) -> Rows:
+    """Return what opening a round stores, by the rows' keys."""
+    return {
+        "tasks": {one.task_id: {name: getattr(one, name) for name in _TASK} for one in tasks},
+        "groups": {one.task_id: one for one in groups},
+        "dispatches": {
+            f"{one.task_id}/{one.hotkey}": {"skill_type": one.skill_type, "role": one.role, "rank": one.rank}
+            for one in dispatches
+        },
+    }
+
+
+def ended_rows(
+    summary: RoundSummary | RoundRecord,
+    ends: Iterable[TaskEnd],
+    flags: Iterable[FlagRaised],
+    entries: Iterable[WindowEntry],
+) -> Rows:
+    """Return what settling a round stores, by the rows' keys; a list where the order counts."""
+    return {
+        "summary": {name: getattr(summary, name) for name in _SUMMARY},
+        "task_ends": {one.task_id: {"state": one.state, "reason": one.reason} for one in ends},
+        "flags": {f"{one.hotkey}/{one.skill_type}": one for one in flags},
+        "window_entries": [
+            {"hotkey": one.hotkey, "skill_type": one.skill_type, "task_id": one.task_id, "value": one.value}
+            for one in entries
+        ],
+    }
+
+
+NOTHING: Final[Rows] = {"flags": {}, "window_entries": []}
+"""The rows that a round leaves that was not settled: none that counts for anybody."""
+
+
+def queued_rows(queued: Iterable[QueuedWork]) -> Rows:
+    """Return what settling a round left to be done, by id."""
+    return {one.work_id: msgspec.to_builtins(one._asdict()) for one in queued}
+
+
+def as_added(entries: Iterable[WindowEntry], executions: Sequence[Execution]) -> list[WindowEntry]:
+    """Return a round's window entries as it added them: what executions took is added to the 0 that they left.
+
+    An entry that was struck and is worth something all the same does not follow from anything then.
+    """
+    struck = {(one.task_id, result.hotkey): result.struck or 0.0 for one in executions for result in one.results}
+    return [replace(entry, value=entry.value + struck.get((entry.task_id, entry.hotkey), 0.0)) for entry in entries]
+
 
 Verdict = Literal["equal", "different", "unscored"]
 

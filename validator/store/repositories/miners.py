@@ -1,21 +1,139 @@
-"""Miners that were seen on the subnet, and what they declared last (SPEC 13)."""
+"""Miners that were seen on the subnet, what they declared last (SPEC 13), and their collusion flags (SPEC 9)."""
 
 from collections import Counter
 from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any, Final
 
 import msgspec
-from sqlalchemy import func, select
+from sqlalchemy import Row, Select, and_, func, select, update
 
 from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import CLOCK_TOLERANCE_S
-from validator.protocol.round import MetagraphSnapshot
+from validator.protocol.reasons import meaning_of
+from validator.protocol.round import MAX_ACTS, ClearedFlag, FlagsCleared, MetagraphSnapshot
 from validator.protocol.skill_types import SkillType
+from validator.protocol.times import format_time
+from validator.store.errors import EmptyReasonError
 from validator.store.repositories.base import Repository
-from validator.store.repositories.conduct import Flags
+from validator.store.repositories.records import Records
 from validator.store.repositories.state import States
-from validator.store.rows import MinerRecord
-from validator.store.tables import capabilities, dispatches, miners
+from validator.store.rows import AgreementRecord, FlagDetail, FlagRecord, MinerRecord
+from validator.store.tables import acts, capabilities, dispatches, flags, miners
+
+_F: Final = flags.c
+_CLEARED: Final = and_(acts.c.hotkey == _F.hotkey, acts.c.skill_type == _F.skill_type, acts.c.round_id == _F.round_id)
+_LISTED: Final[Select[Any]] = (
+    select(flags, acts.c.cleared_at, acts.c.reason.label("cleared_reason"))
+    .outerjoin_from(flags, acts, _CLEARED)
+    .order_by(_F.id)
+)
+
+
+class Flags(Repository):
+    """Flags; a cleared one stays listed."""
+
+    async def standing(self) -> dict[str, int]:
+        """Return hotkey -> number of flags not cleared, over all types; hotkeys without one are absent."""
+        uncleared = select(_F.hotkey, func.count().label("many")).outerjoin_from(flags, acts, _CLEARED)
+        found = await self._all(uncleared.where(acts.c.cleared_at.is_(None)).group_by(_F.hotkey))
+        return {row.hotkey: row.many for row in found}
+
+    async def listing(self, *, include_cleared: bool = False) -> tuple[FlagRecord, ...]:
+        """Return the flags, oldest first."""
+        statement = _LISTED if include_cleared else _LISTED.where(acts.c.cleared_at.is_(None))
+        return tuple(_record(row) for row in await self._all(statement))
+
+    async def of_round(self, round_id: int) -> tuple[FlagRecord, ...]:
+        """Return the flags that a round raised, cleared ones too, oldest first."""
+        return tuple(_record(row) for row in await self._all(_LISTED.where(_F.round_id == round_id)))
+
+    async def get(self, which: int | str) -> tuple[FlagDetail, ...]:
+        """Return the flag with this id, or all flags of this hotkey (cleared ones too), with their samples."""
+        wanted = _F.id == which if isinstance(which, int) else _F.hotkey == which
+        found = [_record(row) for row in await self._all(_LISTED.where(wanted))]
+        return tuple([FlagDetail(flag, await self._agreements(flag)) for flag in found])
+
+    async def _agreements(self, flag: FlagRecord) -> tuple[AgreementRecord, ...]:
+        """Return the samples that a flag consumed, oldest first: the newest counted ones, as many as it says."""
+        found, d = list[AgreementRecord](), dispatches.c
+        its = select(d.round_id).where(d.hotkey == flag.hotkey, d.skill_type == flag.skill_type)
+        rounds = its.where(d.round_id <= flag.round_id, d.state != "void").distinct().order_by(d.round_id.desc())
+        for row in await self._all(rounds):
+            if len(found) == flag.samples:
+                break
+            outcome = await self._as(Records).outcome(row.round_id)
+            for one in () if outcome is None else outcome.samples:
+                if (one.hotkey, one.skill_type) == (flag.hotkey, flag.skill_type) and one.counted:
+                    agreed = one.with_primaries, one.with_auditors
+                    found.append(
+                        AgreementRecord(row.round_id, *agreed, one.counted, one.reason, meaning_of(one.reason))
+                    )
+        return tuple(reversed(found))
+
+
+def _record(row: Row[Any]) -> FlagRecord:
+    fields = {**row._asdict(), "skill_type": SkillType(row.skill_type), "standing": row.cleared_at is None}
+    return FlagRecord(**fields)
+
+
+a = acts.c
+
+
+class OperatorActs(Repository):
+    """Acts by the round whose input has them: the first that is frozen after them."""
+
+    async def clear(self, hotkey: str, reason: str, at: datetime) -> int:
+        """Clear a miner's flags and return how many there were.
+
+        They stand until a round has told the act (EmptyReasonError).
+        """
+        if not reason.strip():
+            raise EmptyReasonError("write down why, it is stored with the flags")
+        standing = (await self._as(States).of([hotkey])).miner(hotkey).flags
+        rows = [
+            {
+                "hotkey": hotkey,
+                "skill_type": flag.skill_type,
+                "round_id": int(flag.round_id),
+                "cleared_at": at,
+                "reason": reason.strip(),
+            }
+            for flag in standing
+        ]
+        return sum([await self._insert_new(acts, row) for row in rows])
+
+    async def tell(self, round_id: int) -> tuple[FlagsCleared, ...]:
+        """Return the acts for the input that is being frozen: what no other has, the oldest of them if not all fit."""
+        untold = a.told_in.is_(None)
+        oldest = select(a.hotkey).where(untold).group_by(a.hotkey).order_by(func.min(a.cleared_at), a.hotkey)
+        hotkeys = [row.hotkey for row in await self._all(oldest.limit(MAX_ACTS))]
+        if not hotkeys:
+            return ()
+        await self._changed(update(acts).where(untold, a.hotkey.in_(hotkeys)).values(told_in=round_id))
+        told = select(acts).where(a.told_in == round_id)
+        found = await self._all(told.order_by(a.cleared_at, a.hotkey, a.round_id, a.skill_type))
+        return tuple(_cleared(list(together)) for _, together in groupby(found, key=_whose))
+
+    async def take_back(self, round_id: int) -> None:
+        """Leave the acts of a round whose input the log cannot show to the next one."""
+        await self._changed(update(acts).where(a.told_in == round_id).values(told_in=None))
+
+
+def _whose(row: Row[Any]) -> tuple[Any, ...]:
+    return row.cleared_at, row.hotkey, row.reason
+
+
+def _cleared(together: list[Row[Any]]) -> FlagsCleared:
+    first = together[0]
+    return FlagsCleared(
+        act="flags_cleared",
+        hotkey=first.hotkey,
+        at=format_time(first.cleared_at),
+        reason=first.reason,
+        flags=tuple(ClearedFlag(SkillType(row.skill_type), str(row.round_id)) for row in together),
+    )
 
 
 class CapabilityDocuments(Repository):
