@@ -259,8 +259,8 @@ def test_groups_and_scores_that_do_not_follow_are_found_out(whole: bytes, tmp_pa
 @pytest.mark.parametrize(
     ("bound", "what"),
     [
-        ("rounds.MAX_LOG_TASKS", "input of round 0, tasks: 2 of them, at most 0"),
-        ("rounds.MAX_LOG_MINERS", "input of round 0, miners: 4 of them, at most 0"),
+        ("verify.MAX_LOG_TASKS", "input of round 0, tasks: 2 of them, at most 0"),
+        ("verify.MAX_LOG_MINERS", "input of round 0, miners: 4 of them, at most 0"),
         ("verify.MAX_LOG_HOTKEYS", "line 2, receipt: more than 0 miners in one file"),
         ("verify.MAX_LOG_SALTS", "receipt: more than 0 salts in one file"),
     ],
