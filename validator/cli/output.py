@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from pathlib import Path
@@ -68,11 +68,6 @@ def cell(value: object) -> str:
     if isinstance(value, datetime):
         return format_time(value)
     return str(value)
-
-
-def formatted(values: Iterable[object]) -> list[str]:
-    """Return what `cell` makes of each value."""
-    return [cell(value) for value in values]
 
 
 def byte_size(amount: float | None) -> str:

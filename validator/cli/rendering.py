@@ -15,7 +15,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from validator.cli.output import formatted, write_line
+from validator.cli.output import cell, write_line
 from validator.protocol.text import all_printable, printable
 
 _GAP: Final = 2
@@ -76,7 +76,7 @@ def _cells(rows: Iterable[Sequence[object]]) -> list[list[str]]:
     for row in rows:
         lengths.append(len(row))
         values += row
-    escaped = iter(all_printable(formatted(values), _CELL))
+    escaped = iter(all_printable([cell(value) for value in values], _CELL))
     return [list(islice(escaped, length)) for length in lengths]
 
 
@@ -98,6 +98,14 @@ class _Line(NamedTuple):
     indent: int
 
 
+class _Rows(NamedTuple):
+    """A table of a page, not escaped yet."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[object]]
+    indent: int
+
+
 class Page:
     """A page of text: headings, wrapped lines and small tables, escaped and written at once.
 
@@ -105,7 +113,7 @@ class Page:
     """
 
     def __init__(self, width: int | None = None) -> None:
-        self._blocks: list[RenderableType | _Line] = []
+        self._blocks: list[RenderableType | _Line | _Rows] = []
         self._width = width
 
     def title(self, text: str) -> None:
@@ -141,9 +149,8 @@ class Page:
         """Add a table with at most `most` rows; columns that fold are wrapped where the page is too narrow."""
         all_rows = list(rows)
         shown = columns(names) if isinstance(names, str) else names
-        cells = _cells(all_rows[:most])
-        self._blocks.append(Padding(_table(shown, cells, "dim"), (0, 0, 0, indent)))
-        self._more(len(all_rows) - len(cells), indent)
+        self._blocks.append(_Rows(shown, all_rows[:most], indent))
+        self._more(len(all_rows) - len(all_rows[:most]), indent)
 
     def lists(self, lists: Mapping[str, Sequence[str]], *, indent: int = 2) -> None:
         """Add the lists that hold anything, each with its label and a line for each of its first 20 things."""
@@ -160,12 +167,16 @@ class Page:
         known = console.is_terminal or "COLUMNS" in os.environ
         console.width = self._width or (min(console.width, _WIDEST) if known else _PLAIN_WIDTH)
         texts = iter(all_printable([block.text for block in self._blocks if isinstance(block, _Line)], _LINE))
+        cells = iter(_cells([row for block in self._blocks if isinstance(block, _Rows) for row in block.rows]))
         with console.capture() as capture:
             for block in self._blocks:
+                shown = block
                 if isinstance(block, _Line):
-                    console.print(Padding(Text(next(texts), block.style), (0, 0, 0, block.indent)))
-                else:
-                    console.print(block)
+                    shown = Padding(Text(next(texts), block.style), (0, 0, 0, block.indent))
+                elif isinstance(block, _Rows):
+                    table = _table(block.columns, islice(cells, len(block.rows)), "dim")
+                    shown = Padding(table, (0, 0, 0, block.indent))
+                console.print(shown)
         sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
         sys.stdout.flush()
 

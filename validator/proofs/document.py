@@ -38,7 +38,8 @@ class Unsealed:
     def of(cls, proof: ConsensusProof) -> Self:
         """Return what is sealed of a proof (NotCanonicalError: the proof holds what JSON cannot carry)."""
         content = proof.to_dict()
-        written = {name: _written(value) for name, value in content.items()}
+        written = {name: canonical_bytes(value) for name, value in content.items() if not isinstance(value, list)}
+        written |= {name: _listed(value) for name, value in content.items() if isinstance(value, list)}
         return cls(content, written, sha256_hex(_object(written)))
 
     @property
@@ -58,10 +59,8 @@ class Unsealed:
         )
 
 
-def _written(value: Any) -> bytes:
-    """Return the RFC 8785 bytes of a field, some entries of a list at a time: what writing takes stays small."""
-    if not isinstance(value, list):
-        return canonical_bytes(value)
+def _listed(value: list[Any]) -> bytes:
+    """Return the RFC 8785 bytes of a list, some entries at a time: what writing takes stays small."""
     parts = (canonical_bytes(value[first : first + _TOGETHER])[1:-1] for first in range(0, len(value), _TOGETHER))
     return b"[%b]" % b",".join(parts)
 

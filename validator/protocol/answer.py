@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from validator.protocol import limits
 from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.skill_types import SkillType, require_assessed
+from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.sssa import Document, Hex32, Sssa, Text, check_sssa
 from validator.protocol.strict_json import SchemaError, decode, require_room
 
@@ -32,7 +32,7 @@ class CanarySpec(Document, frozen=True):
     file: Text
 
 
-class Dispatch(Document, frozen=True):
+class Dispatch(OfAssessment, Document, frozen=True):
     """The request body.
 
     `nonce` is per task; windows are the receiver's own role's; `runtime_image` is null for content types.
@@ -50,9 +50,6 @@ class Dispatch(Document, frozen=True):
     runtime_image: RuntimeImage | None
     bundle_sha256: Hex32
     bundle: str
-
-    def __post_init__(self) -> None:
-        require_assessed(self.skill_type)
 
 
 class Answer(Document, frozen=True):

@@ -16,7 +16,7 @@ from validator.protocol.execution import ExecutionEvent
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Passed, Submission, WorkflowSubmission
 from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.skill_types import SkillType, require_assessed
+from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.sssa import Document, Unit
 from validator.protocol.tallies import HotkeyPair
 from validator.protocol.task import Truth, Windows
@@ -133,7 +133,7 @@ class AnyTask(Document, frozen=True, tag_field="kind"):
         return False
 
 
-class AssessmentTask(AnyTask, frozen=True, tag="assessment"):
+class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
     """A bundle to assess.
 
     Attributes:
@@ -156,9 +156,6 @@ class AssessmentTask(AnyTask, frozen=True, tag="assessment"):
     truth_sha256: Digest | UnsetType = UNSET
 
     answer: ClassVar[type[Passed]] = Submission
-
-    def __post_init__(self) -> None:
-        require_assessed(self.skill_type)
 
     @property
     def made_here(self) -> bool:

@@ -47,6 +47,17 @@ def require_assessed(skill_type: SkillType) -> None:
         raise ValueError(f"`skill_type` must be one of {', '.join(ASSESSED_TYPES)}")
 
 
+class OfAssessment:
+    """A document of an assessment: its `skill_type` is no workflow."""
+
+    __slots__ = ()
+    skill_type: SkillType
+
+    def __post_init__(self) -> None:
+        """Refuse a workflow (ValueError)."""
+        require_assessed(self.skill_type)
+
+
 def trace_names(skill_type: SkillType) -> tuple[str, ...]:
     """Return the trace files that a runtime type requires, base files first; () for the others (SPEC 5)."""
     return (*BASE_TRACES, _EXTRA_TRACES[skill_type]) if skill_type in _EXTRA_TRACES else ()

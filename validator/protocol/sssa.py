@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from validator.protocol import limits
 from validator.protocol.canonical import canonical_with
 from validator.protocol.errors import ValidatorError
-from validator.protocol.skill_types import SkillType, require_assessed
+from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.strict_json import SchemaError
 
 _SPAN_ID = re.compile(r"[A-Za-z0-9_.\-]{1,64}", re.ASCII)
@@ -129,15 +129,12 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """
 
 
-class Skill(Document, frozen=True):
+class Skill(OfAssessment, Document, frozen=True):
     """Which dispatch the attestation is about."""
 
     skill_type: SkillType
     bundle_sha256: Hex32
     nonce: Hex32
-
-    def __post_init__(self) -> None:
-        require_assessed(self.skill_type)
 
 
 class Finding(Document, frozen=True):

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec, Role
-from validator.protocol.skill_types import SkillType, is_runtime, require_assessed
+from validator.protocol.skill_types import OfAssessment, SkillType, is_runtime
 from validator.protocol.sssa import (
     Category,
     Cves,
@@ -87,7 +87,7 @@ class Truth(Document, frozen=True):
     mark: Text | UnsetType = UNSET
 
 
-class Task(Document, frozen=True):
+class Task(OfAssessment, Document, frozen=True):
     """`task.json`. A truth of version 1.1 says `findings`, one of 1.0 does not."""
 
     task_version: Literal["1.0", "1.1"]
@@ -97,9 +97,6 @@ class Task(Document, frozen=True):
     provenance: Provenance
     truth: Truth | None
     canary: CanarySpec | None
-
-    def __post_init__(self) -> None:
-        require_assessed(self.skill_type)
 
 
 def parse_task(data: bytes) -> Task:

@@ -13,7 +13,7 @@ from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Checks
 from validator.protocol.round import AgreementPair, Components, GroupOutcome, GroupPlan, MemberOutcome, RoundTask
-from validator.protocol.skill_types import SkillType, require_assessed
+from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.sssa import Document, Finding, Rule, Unit, Verdict
 from validator.protocol.tallies import HotkeyPair
 from validator.protocol.task import Truth, Window
@@ -303,7 +303,7 @@ class ScoredTask(NamedTuple):
     members: tuple[MemberOutcome, ...]
 
 
-class AnswerFacts(Document, frozen=True):
+class AnswerFacts(OfAssessment, Document, frozen=True):
     """Everything about one answer that decides its quality and emission (SPEC 6, 7).
 
     Attributes:
@@ -336,9 +336,6 @@ class AnswerFacts(Document, frozen=True):
     checks: Checks
     semantic_subset: Unit | None
     consensus: Unit
-
-    def __post_init__(self) -> None:
-        require_assessed(self.skill_type)
 
     @property
     def part(self) -> float:

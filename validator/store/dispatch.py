@@ -40,8 +40,9 @@ class PlannedDispatch(NamedTuple):
 
 def planned_dispatches(frozen: RoundInput, plan: RoundPlan) -> tuple[PlannedDispatch, ...]:
     """Return everyone who gets a task of the round, in plan order."""
+    round_id = frozen.index
     return tuple(
-        PlannedDispatch(frozen.index, task.task_id, hotkey, task.skill_type, role, rank)
+        PlannedDispatch(round_id, task.task_id, hotkey, task.skill_type, role, rank)
         for task, group in zip(frozen.tasks, plan.groups, strict=True)
         for rank, (hotkey, role) in enumerate(group.members)
     )

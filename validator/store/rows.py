@@ -157,9 +157,10 @@ class TaskRecord:
 
 def planned_tasks(frozen: RoundInput, plan: RoundPlan) -> tuple[TaskRecord, ...]:
     """Return the tasks of a round as it is opened, in plan order; those without candidates are skipped."""
+    round_id = frozen.index
     return tuple(
         TaskRecord(
-            round_id=frozen.index,
+            round_id=round_id,
             task_id=task.task_id,
             position=position,
             skill_type=task.skill_type,

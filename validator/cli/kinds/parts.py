@@ -82,10 +82,11 @@ def _write_gates(page: Page, gates: Gates) -> None:
     if dispatch.seconds is None:
         page.line(f"nothing was sent; {window}")
     else:
-        early = "; too early" if gates.part is not None and gates.part < 0 else ""
+        part = gates.part
+        early = "; too early" if part is not None and part < 0 else ""
         size = "" if dispatch.body_bytes is None else f", {dispatch.body_bytes} bytes"
         status = "" if dispatch.http_status is None else f", HTTP {dispatch.http_status}"
-        page.line(f"{dispatch.seconds:.3f} s{status}{size}; {window}, f = {cell(gates.part)}{early}")
+        page.line(f"{dispatch.seconds:.3f} s{status}{size}; {window}, f = {cell(part)}{early}")
         if dispatch.stalled:
             page.line(
                 f"{dispatch.stalled:.3f} s more were measured while the validator stood still: not on your time (D-26)"
