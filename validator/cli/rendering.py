@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from validator.cli.output import cell, write_line
-from validator.protocol.text import all_printable, printable
+from validator.protocol.text import all_printable
 
 _GAP: Final = 2
 _FOLDED: Final = 24
@@ -91,11 +91,11 @@ def _table(shown: Sequence[Column], cells: Iterable[Sequence[str]], header_style
 
 
 class _Line(NamedTuple):
-    """A line of a page, not escaped yet."""
+    """A line of a page, not escaped yet; without an indent it is in a rule."""
 
     text: str
     style: str
-    indent: int
+    indent: int | None
 
 
 class _Rows(NamedTuple):
@@ -123,7 +123,7 @@ class Page:
     def section(self, text: str) -> None:
         """Add a blank line and a rule with a title."""
         self.blank()
-        self._blocks.append(Rule(Text(printable(text, _LINE), "bold"), align="left", style="dim"))
+        self._blocks.append(_Line(text, "bold", None))
 
     def heading(self, text: str) -> None:
         """Add a blank line and a bold line."""
@@ -172,7 +172,11 @@ class Page:
             for block in self._blocks:
                 shown = block
                 if isinstance(block, _Line):
-                    shown = Padding(Text(next(texts), block.style), (0, 0, 0, block.indent))
+                    text = Text(next(texts), block.style)
+                    if block.indent is None:
+                        shown = Rule(text, align="left", style="dim")
+                    else:
+                        shown = Padding(text, (0, 0, 0, block.indent))
                 elif isinstance(block, _Rows):
                     table = _table(block.columns, islice(cells, len(block.rows)), "dim")
                     shown = Padding(table, (0, 0, 0, block.indent))

@@ -229,11 +229,12 @@ async def explain_windows(
             added.setdefault(entry.skill_type, set()).add(entry.task_id)
     if not added:
         return (), ()
-    late = {one.task_id: one.round_id for one in await tx.code_checks.entered_in(round_id)}
     entries = await tx.windows.newest(hotkey, most + _MORE, round_id)
     later = await tx.windows.added_after(hotkey, round_id)
     changed = tuple(
-        _window(version, name, entries[name], added[name], later[name], late) for name in WINDOW_TYPES if name in added
+        _window(version, round_id, name, entries[name], added[name], later[name])
+        for name in WINDOW_TYPES
+        if name in added
     )
     registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
     if hotkey not in registered:
@@ -255,11 +256,11 @@ async def explain_windows(
 
 def _window(  # noqa: PLR0913, PLR0917 - a window, and what the round added to it
     version: Version,
+    round_id: int,
     skill_type: str,
     entries: Sequence[WindowEntry],
     mine: Collection[str],
     later: int,
-    late: Mapping[str, int],
 ) -> TypeWindow:
     most = version.rules.pay.window
     window = entries[-most:]
@@ -268,7 +269,13 @@ def _window(  # noqa: PLR0913, PLR0917 - a window, and what the round added to i
     return TypeWindow(
         skill_type=skill_type,
         entries=tuple(
-            Entry(one.task_id, one.value, at, at - dropped if at > dropped else None, late.get(one.task_id))
+            Entry(
+                one.task_id,
+                one.value,
+                at,
+                at - dropped if at > dropped else None,
+                None if one.round_id == round_id else one.round_id,
+            )
             for at, one in enumerate(window, 1)
             if one.task_id in mine
         ),

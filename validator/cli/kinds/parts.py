@@ -105,7 +105,7 @@ def _write_gates(page: Page, gates: Gates) -> None:
 
 def write_parts(page: Page, name: str, rows: Sequence[tuple[str, float, float | None, float | None, str]]) -> None:
     """Write parts with their weights, and what each adds."""
-    shown = ((part, f"{weight:.2f}", value, adds, why) for part, weight, value, adds, why in rows)
+    shown = [(part, f"{weight:.2f}", value, adds, why) for part, weight, value, adds, why in rows]
     page.table([Column(name), *columns("weight> value> adds> why~")], shown)
 
 
