@@ -7,12 +7,13 @@ from typing import Final, NamedTuple
 
 from simulation.loop import Time
 
-LONGEST_S: Final = 20.0  # of a window
-HORIZON_S: Final = 50.0  # faults begin within it; afterwards the history is calm
+LONGEST_S: Final = 15.0  # of a window
+HORIZON_S: Final = 40.0  # faults begin within it; afterwards the history is calm
 
 WINDOWS: Final = (  # active from `at` for `value` seconds
     "chain_away",
     "chain_lags",
+    "chain_behind",
     "chain_forks",
     "other_chain",
     "source_away",
@@ -21,7 +22,15 @@ WINDOWS: Final = (  # active from `at` for `value` seconds
     "busy",
     "no_permit",
 )
-EVENTS: Final = ("clock_step", "stall", "uid_changes_hands", "subnet_shrinks", "archive")  # at one moment
+EVENTS: Final = (
+    "clock_step",
+    "stall",
+    "uid_changes_hands",
+    "subnet_shrinks",
+    "archive",
+    "retention",
+    "intruder",
+)  # at one moment
 SUBMISSIONS: Final = (
     "unsent",
     "sent_then_broken",
@@ -33,10 +42,13 @@ SUBMISSIONS: Final = (
 KILLS: Final = ("before_commit", "after_commit", "before_handover", "after_handover", "any_step")
 CUTS: Final = ("cancel_at_commit", "cancel_at_handover")  # cancelled in the middle of a last write
 STOPS: Final = ("stop", "stop_twice", "drain", "cancel", *CUTS)
+OWN: Final = ("no_resources", "no_route")  # what this machine lacks when a miner is called
 ANSWERS: Final = ("late", "broken", "missing", "doubled", "refused_answer", "false_signature")
 WORK: Final = ("execution_fails", "execution_hangs", "check_fails", "check_hangs", "step_fails")
-ALWAYS: Final = ("version_switch", "two_mechanisms")
-KINDS: Final = (*WINDOWS, *EVENTS, *SUBMISSIONS, *KILLS, *STOPS, *ANSWERS, *WORK, *ALWAYS)
+ALWAYS: Final = ("version_switch", "two_mechanisms", "miners_over_http", "canary", "anchor", "long_windows")
+AIMS: Final = ("receipts", "dispatches", "weight_submissions", "waiting_work", "rounds", "weight_marks")
+"""Tables: a kill or a cancellation at a commit is for one of a transaction that wrote to it, or of any."""
+KINDS: Final = (*WINDOWS, *EVENTS, *SUBMISSIONS, *KILLS, *STOPS, *OWN, *ANSWERS, *WORK, *ALWAYS)
 
 
 class Fault(NamedTuple):
@@ -46,11 +58,13 @@ class Fault(NamedTuple):
         kind: one of `KINDS`; of answers and waiting work how many in a hundred (`value`).
         at: virtual seconds from which it may act.
         value: seconds that it lasts, its size, or how many moments of its kind pass before it acts.
+        aim: of what acts at a commit the table that is written; any where it is empty.
     """
 
     kind: str
     at: float
     value: float
+    aim: str = ""
 
 
 def draw(seed: int) -> list[Fault]:
@@ -64,13 +78,16 @@ def draw(seed: int) -> list[Fault]:
         kind = random.choice(EVENTS)
         size = {"clock_step": random.choice((-300.0, -20.0, -2.0, 15.0, 200.0)), "stall": 1 + 30 * random.random()}
         faults.append(Fault(kind, _moment(random), size.get(kind, float(random.randint(1, 3)))))
-    faults += [Fault(random.choice(SUBMISSIONS), _moment(random), 1.0) for _ in range(random.randint(0, 2))]
+    faults += [Fault(random.choice(SUBMISSIONS), _moment(random), 1.0) for _ in range(random.randint(0, 3))]
     for _ in range(random.randint(1, 3)):
         kind = random.choice((*KILLS, *KILLS, *STOPS))
-        most = {"any_step": 3_000, "before_commit": 25, "after_commit": 25, "cancel_at_commit": 25}.get(kind, 1)
-        faults.append(Fault(kind, _moment(random), float(random.randint(1, most))))
+        aim = random.choice(("", *AIMS)) if kind.endswith("commit") else ""
+        most = 1_500 if kind == "any_step" else 1 if not kind.endswith("commit") else 4 if aim else 25
+        faults.append(Fault(kind, _moment(random), float(random.randint(1, most)), aim))
     faults += [
-        Fault(kind, 0.0, float(random.choice((5, 15, 40)))) for kind in (*ANSWERS, *WORK) if random.randint(0, 1)
+        Fault(kind, 0.0, float(random.choice((5, 15, 40))))
+        for kind in (*OWN, *ANSWERS, *WORK)
+        if random.random() < 0.4  # noqa: PLR2004
     ]
     return sorted(faults, key=lambda one: (one.at, one.kind, one.value))
 
@@ -98,7 +115,7 @@ class Faults:
         self._submissions = [one for one in faults if one.kind in SUBMISSIONS]
         self.events = [one for one in faults if one.kind in EVENTS]
         self.ends = [one for one in faults if one.kind in (*KILLS, *STOPS)]
-        self._shares = {one.kind: one.value for one in faults if one.kind in (*ANSWERS, *WORK)}
+        self._shares = {one.kind: one.value for one in faults if one.kind in (*OWN, *ANSWERS, *WORK)}
         self.counts: Counter[str] = Counter()
         self.end: Fault | None = None
         self.cancel: Callable[[], object] = lambda: None
@@ -116,6 +133,11 @@ class Faults:
     def active(self, kind: str) -> bool:
         """Return whether a window of this kind is open now."""
         return self.window(kind) is not None
+
+    def lately(self, kind: str, seconds: float) -> bool:
+        """Return whether a window of this kind was open in the last seconds."""
+        now = self._time.now
+        return any(one.at <= now < one.at + one.value + seconds for one in self.windows(kind))
 
     def acts(self, kind: str) -> bool:
         """Return whether a window is open now, and count it."""
@@ -136,9 +158,9 @@ class Faults:
         """Let the life in hand go on."""
         self.end = None
 
-    def kills(self, point: str) -> bool:
-        """Return whether the process is killed at this point."""
-        if self.end is None or self.end.kind != point:
+    def kills(self, point: str, tables: Collection[str] = ()) -> bool:
+        """Return whether the life ends at this point, where these tables have been written."""
+        if self.end is None or self.end.kind != point or (self.end.aim and self.end.aim not in tables):
             return False
         self._left -= 1
         if self._left > 0:

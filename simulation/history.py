@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,15 +17,17 @@ from simulation import invariants
 from simulation.faults import CUTS, HORIZON_S, KILLS, LONGEST_S, Fault, Faults
 from simulation.loop import START, SimulationError, Steps, Time, VirtualLoop
 from simulation.sqlite import handles
-from simulation.universe import BLOCK_S, EPOCH_BLOCKS, VALIDATOR, Universe
+from simulation.universe import VALIDATOR, Universe
 from validator.daemon.assembly import assembled
 from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch
 from validator.store import open_store
-from validator.store.archiving import Archiver
+from validator.store.archiving import Archiver, prune
 from validator.store.errors import StoreError
 
-CALM_S: Final = 64.0  # without faults, at the end: an epoch whole, and rounds that settle
+_STOP_S: Final = 150.0  # the longest grace, an outage of the store and what its writers wait between tries
+_HAND_BACK_S: Final = 10.0  # longer than a stop waits for the store before it leaves work as running
+_LONG_GRACE_S: Final = 20.0  # more than a round takes
 _MOST_LIVES: Final = 12
 
 
@@ -67,7 +70,7 @@ class History:
         self.settings = self.universe.settings()
         self.log: list[MutableMapping[str, Any]] = []
         self.ended: set[Fault] = set()
-        self.crashes = 0
+        self.past = invariants.Past()
         self._calm = 0.0
         self._random = self.universe.stream("durations")
         self._kept: list[object] = []  # of lives that were killed: nothing of them is collected, so no `finally` runs
@@ -100,22 +103,35 @@ class History:
         task = loop.live(main)
         if end is not None:
             self.ended.add(end)
+        self._seen_from_outside()
         if loop.killed:
             world.handles.drop()
             self._kept += [loop, task, world, main]
-            self.crashes += 1
+            self.past.left = True
+            if (self.universe.folder / "store.sqlite").exists():
+                invariants.look_at_running(self.past, self.universe.folder, allowed=True)
             self._look(whole=False)
             self.time.now += self._random.choice((0.0, 3.0, 40.0))
             return False
-        if not task.cancelled() and (error := task.exception()) is not None:
-            raise SimulationError(f"the daemon ended by {type(error).__name__}: {error}") from error
         if loop.errors:
             raise SimulationError(f"an error that nobody took: {loop.errors[0]}")
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise SimulationError(f"the daemon ended by {type(error).__name__}: {error}") from error
         if left := loop.left():
             raise SimulationError(f"tasks outlive the stop: {left}")
+        no_writes = any(self.faults.lately(kind, _HAND_BACK_S) for kind in ("disk_full", "busy"))
+        invariants.look_at_running(self.past, self.universe.folder, allowed=no_writes)
+        waits = end is None or end.kind in {"stop", "drain"}
+        if waits and not no_writes and (self.settings.rounds.grace_s > _LONG_GRACE_S or (end and end.kind == "drain")):
+            invariants.require_no_open_round(self.universe.folder)
         self._look(whole=False)
         self.time.now += self._random.choice((0.0, 3.0))
         return end is None
+
+    def _seen_from_outside(self) -> None:
+        """Raise what chain and miners saw that must not happen."""
+        if self.universe.violations:
+            raise SimulationError(self.universe.violations[0])
 
     async def _daemon(self, loop: VirtualLoop, world: Any, end: Fault | None) -> None:
         begun, main = self.time.now, asyncio.current_task()
@@ -133,15 +149,20 @@ class History:
             visits: list[asyncio.Task[None]] = []
             for event in self.faults.events:
                 later(event.at, self._happen, loop, event, visits)
-            for window in self.faults.windows("chain_lags"):
-                later(window.at, lambda: self.universe.freeze(on=True))
-                later(window.at + window.value, lambda: self.universe.freeze(on=False))
+            for window in (*self.faults.windows("chain_lags"), *self.faults.windows("chain_behind")):
+                # A node that lags shows what was when it began; one that is behind takes another's place later.
+                late = window.value / 2 if window.kind == "chain_behind" else 0.0
+                later(window.at, self.universe.capture, window.kind)
+                later(window.at + late, self.universe.freeze, window.kind)
+                later(window.at + window.value, self.universe.freeze, None)
             for window in self.faults.windows("no_permit"):
                 later(window.at, self._permit, False)
                 later(window.at + window.value, self._permit, True)
             if end is None:
                 self._calm = max(begun, HORIZON_S + LONGEST_S)
-                loop.call_at(self._calm + CALM_S, stop.request)
+                over = self._calm + self.universe.shape.calm_s
+                loop.call_at(over, stop.request)
+                loop.call_at(over + _STOP_S, loop.overdue, f"the stop takes longer than {_STOP_S} s")
             else:
                 # A kill that finds no moment of its kind comes at the next step.
                 loop.call_at(max(begun, end.at), self._begin_end, loop, end, stop, main, visits)
@@ -162,6 +183,7 @@ class History:
             self.faults.cancel = main.cancel
             self.faults.arm(end)
             loop.call_later(60.0, main.cancel)
+            loop.call_later(60.0 + _STOP_S, loop.overdue, f"{end.kind} takes longer than {_STOP_S} s")
             return
         if end.kind in KILLS:
             self.faults.arm(end)
@@ -172,6 +194,7 @@ class History:
                 loop.call_later(60.0, loop.kill)
             return
         self.faults.count(end.kind)
+        loop.call_later(_STOP_S, loop.overdue, f"{end.kind} takes longer than {_STOP_S} s")
         match end.kind:
             case "stop":
                 stop.request()
@@ -207,11 +230,29 @@ class History:
         except StoreError:
             pass  # busy: the operator tries again
 
+    async def _prune(self, loop: VirtualLoop) -> None:
+        """Remove raw answers and bundles, as `validator db prune` does: from another process."""
+        try:
+            async with open_store(self._url, handles=handles(loop)) as store:
+                now = self.universe.own.now()
+                pruned = await prune(store, answers_before=now, bundles_before=now)
+                self.faults.counts["retention"] += any(pruned)
+        except StoreError:
+            pass  # busy: the operator tries again
+
+    async def _intrude(self, loop: VirtualLoop) -> None:
+        """Start a second validator on the same store."""
+        try:
+            async with open_store(self._url, writer=True, handles=handles(loop)):
+                self.universe.violations.append("two validators write to one store")
+        except StoreError:
+            self.faults.count("intruder")
+
     def _restore(self) -> None:
         """Put right what ended while no daemon ran: its end was on a loop that is gone."""
         self.universe.subnet.set_permit(VALIDATOR.hotkey, not self.faults.active("no_permit"))
-        if not self.faults.active("chain_lags"):
-            self.universe.freeze(on=False)
+        if not (self.faults.active("chain_lags") or self.faults.active("chain_behind")):
+            self.universe.freeze(None)
         self.time.off = 0.0
 
     def _permit(self, permit: bool) -> None:
@@ -225,13 +266,21 @@ class History:
         if event.kind == "archive":
             visits.append(loop.create_task(self._archive(loop)))
             return
+        if event.kind == "retention":
+            visits.append(loop.create_task(self._prune(loop)))
+            return
+        if event.kind == "intruder":
+            visits.append(loop.create_task(self._intrude(loop)))
+            return
+        if event.kind == "stall":  # while an answer is on its way
+            self.universe.on_dispatch.append(partial(loop.call_later, 0.15, self._stall, event.value))
+            return
         self.faults.count(event.kind)
+        self.universe.moved_at = self.time.now
         match event.kind:
             case "clock_step":
                 self.time.off += event.value
                 loop.call_later(20.0, self._clock_back, event.value)
-            case "stall":
-                self.time.now += event.value
             case "uid_changes_hands":
                 for hotkey in miners[: int(event.value)]:
                     subnet.deregister(hotkey)
@@ -240,25 +289,32 @@ class History:
                 for hotkey in miners[: int(event.value)][: len(miners) - 3]:
                     subnet.deregister(hotkey)
 
+    def _stall(self, value: float) -> None:
+        self.faults.count("stall")
+        self.time.now += value
+
     def _clock_back(self, value: float) -> None:
         self.time.off = 0.0 if self.time.off == value else self.time.off - value
 
     def _look(self, *, whole: bool) -> Counter[str]:
         """Check the store from outside, as another process would; return how many rounds ended."""
-        loop = VirtualLoop(self.time, self._random, Steps())
-
-        async def check() -> Counter[str]:
-            async with open_store(self._url, archive=self.universe.folder / "archive", handles=handles(loop)) as store:
-                return await invariants.check(self, store, whole=whole)
-
         if not (self.universe.folder / "store.sqlite").exists():
             return Counter()
+        rounds = invariants.check(self, whole=whole)
+        if not whole:
+            return rounds
+        loop = VirtualLoop(self.time, self._random, Steps())
+
+        async def check() -> None:
+            async with open_store(self._url, archive=self.universe.folder / "archive", handles=handles(loop)) as store:
+                await invariants.check_whole(self, store)
+
         before, state = self.time.now, self._random.getstate()
         task = loop.live(check())
         self.time.now = before
         self._random.setstate(state)
-        ended: Counter[str] = task.result()
-        return ended
+        task.result()
+        return rounds
 
     @property
     def calm_since(self) -> datetime:
@@ -267,8 +323,9 @@ class History:
 
     def calm_epochs(self) -> range:
         """Return the epochs that lie whole in the calm time, but for its first blocks."""
-        first, last = (round((self._calm + more) / BLOCK_S) for more in (4.0, CALM_S))
-        return range(-(-first // EPOCH_BLOCKS), last // EPOCH_BLOCKS)
+        shape = self.universe.shape
+        first, last = (round((self._calm + more) / shape.block_s) for more in (4.0, shape.calm_s))
+        return range(-(-first // shape.epoch_blocks), last // shape.epoch_blocks)
 
     def digest(self) -> str:
         """Return sha256 over all steps and every row of every table."""

@@ -1,15 +1,21 @@
 """The invariants of a history: they hold after every kill, every stop and at the end."""
 
-from collections import Counter
-from typing import TYPE_CHECKING, Final
+import json
+import sqlite3
+from collections import Counter, defaultdict
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from simulation.loop import SimulationError
-from simulation.universe import EPOCH_BLOCKS
+from simulation.universe import VALIDATOR
 from validator.audit.log.export import EVERY, audit_lines, first_sequence
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
 from validator.audit.replay.rounds import replay_round
-from validator.protocol.reasons import OURS, Reason
+from validator.protocol.reasons import Reason
+from validator.protocol.receipt import anchor_of
 from validator.rounds.facts import PASSED
 from validator.store import Store
 from validator.store.checking import checks
@@ -17,26 +23,33 @@ from validator.store.checking import checks
 if TYPE_CHECKING:
     from simulation.history import History
 
-_MOST_ROUNDS: Final = 1_000
 _REPLAYED: Final = 4  # of so many seeds one: replay judges every answer again, which takes as long as the history
+_VERIFIED: Final = 2  # likewise
+_ENDED: Final = ("settled", "void", "abandoned", "skipped")
+_ENTRIES: Final = 100  # of a window (SPEC 11)
+_GO_ON: Final = 2  # rounds that begin and settle in the calm time, at least
+_SOON_S: Final = 5.0  # from the beginning of the calm time until nothing of a fault is left
 
 
-async def check(history: "History", store: Store, *, whole: bool) -> Counter[str]:
-    """Check everything that must hold now; return how many rounds ended, by state.
+@dataclass(slots=True)
+class Past:
+    """What an earlier look found and no later one may miss or find changed.
 
-    Raises:
-        SimulationError: naming what does not.
+    Attributes:
+        receipts: digests of the log, in order.
+        rounds: those that ended, with their states and outcomes.
+        weights: those that were confirmed, with their blocks.
+        entries: of windows, by dispatch.
+        running: pieces of work that the last life left as running.
+        left: whether any life did, for whatever reason.
     """
-    _log_is_clean(history)
-    rounds = await _rounds_end_once(history, store)
-    await _honest_are_not_charged(history, store)
-    await _weights_are_set_once(history, store, whole=whole)
-    if whole:
-        await _store_is_whole(history, store)
-        await _verifies(history, store)
-        if history.universe.seed % _REPLAYED == 0:
-            await _replays(store)
-    return rounds
+
+    receipts: list[str] = field(default_factory=list)
+    rounds: dict[int, tuple[str, str]] = field(default_factory=dict)
+    weights: dict[int, int] = field(default_factory=dict)
+    entries: dict[tuple[int, str, str], float] = field(default_factory=dict)
+    running: set[str] = field(default_factory=set)
+    left: bool = False
 
 
 def require(holds: object, text: str) -> None:
@@ -45,79 +58,207 @@ def require(holds: object, text: str) -> None:
         raise SimulationError(text)
 
 
+def opened(folder: Path) -> "closing[sqlite3.Connection]":
+    """Return the store's file as any program opens it."""
+    database = sqlite3.connect(folder / "store.sqlite")
+    database.row_factory = sqlite3.Row
+    return closing(database)
+
+
+def check(history: "History", *, whole: bool) -> Counter[str]:
+    """Check what must hold now, in the tables; return how many rounds ended, by state.
+
+    Raises:
+        SimulationError: naming what does not.
+    """
+    _log_is_clean(history)
+    with opened(history.universe.folder) as database:
+        rounds = _rounds_end_once(history, database)
+        _nothing_is_lost(history.past, database)
+        _miners_get_their_due(history, database, calm=whole)
+        _weights_are_set_once(history, database, whole=whole)
+    return rounds
+
+
+async def check_whole(history: "History", store: Store) -> None:
+    """Check what must hold at the end, with the program's own means.
+
+    Raises:
+        SimulationError: naming what does not.
+    """
+    await _store_is_whole(history, store)
+    await _windows_are_the_entries(history, store)
+    await _anchor_is_of_the_log(history, store)
+    if history.universe.seed % _VERIFIED == 0:
+        await _verifies(history, store)
+    if history.universe.seed % _REPLAYED == 0:
+        await _replays(store)
+
+
+def require_no_open_round(folder: Path) -> None:
+    """Require that the round in hand was finished."""
+    with opened(folder) as database:
+        left = database.execute("SELECT round_id FROM rounds WHERE state = 'open'").fetchall()
+    require(not left, f"a stop with time enough left round {[row[0] for row in left]} open")
+
+
+def look_at_running(past: Past, folder: Path, *, allowed: bool) -> None:
+    """Require that a life left no piece of work as running that it began, unless that is allowed."""
+    with opened(folder) as database:
+        found = {row[0] for row in database.execute("SELECT work_id FROM waiting_work WHERE state = 'running'")}
+    require(allowed or found <= past.running, f"after a stop work is still running: {sorted(found - past.running)}")
+    past.running, past.left = found, past.left or bool(found)
+
+
 def _log_is_clean(history: "History") -> None:
     """No line of the log names a bug, but for what a crash left."""
     for line in history.log:
         reason = str(line.get("reason", ""))
-        bug = reason.startswith("bug_") and (reason != Reason.BUG_CRASH or not history.crashes)
+        bug = reason.startswith("bug_") and (reason != Reason.BUG_CRASH or not history.past.left)
         if bug or line["log_level"] in ("exception", "error", "critical"):
             raise SimulationError(f"the log has {line}")
 
 
-async def _rounds_end_once(history: "History", store: Store) -> Counter[str]:
-    async with store.read() as tx:
-        records = await tx.rounds.listing(_MOST_ROUNDS)
-        told = Counter[int]()
-        for sequence in range(await tx.receipts.count()):
-            record = await tx.receipts.get(sequence)
-            if record is not None and record.round_id is not None:
-                told[record.round_id] += 1
-    for one in records:
-        if one.state in ("settled", "void", "abandoned", "skipped"):
-            require(told[one.round_id] == 1, f"round {one.round_id} is {one.state} with {told[one.round_id]} receipts")
-        else:
-            require(told[one.round_id] == 0, f"round {one.round_id} is {one.state} and has a receipt")
+def _rounds_end_once(history: "History", database: sqlite3.Connection) -> Counter[str]:
+    found = Counter[str]()
+    told = Counter(row[0] for row in database.execute("SELECT round_id FROM receipts WHERE round_id IS NOT NULL"))
+    rounds = database.execute("SELECT round_id, state FROM rounds ORDER BY round_id").fetchall()
+    for place, (round_id, state) in enumerate(rounds):
+        found[state] += 1
+        require(round_id == place, f"round {place} is missing")
+        require(told[round_id] == (state in _ENDED), f"round {round_id} is {state} with {told[round_id]} receipts")
+    require(found["open"] <= 1, f"{found['open']} rounds are open at the same time")
     twice = [name for name, many in Counter(history.universe.told.ended_rounds).items() if many > 1]
     require(not twice, f"the end of round {twice} was told twice")
-    return Counter(one.state for one in records)
+    return found
 
 
-async def _honest_are_not_charged(history: "History", store: Store) -> None:
-    """An answer that came in time and is right passes the gates, or its dispatch is void."""
-    async with store.read() as tx:
-        for one in await tx.rounds.listing(_MOST_ROUNDS):
-            if one.state != "settled":
-                continue
-            nonces = {task.task_id: task.nonce for task in await tx.tasks.of_round(one.round_id)}
-            for dispatch in await tx.dispatches.scored(one.round_id):
-                key, reason = dispatch.key, dispatch.reason
-                honest = (key.hotkey, nonces[key.task_id]) in history.universe.honest
-                charged = reason is not None and reason not in (*PASSED, *OURS) and dispatch.score is not None
-                require(not (honest and charged), f"round {one.round_id}: {key.hotkey} is charged with {reason}")
+def _nothing_is_lost(past: Past, database: sqlite3.Connection) -> None:
+    """What was committed before is there, and as it was."""
+    receipts = [row[0] for row in database.execute("SELECT sha256 FROM receipts ORDER BY sequence")]
+    require(receipts[: len(past.receipts)] == past.receipts, "the log is not what it was")
+    rounds = {
+        row[0]: (row[1], row[2])
+        for row in database.execute("SELECT round_id, state, outcome_sha256 FROM rounds WHERE state != 'open'")
+    }
+    confirmed = "SELECT id, block FROM weight_submissions WHERE state = 'confirmed'"
+    weights = {row[0]: row[1] for row in database.execute(confirmed)}
+    entered = "SELECT round_id, task_id, hotkey, entry FROM dispatches WHERE entry IS NOT NULL"
+    entries = {tuple(row)[:3]: row[3] for row in database.execute(entered)}
+    for name, now, before in (("round", rounds, past.rounds), ("submission", weights, past.weights)):
+        changed = [key for key, value in before.items() if now.get(key) != value]
+        require(not changed, f"{name} {changed} is not what it was")
+    lost = [key for key, value in past.entries.items() if entries.get(key) not in {value, 0.0}]  # 0: struck
+    require(not lost, f"the entries of {lost} are not what they were")
+    past.receipts, past.rounds, past.weights, past.entries = receipts, rounds, weights, entries
 
 
-async def _weights_are_set_once(history: "History", store: Store, *, whole: bool) -> None:
+def _miners_get_their_due(history: "History", database: sqlite3.Connection, *, calm: bool) -> None:
+    """Hold each dispatch of a settled task against what its miner did.
+
+    A right answer in time passes, or its dispatch is void; in the calm time it passes. What is not right does not
+    pass. Nothing of a fault of ours enters a window.
+    """
+    universe = history.universe
+    since = history.calm_since.strftime("%Y-%m-%d %H:%M:%S")
+    statement = (
+        "SELECT d.round_id, d.hotkey, d.state, d.reason, d.entry, t.nonce, r.started_at FROM dispatches d"
+        " JOIN tasks t USING (round_id, task_id) JOIN rounds r USING (round_id)"
+        " WHERE r.state = 'settled' AND t.state = 'settled'"
+    )
+    for row in database.execute(statement):
+        key, what = (row["hotkey"], row["nonce"]), f"round {row['round_id']}: {row['hotkey']}"
+        reason, passed = row["reason"] or "", row["reason"] in PASSED
+        charged = row["state"] == "failed"
+        require(not (charged and key in universe.honest), f"{what} answered and is charged with {reason}")
+        require(not (charged and key in universe.ours), f"{what} is charged with {reason}: a fault of ours")
+        require(
+            not (passed and key in universe.wrong), f"{what} passes with an answer that is {universe.wrong.get(key)}"
+        )
+        ours = reason.startswith(("bug_", "local_"))
+        require(reason != Reason.BUG_INTERNAL, f"{what}: {reason}")
+        require(not (ours and row["entry"] is not None), f"{what} has an entry for {reason}")
+        require(not (charged and row["entry"] != 0.0), f"{what} failed with {reason} and its entry is {row['entry']}")
+        if calm and row["started_at"] > since:
+            require(key not in universe.honest or passed, f"{what} answered in the calm time and is {row['state']}")
+    running = "SELECT count(*) FROM weight_locks"
+    require(not database.execute(running).fetchone()[0], "weights are locked, and nobody else writes with this hotkey")
+
+
+def _weights_are_set_once(history: "History", database: sqlite3.Connection, *, whole: bool) -> None:
     """One accepted vector at most for each epoch and mechanism, and the store knows those that the chain has."""
-    subnet = history.universe.subnet
+    universe = history.universe
+    subnet = universe.subnet
     subnet.snapshot()  # the blocks until now take what is due
     landed = Counter[tuple[int, int]]()
-    blocks = set[tuple[int, int]]()
+    blocks: dict[tuple[int, int], Any] = {}
     for handed in subnet.handed:
         result = handed.pending.result
         if result is not None and result.accepted and result.block is not None:
-            landed[handed.mechid, result.block // EPOCH_BLOCKS] += 1
-            blocks.add((handed.mechid, result.block))
+            landed[handed.mechid, handed.epoch] += 1
+            blocks[handed.mechid, result.block] = {str(uid): value for uid, value in handed.pending.values.items()}
     for (mechid, epoch), many in landed.items():
         require(many == 1, f"mechanism {mechid}, epoch {epoch}: the chain took {many} vectors")
-    async with store.read() as tx:
-        rows = await tx.weights.listing(_MOST_ROUNDS)
-    confirmed = {(row.mechid, row.block) for row in rows if row.state == "confirmed"}
-    require(confirmed <= blocks, f"confirmed, and not on chain: {sorted(confirmed - blocks)}")
+    rows = database.execute("SELECT mechid, block, state, sent, vector FROM weight_submissions").fetchall()
+    confirmed = {(row["mechid"], row["block"]): json.loads(row["sent"]) for row in rows if row["state"] == "confirmed"}
+    require(confirmed.keys() <= blocks.keys(), f"confirmed, not on chain: {sorted(confirmed.keys() - blocks.keys())}")
+    for key, sent in confirmed.items():
+        require(sent == blocks[key], f"mechanism and block {key}: the chain has {blocks[key]}, the store {sent}")
     if not whole:
         return
-    require(blocks <= confirmed, f"on chain, and not confirmed: {sorted(blocks - confirmed)}")
-    for mechid in {row.mechid for row in rows if any(row.vector.values())}:
+    require(blocks.keys() <= confirmed.keys(), f"on chain, not confirmed: {sorted(blocks.keys() - confirmed.keys())}")
+    vectors = {tuple(row)[:2]: row[2] for row in database.execute("SELECT mechid, epoch, positive FROM weight_vectors")}
+    for mechid in {mechid for mechid, _ in vectors}:
         for epoch in history.calm_epochs():
-            require(landed[mechid, epoch], f"mechanism {mechid}, epoch {epoch}: no weights, and nothing was in the way")
+            served = landed[mechid, epoch] or vectors.get((mechid, epoch)) == 0  # nobody has a score
+            require(served, f"mechanism {mechid}, epoch {epoch}: no weights, and nothing was in the way")
 
 
 async def _store_is_whole(history: "History", store: Store) -> None:
-    """What `validator db check` looks at, the state against the steps over the log among it."""
+    """What `validator db check` looks at, the state against the steps over the log among it; and rounds go on."""
     async with store.read() as tx:
         async for one in checks(tx, history.universe.folder / "archive"):
             require(not one.faults, f"{one.name}: {one.faults}")
-        calm = [one for one in await tx.rounds.listing(_MOST_ROUNDS) if one.started_at >= history.calm_since]
-    require(sum(one.state == "settled" for one in calm) >= 2, "rounds do not go on after the faults")  # noqa: PLR2004
+        calm = [one for one in await tx.rounds.listing(_GO_ON * 20) if one.started_at >= history.calm_since]
+    require(sum(one.state == "settled" for one in calm) >= _GO_ON, "rounds do not go on after the faults")
+    told = set(history.universe.told.ended_rounds)
+    silent = [one.round_id for one in calm if one.state != "open" and str(one.round_id) not in told]
+    require(not silent, f"the end of rounds {silent} was not told")
+
+
+async def _windows_are_the_entries(history: "History", store: Store) -> None:
+    """Each window holds the newest 100 entries of its miner and type, in the order in which they came."""
+    statement = (
+        "SELECT d.hotkey, d.skill_type, d.entry FROM dispatches d JOIN tasks t USING (round_id, task_id)"
+        " WHERE d.entry IS NOT NULL ORDER BY coalesce(d.entered_in, d.round_id), d.round_id, t.position, d.rank"
+    )
+    entries: dict[tuple[str, str], list[float]] = defaultdict(list)
+    with opened(history.universe.folder) as database:
+        for hotkey, skill_type, entry in database.execute(statement):
+            entries[hotkey, skill_type].append(entry)
+    async with store.read() as tx:
+        state = await tx.state.whole()
+    for hotkey, miner in state.miners.items():
+        for name, pair in miner.pairs.items():
+            due, window = entries.pop((hotkey, str(name)), []), pair.window
+            require(window.added == len(due), f"{hotkey}, {name}: {window.added} entries in its window, {len(due)} due")
+            require(
+                list(window.newest(2 * _ENTRIES)) == due[-_ENTRIES:], f"{hotkey}, {name}: its window is not its entries"
+            )
+            history.faults.counts["long_windows"] += window.added > _ENTRIES
+    require(not any(entries.values()), f"entries without a window: {sorted(entries)}")
+
+
+async def _anchor_is_of_the_log(history: "History", store: Store) -> None:
+    commitment = history.universe.subnet.commitment(VALIDATOR.hotkey)
+    if commitment is None:
+        return
+    anchor = anchor_of(commitment.content)
+    require(anchor is not None, f"the commitment on chain is no anchor: {commitment.content!r}")
+    assert anchor is not None
+    async with store.read() as tx:
+        record = await tx.receipts.get(anchor.sequence)
+    require(record is not None and record.sha256 == anchor.digest, f"the anchor names another receipt: {anchor}")
 
 
 async def _replays(store: Store) -> None:

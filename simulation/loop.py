@@ -16,6 +16,7 @@ START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 LAST_STEPS: Final = 50
 _MOST_STEPS: Final = 5_000_000
 _numbers = itertools.count()
+Connect = Callable[["VirtualLoop", Callable[[], asyncio.Protocol], int], Coroutine[Any, Any, Any]]
 
 
 class SimulationError(AssertionError):
@@ -114,6 +115,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     Attributes:
         killed: whether the process that the loop stands for was killed.
+        connect: makes connections, from a protocol's factory and a port.
         errors: what asyncio reported: exceptions that nobody took.
     """
 
@@ -124,6 +126,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.errors: list[str] = []
         self.kill_at: int | None = None
         self.life_steps = 0
+        self.connect: Connect | None = None
         self.set_task_factory(lambda loop, coro, **options: _Task(coro, loop=loop, **options))
         self.set_exception_handler(self._report)
 
@@ -175,8 +178,15 @@ class VirtualLoop(asyncio.BaseEventLoop):
             result, error = func(*args), None
         except Exception as raised:  # noqa: BLE001 - passed on, as from a thread
             result, error = None, raised
-        self.call_later(self.duration(), _answer, answer, result, error)
+        self.after(self.duration(), _answer, answer, result, error)
         return answer
+
+    def after(self, seconds: float, call: Callable[..., Any], *args: Any) -> None:
+        """Call later, or soon where that takes no time."""
+        if seconds:
+            self.call_later(seconds, call, *args)
+        else:
+            self.call_soon(call, *args)
 
     def duration(self) -> float:
         """Draw how long a statement or a thread takes, seconds."""
@@ -184,6 +194,17 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if drawn < 0.7:  # noqa: PLR2004 - most take no time worth mentioning
             return 0.0
         return 0.002 * drawn if drawn < 0.97 else 0.3 * self.random.random()  # noqa: PLR2004
+
+    async def create_connection(self, factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:  # type: ignore[override]
+        """Connect to a miner of the history."""
+        if self.connect is None:
+            raise SimulationError(f"a connection to {host}:{port}")
+        return await self.connect(self, factory, port)
+
+    def overdue(self, what: str) -> None:
+        """Fail the life that still runs."""
+        self.errors.append(what)
+        self.stop()
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Any, *args: Any, context: Context | None = None

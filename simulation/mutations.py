@@ -129,7 +129,7 @@ MUTATIONS: Final = (
         "",
     ),
     Mutation(
-        "the vector is noted, and its line is not in the log",
+        "a vector is computed, and the state does not learn of it",
         "validator/weights/service.py",
         "await tx.state.pay((self._netuid, self._mechid), snapshot.epoch, basis.round_id)",
         "pass",
@@ -146,6 +146,31 @@ MUTATIONS: Final = (
         'return record is not None and (record.state == "confirmed" or refused_for_good(record))',
         "return record is not None and refused_for_good(record)",
     ),
+    Mutation(
+        "what a time limit cuts off is left running",
+        "validator/sources.py",
+        "        await ended((work, timer))\n",
+        "        work.cancel()\n        timer.cancel()\n",
+    ),
+    Mutation(
+        "retention removes answers of the open round",
+        "validator/store/repositories/retention.py",
+        'rounds.c.state != "open", ',
+        "",
+    ),
+    Mutation(
+        "a drain does not wait for the round in hand",
+        "validator/daemon/daemon.py",
+        "                await asyncio.wait({rounds, asked}, return_when=asyncio.FIRST_COMPLETED)\n",
+        "",
+    ),
+    Mutation(
+        "the claim to write is not held",
+        "validator/store/locks.py",
+        "    handles.claim(lock)\n    return lock\n",
+        "    lock.drop()\n    return lock\n",
+    ),
+    Mutation("a window has 99 entries", "validator/state/values.py", "ENTRIES: Final = 100", "ENTRIES: Final = 99"),
 )
 
 

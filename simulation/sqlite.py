@@ -3,9 +3,11 @@
 import sqlite3
 from collections.abc import Callable, Generator
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import aiosqlite
+from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.util import LRUCache
 
 from simulation.faults import Faults
 from simulation.loop import VirtualLoop, _answer
@@ -16,6 +18,7 @@ _CODES = {
     "disk_full": (sqlite3.SQLITE_FULL, "database or disk is full"),
     "busy": (sqlite3.SQLITE_BUSY, "database is locked"),
 }
+_TAKES_TIME = ("execute", "executemany", "executescript", "commit", "rollback")
 _WRITES = ("INSERT", "UPDATE", "DELETE", "PRAGMA user_version =")
 
 
@@ -33,6 +36,7 @@ class InlineConnection(aiosqlite.Connection):
         self._loop = loop
         self._faults = faults
         self._writing = False
+        self._written: set[str] = set()  # tables, in the transaction that is open
 
     def __await__(self) -> Generator[Any, None, "InlineConnection"]:
         return self._opened().__await__()
@@ -45,14 +49,20 @@ class InlineConnection(aiosqlite.Connection):
         if not self._running or self._connection is None:
             raise ValueError("Connection closed")
         name, sql = getattr(fn, "__name__", ""), args[0] if args and isinstance(args[0], str) else ""
+        if name not in _TAKES_TIME or sql.startswith("PRAGMA query_only"):
+            return fn(*args, **kwargs)  # cursors and rows that are there already
         commits = name == "commit" and self._writing and self._connection.in_transaction
-        if commits and self._faults is not None and self._faults.kills("before_commit"):
+        if commits and self._faults is not None and self._faults.kills("before_commit", self._written):
             await self._loop.die()
-        if commits and self._faults is not None and self._faults.kills("cancel_at_commit"):
+        if commits and self._faults is not None and self._faults.kills("cancel_at_commit", self._written):
             self._loop.call_soon(self._faults.cancel)
-        self._fail(sql.lstrip())
+        sql = sql.lstrip()
+        self._fail(sql)
         if sql == "BEGIN IMMEDIATE":
             self._writing = True
+            self._written = set()
+        elif sql.startswith(_WRITES):
+            self._written.add(sql.split(None, 3)[1 if sql.startswith("UPDATE") else 2])
         result = await self._timed(partial(fn, *args, **kwargs), killed_after=commits)
         if name in ("commit", "rollback"):
             self._writing = False
@@ -80,9 +90,9 @@ class InlineConnection(aiosqlite.Connection):
             result, error = call(), None
         except Exception as raised:  # noqa: BLE001 - passed on, as from a thread
             result, error = None, raised
-        if killed_after and self._faults is not None and self._faults.kills("after_commit"):
+        if killed_after and self._faults is not None and self._faults.kills("after_commit", self._written):
             await self._loop.die()
-        self._loop.call_later(self._loop.duration(), _answer, answer, result, error)
+        self._loop.after(self._loop.duration(), _answer, answer, result, error)
         return await answer  # type: ignore[no-any-return]
 
     async def close(self) -> None:
@@ -97,6 +107,28 @@ class InlineConnection(aiosqlite.Connection):
             connection.close()
 
 
+class _Compiled(LRUCache[Any, Any]):
+    """Statements that SQLAlchemy has compiled, kept for every engine: dialects of one kind write the same SQL."""
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(key[1:], default)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key[1:], value)
+
+
+_compiled: Final = _Compiled(2_000)
+
+
+class SimulatedHandles(Handles):
+    """Handles of a process that shares what it compiled with those before it."""
+
+    def hold(self, engine: AsyncEngine) -> None:
+        """Hold its connections."""
+        super().hold(engine)
+        engine.sync_engine._compiled_cache = _compiled
+
+
 def handles(loop: VirtualLoop, faults: Faults | None = None) -> Handles:
     """Return handles whose connections run on the loop."""
 
@@ -104,4 +136,4 @@ def handles(loop: VirtualLoop, faults: Faults | None = None) -> Handles:
         kwargs["check_same_thread"] = False
         return await InlineConnection(lambda: sqlite3.connect(*args, **kwargs), loop, faults)
 
-    return Handles(connect, busy_ms=0)
+    return SimulatedHandles(connect, busy_ms=0)

@@ -1,6 +1,11 @@
 """Everything outside the daemon in one history: chain, miners, services, tasks, sandboxes; it outlives every kill."""
 
+import asyncio
+import json
+import sqlite3
+from asyncio import Protocol
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache, partial
 from pathlib import Path
@@ -14,14 +19,17 @@ from workflow_builders import make_workflow, plan_document
 from workflow_world import signed_answer
 from world import answer_to, tasks_of_all_types
 
-from simulation.faults import ANSWERS, Faults
+from simulation.faults import ANSWERS, OWN, Faults
 from simulation.loop import LoopClock, Time, VirtualLoop
+from simulation.network import Link, fault_of
 from simulation.sqlite import handles
 from validator.chain.base import ChainUnreachableError, Commitment, Head, OtherChainError, WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState
+from validator.chain.weight_rows import to_u16
 from validator.daemon.world import World
 from validator.kinds.workflow.step import StepReply
+from validator.miners.client import HttpMinerClient, MinerClient
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.outgoing.calls import Call
 from validator.protocol.answer import Dispatch
@@ -41,16 +49,18 @@ from validator.rounds.prepare import Prepared
 from validator.sandbox.interface import CodeJob, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedRun, ScriptedSandbox
 from validator.settings import Settings
-from validator.sources import SeededRandom
+from validator.sources import SeededRandom, ns_of
+from validator.tasks.canary import Canaries
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource
 from validator.workers.interface import Here
 
-BLOCK_S: Final = 2.0
-EPOCH_BLOCKS: Final = 15  # 30 s
 MECHANISMS: Final = (0, 1)
 VALIDATOR: Final = Signer.from_uri("//Validator", "ed25519")
-_MINERS: Final = 6
+_MOST_MINERS: Final = 5
+_ANCHORED: Final = 50  # blocks of an epoch: fewer leave no room for an anchor
+_TAKES_S: Final = 0.3  # that a client takes until it accepts its cancellation
+_SETTLED_S: Final = 10.0  # after an event on the subnet the validator has seen it
 _WINDOWS: Final = Windows((0, 6), (0, 3))
 _OUTPUT: Final = StepOutput("The cat sat on the mat.", CODE, None)
 _IMAGE: Final = f"registry.invalid/runtime@sha256:{'5' * 64}"
@@ -62,11 +72,65 @@ def signer_of(number: int) -> Signer:
     return Signer.from_uri(f"//Miner//{number}", "ed25519")
 
 
+class Shape(NamedTuple):
+    """The size of one history, drawn from its seed: a small round costs less, so that there can be more of them.
+
+    Attributes:
+        miners: how many there are.
+        types, goals: of the tasks that are given.
+        http: the validator calls its miners over HTTP.
+        canary: it plants tasks.
+        block_s, epoch_blocks: of the chain; where epochs have many blocks the log is anchored.
+        interval_s: between rounds.
+        calm_s: without faults, at the end: an epoch whole, and rounds that settle.
+    """
+
+    miners: int
+    types: Sequence[SkillType]
+    goals: Sequence[str]
+    http: bool
+    canary: bool
+    block_s: float
+    epoch_blocks: int
+    interval_s: float
+    calm_s: float
+
+
+def shape_of(seed: int) -> Shape:
+    """Return the shape of a seed's history. Of a hundred seeds one has rounds enough to fill the windows."""
+    random, long = Random(f"{seed}|shape"), seed % 100 == _LONG
+    anchor = not long and random.random() < 0.2  # noqa: PLR2004
+    return Shape(
+        miners=3 if long else random.randint(4, _MOST_MINERS),
+        types=random.choice(_TYPES[:2] if long else _TYPES),
+        goals=("code",) if long else random.choice(_GOALS),
+        http=random.random() < 0.5,  # noqa: PLR2004
+        canary=not long and random.random() < 0.2,  # noqa: PLR2004
+        block_s=0.5 if anchor else 2.0,
+        epoch_blocks=100 if anchor else 10,
+        interval_s=5.0 if long else 8.0,
+        calm_s=500.0 if long else 104.0 if anchor else 46.0,
+    )
+
+
+_LONG: Final = 50
+_TYPES: Final = ((SkillType.DECLARATIVE,), (SkillType.MCP_SERVER,), (SkillType.DECLARATIVE, SkillType.MCP_SERVER))
+_GOALS: Final = (("code",), ("rag",), ("code", "rag"))
+
+
 class Handed(NamedTuple):
-    """Weights that reached the chain's pool: `epoch` is that of the head then, `pending` tells what became of them."""
+    """Weights that reached the chain's pool.
+
+    Attributes:
+        mechid: the mechanism.
+        epoch: of the head then.
+        lagged: the node showed an older head, from which their time counts.
+        pending: tells what became of them.
+    """
 
     mechid: int
     epoch: int
+    lagged: bool
     pending: Pending
 
 
@@ -76,17 +140,19 @@ class Subnet(SimulatedSubnet):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.handed: list[Handed] = []
+        self.lagged = False
 
     def submit(
         self, hotkey: str, mechid: int, weights: Mapping[int, float], *, delay: int | None, valid_blocks: int
     ) -> Pending:
         """Take a submission."""
         pending = super().submit(hotkey, mechid, weights, delay=delay, valid_blocks=valid_blocks)
-        self.handed.append(Handed(mechid, self.blocks.head().epoch, pending))
+        self.handed.append(Handed(mechid, self.blocks.head().epoch, self.lagged, pending))
         return pending
 
 
 class _Frozen(NamedTuple):
+    kind: str
     head: Head
     snapshot: MetagraphSnapshot
     reads: Mapping[tuple[str, int], Any]
@@ -108,7 +174,7 @@ class FaultyChain(SimulatedChain):
         """Return the newest block that the node shows."""
         await self._travel()
         head = await super().head()
-        if (frozen := self._universe.frozen) is not None and self._plan.acts("chain_lags"):
+        if (frozen := self._universe.frozen) is not None and self._plan.acts(frozen.kind):
             return frozen.head
         return head._replace(hash=self._forked(head.number, head.hash))
 
@@ -116,19 +182,20 @@ class FaultyChain(SimulatedChain):
         """Return the subnet as the node shows it."""
         await self._travel()
         snapshot = await super().snapshot()
-        if (frozen := self._universe.frozen) is not None and self._plan.acts("chain_lags"):
+        if (frozen := self._universe.frozen) is not None and self._plan.acts(frozen.kind):
             return frozen.snapshot
         return msgspec.structs.replace(snapshot, block_hash=self._forked(snapshot.block, snapshot.block_hash))
 
     async def wait_for_block(self, number: int) -> Head:
         """Wait for a block, which a node that lags does not see."""
         while self._universe.frozen is not None and self._universe.frozen.head.number < number:
-            await self._universe.clock.sleep(BLOCK_S)
+            await self._universe.clock.sleep(self._universe.shape.block_s)
         return await super().wait_for_block(number)
 
     async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
         """Submit weights; the process may be killed before and after."""
         await self._travel()
+        self._universe.hand_over(mechid, weights)
         if self._plan.kills("before_handover"):
             await self._loop.die()
         fault = self._plan.submission()
@@ -141,7 +208,11 @@ class FaultyChain(SimulatedChain):
         if self._plan.kills("cancel_at_handover"):
             self.faults.delay = 3  # a submission on its way, whose answer takes some blocks
             self._loop.call_later(0.5, self._plan.cancel)
-        return await super().set_weights(mechid, weights, valid_blocks=valid_blocks)
+        try:
+            return await super().set_weights(mechid, weights, valid_blocks=valid_blocks)
+        except asyncio.CancelledError:
+            await asyncio.sleep(_TAKES_S)
+            raise
 
     async def _answered(self, submit: Callable[[int | None], Pending]) -> WeightsResult:
         def handed_over(delay: int | None) -> Pending:
@@ -151,6 +222,12 @@ class FaultyChain(SimulatedChain):
             return pending
 
         return await super()._answered(handed_over)
+
+    async def set_commitment(self, content: bytes, *, valid_blocks: int) -> WeightsResult:
+        """Commit to an anchor."""
+        await self._travel()
+        self._plan.count("anchor")
+        return await super().set_commitment(content, valid_blocks=valid_blocks)
 
     async def last_update(self, mechid: int, uid: int) -> int:
         """Return the block of the last weights."""
@@ -175,7 +252,11 @@ class FaultyChain(SimulatedChain):
         return value if frozen is None else frozen.reads.get((name, mechid), value)
 
     async def _travel(self) -> None:
-        await self._universe.clock.sleep(self._loop.duration())
+        try:
+            await self._universe.clock.sleep(self._loop.duration())
+        except asyncio.CancelledError:
+            await asyncio.sleep(_TAKES_S)
+            raise
 
     def _forked(self, number: int, block_hash: str) -> str:
         return f"{number:064x}" if self._plan.acts("chain_forks") else block_hash
@@ -249,38 +330,50 @@ class Universe:
         time: shared by all lives.
 
     Attributes:
-        honest: dispatches that a miner answered properly and in time, by nonce and hotkey.
+        shape: how large it is.
+        honest: dispatches that a miner answered properly and in time, by hotkey and nonce.
+        ours: dispatches that this machine could not send.
+        wrong: dispatches that a miner did not answer properly, and how.
+        violations: what must not happen and did, as it was seen.
+        on_dispatch: called when the next dispatch arrives.
+        moved_at: when uids changed hands last.
     """
 
     def __init__(self, seed: int, folder: Path, faults: Faults, time: Time) -> None:
         self.seed, self.folder, self.faults, self.time = seed, folder, faults, time
+        self.shape = shape = shape_of(seed)
         self.clock, self.own = LoopClock(time), LoopClock(time, wrong=True)
         self.told = Told()
         self.honest: set[tuple[str, str]] = set()
+        self.ours: set[tuple[str, str]] = set()
+        self.wrong: dict[tuple[str, str], str] = {}
+        self.violations: list[str] = []
+        self.on_dispatch: list[Callable[[], object]] = []
+        self.moved_at = -_SETTLED_S
         self.frozen: _Frozen | None = None
+        self.captured: dict[str, _Frozen] = {}
+        self.ports: dict[int, str] = {}
         self.random = SeededRandom(f"{seed}|daemon")
         rules = SubnetRules(
             seed=f"{seed}",
             genesis=int(self.clock.now().timestamp()),
-            block_time_s=BLOCK_S,
-            tempo=EPOCH_BLOCKS - 1,
+            block_time_s=shape.block_s,
+            tempo=shape.epoch_blocks - 1,
             weights_rate_limit=3,
             mechanisms=len(MECHANISMS),
             reveal_epochs=self.stream("reveal").choice((0, 0, 1)),
             immunity_period=0,
-            max_uids=_MINERS + 1,
+            max_uids=shape.miners + 1,
         )
         self.subnet = Subnet(SubnetState(STATE_VERSION, rules), self.clock)
         self.subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
         self.signers: dict[str, Signer] = {}
         self._next = 0
-        for _ in range(_MINERS):
+        for _ in range(shape.miners):
             self.newcomer()
-        self.source = Source(_tasks())
+        self.source = Source([one for one in _tasks() if one.task.skill_type in shape.types])
         self.source.faults = faults
-        self.goals = MemoryGoals(
-            (make_workflow("code", goal="Write add.", required_steps=2), make_workflow("rag", required_steps=2))
-        )
+        self.goals = MemoryGoals([_goal(name) for name in shape.goals])
 
     def stream(self, *names: object) -> Random:
         """Return a stream of random numbers of its own for a purpose."""
@@ -291,7 +384,9 @@ class Universe:
         signer = signer_of(self._next)
         self._next += 1
         self.signers[signer.hotkey] = signer
+        self.moved_at = self.time.now
         self.subnet.register(signer.hotkey, axon=Axon("127.0.0.1", 9000 + self._next))
+        self.ports[9000 + self._next] = signer.hotkey
 
     def settings(self) -> Settings:
         """Return the operator's settings."""
@@ -300,16 +395,23 @@ class Universe:
         mechanism = random.choice(MECHANISMS)
         if len(switch) > 1:
             self.faults.counts["version_switch"] = max(1, self.faults.counts["version_switch"])
-        self.faults.counts["two_mechanisms"] = max(mechanism, self.faults.counts["two_mechanisms"])
+        shape = self.shape
+        for kind, acts in (("two_mechanisms", mechanism), ("miners_over_http", shape.http), ("canary", shape.canary)):
+            self.faults.counts[kind] = max(int(acts), self.faults.counts[kind])
         return Settings.model_validate(
             {
                 "validator": {"netuid": 1},
                 "chain": {"kind": "simulated"},
                 "store": {"url": f"sqlite:///{self.folder}/store.sqlite", "archive": str(self.folder / "archive")},
-                "rounds": {"interval_s": 10.0, "grace_s": random.choice((2.0, 30.0)), "capabilities_refresh_s": 60.0},
+                "rounds": {
+                    "interval_s": shape.interval_s,
+                    "grace_s": random.choice((2.0, 30.0)),
+                    "capabilities_refresh_s": 60.0,
+                },
+                "audit": {"anchor": shape.epoch_blocks > _ANCHORED},
                 "weights": {
-                    "blocks_before_epoch_end": 9,
-                    "timeout_s": 8.0,
+                    "blocks_before_epoch_end": 6,
+                    "timeout_s": random.choice((5.0, 8.0)),  # what is delayed arrives after it, or before
                     "valid_blocks": 4,
                     "workflow_mechid": mechanism,
                 },
@@ -327,9 +429,9 @@ class Universe:
             signer=VALIDATOR,
             clock=self.own,
             random=self.random,
-            canary=None,
+            canary=Canaries(self.random, None, _WINDOWS).make if self.shape.canary else None,
             workers=Here(),
-            miners=ScriptedMinerClient(self._reply, self.own),
+            miners=self._miners(loop),
             steps=Steps(self),
             sandbox=ScriptedSandbox(self._run, self.own),
             code=ScriptedCodeSandbox(self._check, self.own),
@@ -338,50 +440,111 @@ class Universe:
             listeners=(self.told,),
         )
 
-    def freeze(self, *, on: bool) -> None:
-        """Let the node show what is now for as long as it lags."""
-        self.frozen = None
-        if not on:
+    def _miners(self, loop: VirtualLoop) -> MinerClient:
+        if not self.shape.http:
+            return ScriptedMinerClient(self._reply, self.own)
+        loop.connect = self._connected
+        time_ns = partial(ns_of, self.own)
+        return HttpMinerClient(VALIDATOR, connect_timeout_s=5.0, allow_private=True, time_ns=time_ns)
+
+    async def _connected(self, loop: VirtualLoop, factory: Callable[[], Protocol], port: int) -> tuple[Link, Protocol]:
+        """Connect the validator to the miner behind a port."""
+        await self.clock.sleep(loop.duration())
+        hotkey, random = self.ports[port], self.stream("connect", port, self.time.now)
+        if (fault := fault_of(self._line(random))) is not None:
+            raise fault
+        client = factory()
+        return Link(loop, client, hotkey, self._reply, random), client
+
+    def hand_over(self, mechid: int, weights: Mapping[int, float]) -> None:
+        """Look at weights that the validator hands to the chain now."""
+        where, head = f"mechanism {mechid}, {self.time.now:.1f} s", self.subnet.blocks.head()
+        shown = head.number if self.frozen is None else self.frozen.head.number
+        self.subnet.lagged = self.frozen is not None
+        self.subnet.snapshot()  # the blocks until now take what is due
+        for handed in self.subnet.handed:
+            result = handed.pending.result
+            if handed.mechid != mechid:
+                continue
+            if result is None and not handed.lagged and self.frozen is None and head.number <= handed.pending.expires:
+                self.violations.append(f"{where}: handed over while an earlier submission may still arrive")
+            if result is not None and result.accepted and handed.epoch == head.epoch:
+                self.violations.append(f"{where}: handed over, and the epoch's weights are on chain")
+        with sqlite3.connect(self.folder / "store.sqlite") as database:
+            newest = "SELECT state, sent, vector FROM weight_submissions WHERE mechid = ? ORDER BY epoch DESC"
+            row = database.execute(newest, (mechid,)).fetchone()
+            confirmed = "SELECT max(block) FROM weight_submissions WHERE state = 'confirmed' AND mechid = ?"
+            highest = database.execute(confirmed, (mechid,)).fetchone()[0] or 0
+        if (
+            row is None
+            or row[0] != "submitted"
+            or json.loads(row[1]) != {str(k): v for k, v in to_u16(weights).items()}
+        ):
+            self.violations.append(f"{where}: handed over what is not written down: {row}")
             return
+        if shown < highest:
+            self.violations.append(f"{where}: handed over at block {shown}; weights of ours are in block {highest}")
+        if self.frozen is None and self.time.now > self.moved_at + _SETTLED_S:
+            uids = {one.hotkey: one.uid for one in self.subnet.snapshot().neurons}
+            for hotkey, weight in json.loads(row[2]).items():
+                if weight and weights.get(uids.get(hotkey, -1)) is None:
+                    self.violations.append(f"{where}: {hotkey} has weight {weight} and its uid gets none")
+
+    def capture(self, kind: str) -> None:
+        """Let a node fall behind that shows, from `freeze` on, what is now."""
+        self.freeze(None)
         uid = next(one.uid for one in self.subnet.snapshot().neurons if one.hotkey == VALIDATOR.hotkey)
         reads: dict[tuple[str, int], Any] = {("commitment", 0): self.subnet.commitment(VALIDATOR.hotkey)}
         for mechid in MECHANISMS:
             reads["last_update", mechid] = self.subnet.last_update(mechid, uid)
             reads["commits", mechid] = self.subnet.commits(mechid, VALIDATOR.hotkey)
             reads["weights", mechid] = self.subnet.weights(mechid, uid)
-        self.frozen = _Frozen(self.subnet.blocks.head(), self.subnet.snapshot(), reads)
+        self.captured[kind] = _Frozen(kind, self.subnet.blocks.head(), self.subnet.snapshot(), reads)
+
+    def freeze(self, kind: str | None) -> None:
+        """Let the node show what it showed when it fell behind; None: what is now."""
+        self.frozen = None if kind is None else self.captured.get(kind)
 
     # What miners and sandboxes do
 
-    def _reply(  # noqa: PLR0911 - one for each thing that a miner does
-        self, method: str, call: Call
-    ) -> ScriptedReply:
+    def _line(self, random: Random) -> ScriptedReply:
+        """Return whether a connection comes about."""
+        fault = self.faults.drawn(OWN, random)
+        if fault is not None:
+            return ScriptedReply(connects=False, out_of="sockets" if fault == "no_resources" else None, no_route=True)
+        return ScriptedReply(connects=not self.faults.acts("miners_out"))
+
+    def _reply(self, method: str, call: Call) -> ScriptedReply:
         signer = self.signers[call.hotkey]
         if method == "GET":
             return ScriptedReply(self._capabilities(signer))
-        if self.faults.acts("miners_out"):
-            return ScriptedReply(connects=False)
         workflow = call.path == "/v1/workflows"
         dispatch: Any = msgspec.json.decode(call.whole, type=WorkflowDispatch if workflow else Dispatch)
-        random = self.stream(signer.hotkey, dispatch.nonce)
+        random, key = self.stream(signer.hotkey, dispatch.nonce), (signer.hotkey, dispatch.nonce)
+        if key in self.honest or key in self.wrong:
+            self.violations.append(f"{self.time.now:.1f} s: dispatch {key} is sent twice")
+        if not self.shape.http and fault_of(line := self._line(random)) is not None:
+            self.ours |= {key} if line.out_of else set()
+            return line
+        for call_back in self.on_dispatch:
+            call_back()
+        self.on_dispatch.clear()
         fault = self.faults.drawn(ANSWERS, random)
+        if fault is None:
+            self.honest.add(key)
+        else:
+            self.wrong[key] = fault
         signed_by = signer_of(10_000) if fault == "false_signature" else signer
         body = _plan(signed_by, dispatch) if workflow else msgspec.json.encode(answer_to(signed_by, dispatch))
-        seconds = round(0.2 + 2.2 * random.random(), 3)
-        match fault:
-            case "late":
-                return ScriptedReply(body, seconds=call.deadline_s + 1)
-            case "broken":
-                return ScriptedReply(body[: len(body) // 2], seconds)
-            case "missing":
-                return ScriptedReply(connects=random.random() < 0.5, status=None, seconds=seconds)  # noqa: PLR2004
-            case "doubled":
-                return ScriptedReply(body + body, seconds)
-            case "refused_answer":
-                return ScriptedReply(b"busy", seconds, status=503)
-        if fault is None:
-            self.honest.add((signer.hotkey, dispatch.nonce))
-        return ScriptedReply(body, seconds)
+        good = ScriptedReply(body, round(0.2 + 2.2 * random.random(), 3))
+        bad = {
+            "late": replace(good, seconds=call.deadline_s + 1),
+            "broken": replace(good, body=body[: len(body) // 2]),
+            "missing": replace(good, connects=random.random() < 0.5, status=None),  # noqa: PLR2004
+            "doubled": replace(good, body=body + body),
+            "refused_answer": replace(good, body=b"busy", status=503),
+        }
+        return bad.get(fault or "", good)
 
     def _capabilities(self, signer: Signer) -> bytes:
         now = self.own.now()
@@ -414,8 +577,16 @@ def _traces(job: SandboxJob) -> dict[str, bytes]:
 
 @cache
 def _tasks() -> Collection[Any]:
-    chosen = (SkillType.DECLARATIVE, SkillType.MCP_SERVER)
-    return [one for one in tasks_of_all_types(_WINDOWS, each=1) if one.task.skill_type in chosen]
+    return tasks_of_all_types(_WINDOWS, each=1)
+
+
+@cache
+def _goal(name: str) -> Any:
+    return (
+        make_workflow("code", goal="Write add.", required_steps=2)
+        if name == "code"
+        else make_workflow("rag", required_steps=2)
+    )
 
 
 def _plan(signer: Signer, dispatch: WorkflowDispatch) -> bytes:

@@ -10,6 +10,8 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
 
+from validator.cancellation import ended
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -133,7 +135,7 @@ T = TypeVar("T")
 
 
 async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
-    """Return what `call` returns, if it does so in time.
+    """Return what `call` returns, if it does so in time. It has ended when this returns or raises.
 
     Raises:
         TimeoutError: it did not and was cancelled; what it has done until then is not known.
@@ -146,12 +148,4 @@ async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> 
             return work.result()
         raise TimeoutError(f"no answer within {seconds:g} s")
     finally:
-        for task in (work, timer):
-            task.cancel()
-        # Not awaited: a call that is stuck may be slow to take its cancellation.
-        work.add_done_callback(_read_result)
-
-
-def _read_result(task: asyncio.Task[Any]) -> None:
-    if not task.cancelled():
-        task.exception()
+        await ended((work, timer))

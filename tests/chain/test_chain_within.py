@@ -66,3 +66,23 @@ async def test_cancelling_it_cancels_the_call() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     await cancelled.wait()
+
+
+async def test_what_is_slow_to_take_its_cancellation_has_ended_before_the_caller_goes_on() -> None:
+    clock, left = VirtualClock(), asyncio.Event()
+
+    async def slow() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for _ in range(5):
+                await asyncio.sleep(0)
+            left.set()
+
+    task = asyncio.create_task(within(clock, 5.0, slow()))
+    await asleep(clock, 1)
+    await clock.advance(5.0)
+    with pytest.raises(TimeoutError):
+        await task
+    assert left.is_set()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
