@@ -27,6 +27,7 @@ def main() -> None:
     run.add_argument("--jobs", type=int, default=1)
     run.add_argument("--results", type=Path, help="a file that ended seeds are added to, and read from: a run goes on")
     run.add_argument("--stop-at-first", action="store_true", help="end at the first seed that fails")
+    run.add_argument("--kinds", nargs="+", default=KINDS, help="play only seeds that draw one of these faults")
     run.add_argument("--quick", action="store_true", help="neither shrink nor look for determinism")
     replay = commands.add_parser("replay", help="play one seed")
     replay.add_argument("seed", type=int)
@@ -47,7 +48,9 @@ def _run(arguments: argparse.Namespace) -> int:
     ended: dict[int, dict[str, object]] = {}
     if arguments.results is not None and arguments.results.exists():
         ended = {line["seed"]: line for line in map(json.loads, arguments.results.read_text().splitlines())}
-    wanted = range(arguments.first, arguments.first + arguments.seeds)
+    wanted: Sequence[int] = range(arguments.first, arguments.first + arguments.seeds)
+    if arguments.kinds != KINDS:
+        wanted = [seed for seed in wanted if any(fault.kind in arguments.kinds for fault in draw(seed))]
     for played in runner.play_all((seed for seed in wanted if seed not in ended), arguments.jobs):
         line = {"seed": played.seed, "rounds": played.rounds, "counts": played.counts, "digest": played.digest}
         ended[played.seed] = line | {"error": played.error}

@@ -172,9 +172,9 @@ def _miners_get_their_due(history: "History", database: sqlite3.Connection, *, c
         charged = row["state"] == "failed"
         require(not (charged and key in universe.honest), f"{what} answered and is charged with {reason}")
         require(not (charged and key in universe.ours), f"{what} is charged with {reason}: a fault of ours")
-        require(
-            not (passed and key in universe.wrong), f"{what} passes with an answer that is {universe.wrong.get(key)}"
-        )
+        wrong = universe.wrong.get(key)
+        if wrong != "late" or not history.faults.counts["stall"]:  # what stood still was not the miner
+            require(not (passed and wrong), f"{what} passes with an answer that is {wrong}")
         ours = reason.startswith(("bug_", "local_"))
         require(reason != Reason.BUG_INTERNAL, f"{what}: {reason}")
         require(not (ours and row["entry"] is not None), f"{what} has an entry for {reason}")

@@ -7,20 +7,30 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from simulation.faults import CUTS, KILLS, STOPS
 
 _ROOT: Final = Path(__file__).parents[1]
 _COPIED: Final = ("validator", "migrations", "simulation", "tests/core", "runner", "miner", "pyproject.toml")
 
 
 class Mutation(NamedTuple):
-    """A careless change: in `file`, `old` becomes `new`; `name` says what is careless about it."""
+    """A careless change: in `file`, `old` becomes `new`.
+
+    Attributes:
+        name: what is careless about it.
+        file, old, new: the change.
+        needs: kinds of faults; in histories without any of them it changes nothing, and they are not played.
+    """
 
     name: str
     file: str
     old: str
     new: str
+    needs: Sequence[str] = ()
 
 
 SETTLE: Final = "validator/rounds/settle.py"
@@ -67,54 +77,63 @@ MUTATIONS: Final = (
         SUBMISSION,
         '            return Fate("unknown", Reason.WEIGHTS_UNKNOWN, printable(str(error), _MAX_MESSAGE))',
         '            return Fate("rejected", Reason.WEIGHTS_REJECTED, printable(str(error), _MAX_MESSAGE))',
+        ("lost_answer", "delayed", "sent_then_broken"),
     ),
     Mutation(
         "a submission that is cut off by a stop counts as never sent",
         SUBMISSION,
         'fate = Fate("unknown", Reason.WEIGHTS_UNKNOWN, _STOPPED)',
         'fate = Fate("prepared", Reason.WEIGHTS_CHAIN_DOWN, _STOPPED)',
+        ("cancel_at_handover", "cancel", "stop_twice"),
     ),
     Mutation(
         "the note after a submission is not awaited when the task is cancelled",
         SUBMISSION,
         "await complete(self._note(prepared, sight, vector, fate, started))",
         'await __import__("asyncio").shield(self._note(prepared, sight, vector, fate, started))',
+        CUTS,
     ),
     Mutation(
         "the last write of a round is shielded and not awaited",
         SERVICE,
         "await complete(self._finish(",
         "await asyncio.shield(self._finish(",
+        STOPS,
     ),
     Mutation(
         "the guard forgets a submission that may still arrive",
         GUARD,
         "if record is None or finding is Finding.OURS or block > (last := expiry(record, block)):",
         "if record is None or finding is Finding.OURS or block >= (last := record.signed_block or 0):",
+        ("lost_answer", "delayed", "after_handover", "cancel_at_handover"),
     ),
     Mutation(
         "the guard allows weights on a chain that is behind",
         GUARD,
         "if known.highest_confirmed is not None and block < known.highest_confirmed:",
         "if known.highest_confirmed is not None and block < 0:",
+        ("chain_behind",),
     ),
     Mutation(
         "a stall of our own is charged to the miner",
         DISPATCH,
         "elif (detail := attribution.stalled(reply, deadline)) is not None:",
         "elif (detail := None) is not None:",
+        ("stall",),
     ),
     Mutation(
         "a fault of our own is charged to the miner",
         DISPATCH,
         "elif reply.reason == Reason.LOCAL_RESOURCES:",
         "elif reply.reason == Reason.SETTLED:",
+        ("no_resources",),
     ),
     Mutation(
         "a stop loses the work that is running",
         "validator/waiting/embedded.py",
         "                await complete(self._hand_back())\n",
         "                pass\n",
+        STOPS,
     ),
     Mutation(
         "what a cancelled caller started is left running",
@@ -127,6 +146,7 @@ MUTATIONS: Final = (
         RESUME,
         ".with_void_tasks(plan)",
         "",
+        KILLS,
     ),
     Mutation(
         "a vector is computed, and the state does not learn of it",
@@ -145,6 +165,7 @@ MUTATIONS: Final = (
         SUBMISSION,
         'return record is not None and (record.state == "confirmed" or refused_for_good(record))',
         "return record is not None and refused_for_good(record)",
+        (*KILLS, *STOPS),
     ),
     Mutation(
         "what a time limit cuts off is left running",
@@ -157,18 +178,21 @@ MUTATIONS: Final = (
         "validator/store/repositories/retention.py",
         'rounds.c.state != "open", ',
         "",
+        ("retention",),
     ),
     Mutation(
         "a drain does not wait for the round in hand",
         "validator/daemon/daemon.py",
         "                await asyncio.wait({rounds, asked}, return_when=asyncio.FIRST_COMPLETED)\n",
         "",
+        ("drain",),
     ),
     Mutation(
         "the claim to write is not held",
         "validator/store/locks.py",
         "    handles.claim(lock)\n    return lock\n",
         "    lock.drop()\n    return lock\n",
+        ("intruder",),
     ),
     Mutation("a window has 99 entries", "validator/state/values.py", "ENTRIES: Final = 100", "ENTRIES: Final = 99"),
 )
@@ -210,6 +234,7 @@ def first_seed(mutation: Mutation, seeds: int, jobs: int) -> str | None:
         file.write_text(text.replace(mutation.old, mutation.new))
         paths = ":".join(str(folder / one) for one in ("", "tests/core", "runner"))
         command = [sys.executable, "-m", "simulation", "run", "--quick", "--stop-at-first"]
+        command += ["--kinds", *mutation.needs] if mutation.needs else []
         command += ["--seeds", str(seeds), "--jobs", str(jobs), "--results", str(folder / "results.jsonl")]
         subprocess.run(  # the exit code tells what the output says
             command, cwd=folder, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, check=False

@@ -55,12 +55,13 @@ class Link(asyncio.Transport):
             self._loop.call_later(reply.seconds, self._lose)
             return
         head = f"HTTP/1.1 {reply.status} simulated\r\nContent-Length: {len(reply.body)}\r\n\r\n".encode()
-        data = (head + reply.body) * (2 if self._random.random() < _TWICE else 1)
+        data = head + reply.body
+        again = data if self._random.random() < _TWICE else b""
         cuts = sorted(self._random.randrange(len(data)) for _ in range(2))
         moments = sorted(reply.seconds * self._random.random() for _ in range(2))
         for part, at in zip((data[: cuts[0]], data[cuts[0] : cuts[1]]), moments, strict=True):
             self._loop.call_later(at, self._arrive, part, False)
-        self._loop.call_later(reply.seconds, self._arrive, data[cuts[1] :], True)
+        self._loop.call_later(reply.seconds, self._arrive, data[cuts[1] :] + again, True)
 
     def _arrive(self, data: bytes, last: bool) -> None:
         self._arrived += data
