@@ -23,12 +23,7 @@ class Caller(NamedTuple):
 
 
 class RequestVerifier:
-    """Checks requests to one hotkey; remembers nonces, so that none counts twice.
-
-    Args:
-        hotkey: the receiver the requests must be bound to.
-        clock: for their freshness (10 s back, 2 s ahead).
-    """
+    """Checks of requests to one hotkey; it remembers nonces, so that none counts twice (10 s back, 2 s ahead)."""
 
     def __init__(self, hotkey: str, clock: Clock) -> None:
         from bittensor import http_auth  # noqa: PLC0415 - takes a second: pay it when a server is made
@@ -42,13 +37,7 @@ class RequestVerifier:
         self._more: dict[str, Any] = {"expected_crypto_type": _SR25519} if "expected_crypto_type" in known else {}
 
     def verify(self, headers: Mapping[str, str], method: str, target: str, body: bytes = b"") -> Caller:
-        """Return who signed this request.
-
-        Args:
-            headers: as received.
-            method: HTTP method.
-            target: path and query as sent.
-            body: the raw bytes.
+        """Return who signed this request with this path and query and these raw bytes.
 
         Raises:
             AuthRefusedError: headers missing or malformed, another receiver, stale, replayed, or a wrong signature.

@@ -24,12 +24,7 @@ _log = structlog.get_logger()
 
 
 class Faults(logging.Logger):
-    """What aiohttp takes for its logger.
-
-    Args:
-        server: its name in the log.
-        clock: for how long the same was not said.
-    """
+    """The logger that aiohttp gets, for one server."""
 
     def __init__(self, server: str, clock: Clock) -> None:
         super().__init__("validator.incoming")
@@ -107,15 +102,7 @@ async def listening_sockets(host: str, port: int) -> Sequence[socket.socket]:
 
 @dataclass(eq=False, slots=True)
 class BoundedServer:
-    """Serves an application within bounds.
-
-    Args:
-        name: of the server, in the log.
-        app: what is served; it must not be running yet.
-        bounds: what it gives at most.
-        clock: for the log's silence and the pause after an error.
-        listen: opens the sockets that it listens on.
-    """
+    """A server of an application, which must not be running yet, within bounds."""
 
     name: str
     app: web.Application

@@ -47,13 +47,7 @@ class Declaration(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """Why what a miner said does not count.
-
-    Attributes:
-        reason, detail: the code and one harmless line.
-        status: of HTTP; None where there was no response.
-        said: the document as it came, where one did.
-    """
+    """The reason why a declaration does not count, with the document as it came and the HTTP status, if any."""
 
     reason: Reason
     detail: str
@@ -116,15 +110,9 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class CapabilityDirectory:
-    """Asks miners what they can do and keeps the last valid declaration of each.
+    """The last valid declaration of each miner, asked for by the validator's hotkey and read by workers.
 
-    Args:
-        client: how miners are reached.
-        store: where the documents are kept, as the signed bytes that came.
-        clock: for validity and the log.
-        hotkey: the validator's own, which is not asked.
-        workers: where documents are read.
-        tell: called with what every refresh came to.
+    `tell` is called with what every refresh came to.
     """
 
     client: MinerClient

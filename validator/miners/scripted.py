@@ -15,15 +15,9 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """What a scripted miner does.
+    """A scripted miner's answer: when its last byte comes, and its status, None for a connection that breaks then.
 
-    Attributes:
-        body: of the response.
-        seconds: until its last byte.
-        status: of the response; None for a connection that breaks after `seconds`.
-        connects: whether there is anything to connect to.
-        out_of: what this machine has none of when it is called; None for enough of everything.
-        no_route: whether there is no route to it.
+    `out_of` is what this machine has none of when it is called; None for enough of everything.
     """
 
     body: bytes = b""
@@ -41,10 +35,7 @@ Script = Callable[[str, Call], ScriptedReply]
 class ScriptedMinerClient:
     """A `MinerClient` whose miners follow a script; gate 1 and the body limit hold as over HTTP.
 
-    Args:
-        script: decides every reply, when the request is sent.
-        clock: time passes on it.
-        allow_private: as for the HTTP client; scripted miners mostly have no address of their own.
+    The script decides every reply when the request is sent; scripted miners mostly have no address of their own.
     """
 
     def __init__(self, script: Script, clock: Clock, *, allow_private: bool = True) -> None:

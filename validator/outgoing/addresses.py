@@ -64,17 +64,10 @@ class AddressRefusedError(ValidatorError):
 
 
 def axon_address(axon: Axon, *, allow_private: bool = False) -> IPv4Address | IPv6Address:
-    """Return the address to connect to, or refuse the axon.
+    """Return the address to connect to, an IPv4-mapped one as IPv4, or refuse the axon (AddressRefusedError).
 
-    Args:
-        axon: as announced on chain; `ip` must be a literal, a host name is never resolved.
-        allow_private: let loopback, private and carrier-grade NAT addresses through (the local network).
-
-    Returns:
-        The address; an IPv4-mapped one as the IPv4 address it stands for.
-
-    Raises:
-        AddressRefusedError: not a literal of a public unicast address, or no port from 1 to 65535.
+    `ip` must be a literal of a public unicast address, a host name is never resolved; `allow_private` lets loopback,
+    private and carrier-grade NAT addresses through (the local network). The port is from 1 to 65535.
     """
     if not 1 <= axon.port <= _HIGHEST_PORT:
         raise AddressRefusedError(f"port {printable(str(axon.port), 20)} is not from 1 to {_HIGHEST_PORT}")
@@ -106,11 +99,7 @@ def _allowed(address: IPv4Address | IPv6Address, *, allow_private: bool) -> bool
 
 
 class CheckedResolver(AbstractResolver):
-    """Answers with what `axon_address` lets through, so that no name leads into the validator's own network.
-
-    Args:
-        allow_private: let loopback and private addresses through (the local network).
-    """
+    """A resolver of what `axon_address` lets through, so that no name leads into the validator's own network."""
 
     def __init__(self, *, allow_private: bool) -> None:
         self._allow_private = allow_private

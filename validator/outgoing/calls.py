@@ -25,12 +25,9 @@ class SpoolError(ValidatorError):
 
 
 class Body:
-    """A received body. Close it when done; a temporary file (without a name) vanishes with it.
+    """A received body: a file with the first part of large ones, and the rest. Close it when done.
 
-    Args:
-        data: the bytes, or what is left of them in memory after `file`.
-        file: the first part, for large bodies.
-        size: bytes altogether.
+    Its file vanishes.
     """
 
     def __init__(self, data: bytes, file: IO[bytes] | None = None, size: int | None = None) -> None:
@@ -61,12 +58,7 @@ class Body:
 
 
 class Spool:
-    """Collects one body while it arrives; whole blocks are hashed and written in `threads`, never on the event loop.
-
-    Args:
-        threads: where files are opened and written.
-        folder: where the temporary file goes, None for the system's own place.
-    """
+    """One body while it arrives; whole blocks are hashed and written in `threads`, never on the event loop."""
 
     def __init__(self, threads: Executor, folder: Path | None = None) -> None:
         self._threads = threads
@@ -195,11 +187,9 @@ _NO_THREAD: Final = "can't start new thread"
 
 
 def cause_of(error: BaseException, *, ipv6: bool) -> Cause | None:
-    """Return what on this machine may have caused a failure, None where nothing speaks for that.
+    """Return what on this machine may have caused a failure, by what it was raised from.
 
-    Args:
-        error: as it was raised; what it was raised from counts as well.
-        ipv6: whether the peer's address is of that family.
+    None where nothing speaks for that.
     """
     causes = {_own_cause(each, ipv6=ipv6) for each in _chain(error)}
     if "resources" in causes:

@@ -32,18 +32,7 @@ _HOST: Final = re.compile(r"[!-~]+")
 
 
 def head_of(method: str, url: URL, path: str, size: int, signed: Mapping[str, str]) -> bytes:
-    """Return the head of a request.
-
-    Args:
-        method: POST or GET.
-        url: names the host.
-        path: request target with query, as signed.
-        size: bytes of the body; a GET has none.
-        signed: further fields.
-
-    Raises:
-        ValueError: host or path do not fit into a line.
-    """
+    """Return the head of a request; a GET has no body (ValueError: host or path do not fit into a line)."""
     host = url.host_port_subcomponent or ""
     if not _TARGET.fullmatch(path) or not _HOST.fullmatch(host):
         raise ValueError("host or path of the request cannot be sent")
@@ -64,11 +53,8 @@ _DEFAULT: Final = "sr25519"
 class Nonces:
     """Nanosecond nonces, unique and increasing even when the clock stands still within a tick.
 
-    After the clock was set back by more than a second the nonces follow it: miners refuse what is dated more than
-    two seconds ahead.
-
-    Args:
-        time_ns: nanoseconds since the Unix epoch.
+    After the clock was set back by more than a second the nonces follow it: miners refuse what is dated more than two
+    seconds ahead.
     """
 
     def __init__(self, time_ns: Callable[[], int] = system_ns) -> None:
@@ -86,12 +72,7 @@ class Nonces:
 
 
 class RequestSigner:
-    """Signs requests with the validator's hotkey, always bound to the receiver.
-
-    Args:
-        signer: the validator's hotkey.
-        time_ns: nanoseconds since the Unix epoch, for nonces.
-    """
+    """Signatures of requests with the validator's hotkey, always bound to the receiver."""
 
     def __init__(self, signer: Signer, time_ns: Callable[[], int] = system_ns) -> None:
         self._signer = signer
@@ -101,11 +82,7 @@ class RequestSigner:
     def headers(self, method: str, path: str, body_sha256: str, receiver: str) -> dict[str, str]:
         """Return the headers for one try of one request; takes some 40 µs, all of which hold the interpreter's lock.
 
-        Args:
-            method: in capitals.
-            path: request target with query, as sent.
-            body_sha256: hex digest of the body.
-            receiver: the hotkey that it is for.
+        The path is the request target with query, as sent; `receiver` is the hotkey that it is for.
         """
         nonce = str(self._nonces.next())
         signed = (_PROTOCOL, self._signer.crypto, method, path, body_sha256, nonce, self._signer.hotkey, receiver)
@@ -127,14 +104,7 @@ _INLINE: Final = 64 * 1024  # bytes of a body that are hashed and written at onc
 class Exchange:
     """One call on one fresh connection. Used once.
 
-    Args:
-        method: POST or GET; a GET carries no body.
-        call: what to send, to whom, and the bounds.
-        sent: see `Sent`.
-        signer: makes the authentication headers.
-        threads: for hashing.
-        spool: collects the body.
-        resolver: looks host names up; None where there are only addresses.
+    `threads` hash, the spool collects the body; the resolver is None where there are only addresses.
     """
 
     def __init__(  # noqa: PLR0913 - a call's own facts and the client's helpers

@@ -206,14 +206,11 @@ _HEAD_START_S: Final = 0.25  # of each address before the next
 
 
 async def open_wire(url: URL, resolver: AbstractResolver | None) -> Wire:
-    """Return a connection to the host of `url` on which nothing was sent yet; a cancelled call leaves none behind.
+    """Return a connection to the host of `url` on which nothing was sent yet.
 
-    Args:
-        url: with a literal address or a name, and a port.
-        resolver: looks names up; None where there can be only literals.
+    A cancelled call leaves none behind (OSError).
 
-    Raises:
-        OSError: none came about.
+    The resolver is None where there can be only literal addresses.
     """
     host, port = url.raw_host or "", url.port or 0
     if _is_literal(host):

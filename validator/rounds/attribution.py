@@ -20,9 +20,7 @@ from validator.tasks.source import TaskSource
 async def network_away(chain: Chain | None, source: TaskSource) -> bool:
     """Return whether the chain's endpoint or the task source cannot be reached now.
 
-    Args:
-        chain: None where its endpoint is on this machine: that it answers or not tells nothing of the network.
-        source: of tasks.
+    `chain` is None where its endpoint is on this machine: that it answers or not tells nothing of the network.
     """
     if not await source.reachable():
         return True
@@ -54,11 +52,7 @@ async def network_there() -> bool:
 
 @dataclass(slots=True)
 class Attribution:
-    """What one round knows of its failures.
-
-    Args:
-        stalls, away: see their types; `away` is asked at most once.
-    """
+    """One round's knowledge of its failures; `away` is asked at most once."""
 
     stalls: StallsSince
     away: NetworkAway

@@ -106,13 +106,10 @@ class _Collected:
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Sends rounds to miners.
+    """The sender of rounds to miners.
 
-    Args:
-        client, store, clock: what it uses.
-        gates: where answers are judged.
-        runners: by the kind's name, what runs answers that have to be run.
-        stalls, away: what tells faults of the validator's from those of miners (D-26).
+    `runners` are, by the kind's name, what runs answers that have to be run; `stalls` and `away` tell faults of the
+    validator's from those of miners (D-26).
     """
 
     client: MinerClient

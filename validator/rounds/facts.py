@@ -42,11 +42,9 @@ class RoundFacts:
     """One round that ended, in numbers.
 
     Attributes:
-        reason: how it ended.
         seconds: from snapshot to end.
         tasks: that the sources gave, canaries not among them.
         miners: in its input.
-        dispatches: planned.
         answers: how many ended with which reason; void ones not among them.
         t_min: of each type with an answer that came too early: seconds.
         declared: the last declarations; None before the first.
@@ -73,12 +71,9 @@ class RoundFacts:
 
 
 def facts_of(end: EndedRound, prepared: Prepared | None, declared: Declared | None = None) -> RoundFacts:
-    """Return the facts of a round that ended.
+    """Return the facts of a round that ended, with the last declarations.
 
-    Args:
-        end: how it ended.
-        prepared: what it began with; None where it was skipped. Another round's is passed over.
-        declared: the last declarations.
+    `prepared` is what it began with, None where it was skipped. Another round's is passed over.
     """
     if prepared is None or prepared.frozen.round_id != end.round_id:
         return RoundFacts(end.reason, end.seconds, declared=declared)
@@ -101,13 +96,7 @@ def round_line(end: EndedRound, prepared: Prepared | None, unpaid: int | None, a
     """Return the fields of a round's canonical line.
 
     `mean_quality` and `mean_consensus` are null where nothing had a value, `beyond_s` is the time that the round took
-    beside its slowest answer.
-
-    Args:
-        end: how it ended.
-        prepared: what it began with; None where it was skipped.
-        unpaid: windows that the newest vectors do not pay; None before the first.
-        advice: on what is odd about this round alone.
+    beside its slowest answer. `unpaid` are windows that the newest vectors do not pay; None before the first.
     """
     returned, outcome = end.returned, end.outcome
     reasons = Counter(returned.reasons) if returned else Counter[Reason]()

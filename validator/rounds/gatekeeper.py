@@ -15,11 +15,9 @@ ReadBody = Callable[[], bytes]
 
 
 class Gatekeeper:
-    """Sends answers through the gates of their kind. What is too costly to judge is rejected, and kept so at once.
+    """The way of answers through the gates of their kind.
 
-    Args:
-        workers: where they are judged.
-        store: where the dispatches are.
+    What is too costly to judge is rejected, and kept so at once.
     """
 
     def __init__(self, workers: Workers, store: Store) -> None:
@@ -29,13 +27,9 @@ class Gatekeeper:
     async def judge(
         self, key: DispatchKey, expected: Expected[RoundTask], body: ReadBody, seconds: float
     ) -> Judged | Accepted:
-        """Return what the gates say of one answer: its judgement, or what is to be run.
+        """Return what the gates say of one answer, which the store has: its judgement, or what is to be run.
 
-        Args:
-            key: the dispatch, which the store has as answered.
-            expected: what it asked for.
-            body: reads the answer; called off the event loop when it is the answer's turn.
-            seconds: first byte sent to last byte received.
+        `body` reads the answer; it is called off the event loop when it is the answer's turn.
 
         Raises:
             WorkersError: a fault of ours; `WorkerKilledError` where the machine ended the workers (D-26).

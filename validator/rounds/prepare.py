@@ -49,13 +49,8 @@ _log = structlog.get_logger()
 class EpochOrder:
     """The order of one epoch's rounds. See `Order`.
 
-    It follows from the store and the salt alone, so that it is the same after a restart; nobody who lacks the salt can
-    tell it.
-
-    Args:
-        store: knows what was given.
-        epoch: that the round is in.
-        salt: of that epoch; secret while in use, therefore shown nowhere.
+    It follows from the store and the epoch's salt alone, so that it is the same after a restart; nobody who lacks the
+    salt can tell it. The salt is secret while in use, therefore shown nowhere.
     """
 
     store: Store
@@ -101,7 +96,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Preparer:
-    """Freezes and opens rounds.
+    """The freezing and opening of rounds.
 
     Args:
         store, clock, random: what it reads from.
@@ -244,14 +239,8 @@ async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and 
 ) -> tuple[MinerState, ...]:
     """Return everything selection and scoring need of the registered miners with a valid declaration, by hotkey.
 
-    Args:
-        tx: of the round's opening.
-        rules: of its version.
-        round_id: of the round.
-        snapshot: says who is registered.
-        own_hotkey: the validator's, who is no miner.
-        now: when declarations must be valid.
-        acts: that the round's input tells.
+    The transaction is that of the round's opening; `own_hotkey` is the validator's, who is no miner; `acts` are those
+    that the round's input tells.
     """
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {own_hotkey}
     documents = await tx.capabilities.valid(now)

@@ -31,12 +31,10 @@ class RoundsPausedError(ValidatorError):
 
 
 class Standing:
-    """Looks at this validator's own registration and permit in every snapshot; says each change once.
+    """The watch over this validator's own registration and permit in every snapshot; it says each change once.
 
-    Args:
-        hotkey: the validator's.
-        without_permit: what rounds do while one of the two is missing.
-        tell: told after every look what is missing (None: nothing) and whether rounds are paused.
+    `without_permit` says what rounds do while one of the two is missing; `tell` is told after every look what is
+    missing (None: nothing) and whether rounds are paused.
     """
 
     def __init__(
@@ -99,12 +97,9 @@ Check = Callable[[MetagraphSnapshot], Missing | None]
 
 
 class Readiness:
-    """Asks every check before a round and shows on the board what is missing.
+    """The checks before a round, in their order; the board shows what is missing.
 
-    Args:
-        checks: in the order in which they are asked.
-        board: where it is shown.
-        waits: called whenever rounds have to wait.
+    `waits` is called whenever rounds have to wait.
     """
 
     def __init__(self, checks: Sequence[Check], board: Reports, waits: Callable[[], None]) -> None:
@@ -140,10 +135,7 @@ def clock_fault(watch: ClockWatch) -> str | None:
 def descriptor_check(rules_at: RulesAt, most_open: int, reserved: int) -> Check:
     """Return the check that a round's requests find file descriptors.
 
-    Args:
-        rules_at: how many requests a full round of an epoch has.
-        most_open: how many are open at once, as the settings allow.
-        reserved: descriptors that the health port may take meanwhile.
+    At most `most_open` requests are open at once; the health port may take `reserved` descriptors meanwhile.
     """
 
     def check(snapshot: MetagraphSnapshot) -> Missing | None:
@@ -165,9 +157,7 @@ def descriptor_check(rules_at: RulesAt, most_open: int, reserved: int) -> Check:
 def disk_check(rules_at: RulesAt, folders: Sequence[Path]) -> Check:
     """Return the check that the largest answers of a round find disk space: while they arrive, and where they are kept.
 
-    Args:
-        rules_at: how many answers a full round of an epoch has.
-        folders: where they are written; those of one disk share it.
+    Folders of one disk share it.
     """
 
     def check(snapshot: MetagraphSnapshot) -> Missing | None:

@@ -31,10 +31,7 @@ async def epoch_salt(tx: Transaction, epoch: int, random: RandomBytes) -> SaltRe
 async def write_receipt(tx: Transaction, signer: Signer, now: datetime, end: RoundEnd) -> None:
     """Write the receipt of a round that ends in this transaction; call it after the round is closed.
 
-    It makes the salts of all epochs before this one public.
-
-    Raises:
-        WrongStateError: no salt is committed to for the next epoch.
+    It makes the salts of all epochs before this one public (WrongStateError: none is committed to for the next epoch).
     """
     await _append(tx, signer, now, "round", end)
 

@@ -33,7 +33,7 @@ _log = structlog.get_logger()
 
 @dataclass(slots=True)
 class RoundService:
-    """Runs rounds.
+    """The service that runs rounds.
 
     Args:
         store, chain, source, clock, signer: the world.

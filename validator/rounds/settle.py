@@ -52,7 +52,7 @@ from validator.store.waiting_work import QueuedWork, queued_checks, queued_execu
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What came back of a round.
+    """Everything that came back of a round.
 
     Attributes:
         judged: (task_id, hotkey) to judgement, of every dispatch that is not void.
@@ -85,16 +85,10 @@ class Returned:
 
 
 class Scored(NamedTuple):
-    """What a round comes to.
+    """The result of a round: its outcome, the outcome's canonical bytes, what a step takes, and what the store gets.
 
-    Attributes:
-        outcome: of all groups.
-        document: its canonical bytes.
-        ended: what a step takes.
-        judged: what the gates said of the answers, where the store does not have it yet.
-        entries, executions, checks: what follows from the outcome for the store.
-        proofs: sealed, in plan order.
-        lines: the digests for the receipt.
+    `judged` is what the gates said of the answers, where the store does not have it yet; `proofs` are sealed, in plan
+    order; `lines` are the digests for the receipt.
     """
 
     outcome: RoundOutcome
@@ -109,10 +103,9 @@ class Scored(NamedTuple):
 
 
 class SettledGroup(NamedTuple):
-    """What one task comes to; the answers are bytes again.
+    """The result of one task; the answers are bytes again.
 
     Attributes:
-        scored: the outcome of the task.
         answers: those that passed, by hotkey, completed by what the whole group tells.
         rejections: the others, in plan order.
         measured: as in `Ended`.
@@ -135,14 +128,6 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     returned: Returned,
 ) -> RoundOutcome | None:
     """Score the round and store everything in one transaction; return the outcome, None when every task is void.
-
-    Args:
-        store: where the round is open.
-        clock: for the time of its end.
-        signer: the validator's hotkey, for proofs and the receipt.
-        frozen: the round's input.
-        plan: its groups.
-        returned: what came back.
 
     Raises:
         UnknownScoringVersionError: the input is of a version that this program does not score.

@@ -42,10 +42,7 @@ def overlap(stalls: Iterable[Stall], start: float, end: float) -> float:
 def own_seconds(measured: float, stalled: float, t_min: float) -> float:
     """Return the time of an answer that counts: what was measured, less what of it was the validator's standing still.
 
-    Args:
-        measured: from the first byte sent to the last byte received.
-        stalled: what of it lies within stalls.
-        t_min: of the miner's role: an answer that was not early by the clock does not become early.
+    An answer that was not early by the clock, for its role's `t_min`, does not become early.
     """
     return max(measured - stalled, min(measured, t_min), 0.0)
 

@@ -94,13 +94,9 @@ _SCRATCH_ENTRIES: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the image, whatever it is for.
+    """One run of the image's program (its entry point's argument), whatever it is for.
 
-    Attributes:
-        program: of the image: its entry point's argument.
-        bundle: tar of what the image finds in its bundle folder.
-        variables: in addition to those of the image.
-        limits: of the run.
+    `bundle` is a tar of its folder.
     """
 
     program: str
@@ -130,12 +126,8 @@ def holder(image: str, name: str, labels: Mapping[str, str]) -> dict[str, Any]:
 def container(image: Mapping[str, Any], name: str, run: Run, labels: Mapping[str, str], runtime: str | None) -> Any:
     """Return the container of the image's program.
 
-    Args:
-        image: as the engine knows it.
-        name: prefix of the volumes' names.
-        run: what runs.
-        labels: ours; those of the image are emptied, so that no other program on this engine acts on them.
-        runtime: the OCI runtime; None for the engine's own.
+    `name` prefixes the volumes' names. The image's own labels are emptied, so that no other program on this engine acts
+    on them. `runtime` is the OCI runtime; None for the engine's own.
     """
     theirs = dict.fromkeys(image["Config"].get("Labels") or {}, "")
     config = _sealed(image["Id"], run.limits, theirs | dict(labels), runtime)
@@ -206,13 +198,9 @@ _SLACK_S: Final = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """One process that runs images.
+    """One process that runs images; no two that use one engine at a time have the same name.
 
     What it left when it died is removed when it starts again; what others left, when its time is over.
-
-    Attributes:
-        name: no two processes that use one engine at a time have the same.
-        clock: for the times.
     """
 
     name: str
@@ -240,12 +228,9 @@ class NoImageError(Exception):
 
 
 class Images:
-    """The images of one engine that bundles and code run in.
+    """The images of one engine that bundles and code run in; pulling one may take `pull_s`.
 
-    Args:
-        engine: where they are.
-        clock: an image that could not be pulled is asked for again after a minute, not for every run.
-        pull_s: how long pulling one may take.
+    An image that could not be pulled is asked for again after a minute, not for every run.
     """
 
     def __init__(self, engine: Engine, clock: Clock, *, pull_s: float) -> None:
@@ -317,8 +302,9 @@ class Containers:
     async def start(self) -> SandboxFailure | None:
         """Look whether the engine is fit, and remove what an earlier process left there.
 
-        Returns:
-            What keeps images from being run; None if nothing does. Every run asks again until nothing does.
+        Return what keeps images from running.
+
+        Every run asks again until nothing does.
         """
         try:
             return await self._start()
@@ -470,11 +456,7 @@ def _ours(error: EngineError) -> SandboxFailure:
 def open_sandbox(settings: SandboxSettings, owner: str) -> ContainerSandbox | None:
     """Return the sandbox over the engine of the settings, else of DOCKER_HOST; None without either.
 
-    Nothing is connected yet.
-
-    Args:
-        settings: the operator's.
-        owner: of what is made in the engine; no two processes that use one engine at a time have the same.
+    Nothing is connected yet. No two processes that use one engine at a time have the same owner.
     """
     host = settings.engine or os.environ.get("DOCKER_HOST")
     if not host:

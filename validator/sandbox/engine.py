@@ -47,11 +47,9 @@ class TooLargeError(ValidatorError):
 
 
 class Engine:
-    """A connection to a container engine; it is opened by the first call.
+    """A connection to a container engine (unix://, tcp:// or https://); it is opened by the first call.
 
-    Args:
-        host: a unix://, tcp:// or https:// address.
-        call_s: how long a call may take that has no limit of its own.
+    A call that has no limit of its own may take `call_s`.
     """
 
     def __init__(self, host: str, call_s: float = 60.0) -> None:
@@ -268,12 +266,7 @@ _LIMITS: Final = {
 
 
 def lacks(info: Mapping[str, Any], runtime: str | None) -> list[str]:
-    """Return what the engine cannot do, in words; empty if it is fit.
-
-    Args:
-        info: what the engine says of itself.
-        runtime: the OCI runtime that images shall run in; None for the engine's own.
-    """
+    """Return what the engine cannot do, by what it says of itself, in words; empty if it is fit for the OCI runtime."""
     found = [words for name, words in _LIMITS.items() if info.get(name) is not True]
     platform = (info.get("OSType"), info.get("Architecture"))
     if platform != PLATFORM:

@@ -72,11 +72,10 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a run left behind.
+    """The results of a run.
 
     Attributes:
         files: name to content of every file in the evidence folder: plain relative names, within the job's limits.
-        ended: how the program ended.
         exit_code: 0 to 255; 137 of one that was killed.
         seconds: from start to end.
         log: what it wrote to its outputs, at most `limits.log` bytes; not printable as it is.
@@ -128,7 +127,6 @@ class CodeJob:
         image: of the round that the code was made in.
         code: a stranger's, a Python module; not empty, at most 64 KiB.
         tests: the task's, a Python test module that imports the code as `solution`.
-        limits: of the run.
     """
 
     image: RuntimeImage

@@ -40,13 +40,7 @@ _WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weight
 
 
 class Figure(Collector):
-    """One number, or none.
-
-    Args:
-        name: with the prefix.
-        meaning: one sentence.
-        registry: where it is shown.
-    """
+    """One number, or none."""
 
     def __init__(self, name: str, meaning: str, registry: CollectorRegistry) -> None:
         self._name = name
@@ -86,15 +80,7 @@ class Described(NamedTuple):
 
 
 class Made:
-    """Makes metrics in a registry of their own.
-
-    Args:
-        prefix: of every name.
-
-    Attributes:
-        registry: where they are shown.
-        described: what was made, by the name that is queried.
-    """
+    """Metrics in a registry of their own, each with a prefix; `described` has them by the name that is queried."""
 
     def __init__(self, prefix: str) -> None:
         self.registry = CollectorRegistry()
@@ -126,15 +112,7 @@ class Made:
 
 
 class Metrics:
-    """All metrics of one validator.
-
-    Attributes:
-        described: what there is, by the name that is queried.
-
-    Args:
-        clock: for timestamps.
-        version: of the program, shown by `validator_build_info`.
-    """
+    """All metrics of one validator of a version; `described` has what there is, by the name that is queried."""
 
     def __init__(self, clock: Clock, version: str) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter: of no use

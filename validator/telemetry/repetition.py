@@ -18,12 +18,7 @@ def place_of(error: BaseException) -> str:
 
 
 class Once:
-    """For one thing that can fail again and again.
-
-    Args:
-        clock: for how long it was silent.
-        again_s: after so much silence the same is said once more, with the count.
-    """
+    """A thing that can fail again and again; after `again_s` of silence the same is said once more, with the count."""
 
     def __init__(self, clock: Clock, again_s: float = AGAIN_S) -> None:
         self._clock = clock
@@ -46,11 +41,7 @@ class Once:
 
 
 class Outage:
-    """Something that is away and comes back, as two lines of the log: at most one such pair a minute.
-
-    Args:
-        clock: for how long it is away.
-    """
+    """An outage as two lines of the log: at most one such pair a minute."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -13,13 +13,9 @@ from validator.scoring import ComparedAnswer, ExecutionRun, TracedAnswer, versio
 
 
 class ExecutedBundle(NamedTuple):
-    """What the comparison needs of a task.
+    """The facts of a task for its comparison; `mark` is the path that its execution mark touches, as traces name it.
 
-    Attributes:
-        scoring_version: of its round.
-        skill_type, nonce: its own.
-        mark: the path that its execution mark touches, as traces name it; None where none is planted.
-        made_here: it was made at this validator for its round.
+    `made_here`: it was made at this validator for its round.
     """
 
     scoring_version: str
@@ -42,12 +38,9 @@ def compare_task(
 ) -> Compared:
     """Return how answers that passed their gates compare with three runs that ended by themselves.
 
-    A mark that both runs of the bundle do not show is asked of nobody: its code was not reached.
-
-    Args:
-        task: what was run.
-        runs: the files that the bundle, the bundle again, and nothing left.
-        answers: hotkey and body of the valid primaries, in group order.
+    `runs` are the files that the bundle, the bundle again, and nothing left; `answers` hotkey and body of the valid
+    primaries, in group order. A mark that both runs of the bundle do not show is asked of nobody: its code was not
+    reached.
 
     Raises:
         TracesError: what a run left is no trace bundle.

@@ -24,14 +24,9 @@ _log = structlog.get_logger()
 
 @dataclass(slots=True)
 class EmbeddedWorker:
-    """Does what waits, several at a time, kinds in turn, fair between miners; a service of the daemon.
+    """The worker in the validator's process: what waits, several at a time, kinds in turn, fair between miners.
 
     What was running when the process was killed is tried again, and counts as a try. An orderly stop puts it back.
-
-    Args:
-        store, clock: what it works with.
-        works: the kinds.
-        at_once: so many tries at the same time.
     """
 
     store: Store

@@ -54,13 +54,7 @@ _IDLE_MS: Final = 5_000
 
 
 class Place(NamedTuple):
-    """A database and the schema of its jobs.
-
-    Attributes:
-        conninfo: for psycopg; may hold a password.
-        schema: the schema's name.
-        shown: what may stand in a message.
-    """
+    """A database and the schema of its jobs; `conninfo` may hold a password, `shown` is for messages."""
 
     conninfo: str
     schema: str
@@ -190,27 +184,14 @@ RETURNING worker_id
 
 
 class Held(NamedTuple):
-    """A kind's jobs.
-
-    Attributes:
-        waiting: ids of the work that has a job nobody has taken yet.
-        taken: (id, number of the try) of the jobs that a worker has taken.
-    """
+    """A kind's jobs: ids of the work whose job nobody has taken yet, and (id, number of the try) of those taken."""
 
     waiting: frozenset[str]
     taken: frozenset[tuple[str, int]]
 
 
 class LiveWorker(NamedTuple):
-    """A worker process that was heard of lately.
-
-    Attributes:
-        name: its own.
-        queues: the kinds of work that it does.
-        concurrency: so many tries at the same time.
-        running, done: pieces of work.
-        silent_s: seconds since.
-    """
+    """A worker process that was heard of `silent_s` ago: its kinds of work, tries at a time, pieces in hand and done."""
 
     name: str
     queues: tuple[str, ...]
@@ -327,10 +308,8 @@ class JobQueue:
 async def open_jobs(url: str, *, make: bool, connections: int = 1) -> AsyncIterator[JobQueue]:
     """Open the queue of a store on Postgres, close it afterwards.
 
-    Args:
-        url: of the store.
-        make: make its tables, or refuse a database without those of this version. For the store's writer alone.
-        connections: at most so many, and one more for who listens.
+    `make` makes its tables, else a database without those of this version is refused; it is for the store's writer
+    alone. There are at most so many connections, and one more for who listens.
 
     Raises:
         QueueAwayError: the database does not answer.
@@ -355,14 +334,9 @@ _log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Sweep:
-    """Keeps the queue in step with the tables; a service of the daemon.
+    """The service of the daemon that keeps the queue in step with the tables, a look every `every_s`.
 
-    Args:
-        store, clock, jobs: what it works with.
-        kinds: of waiting work.
-        board: told when nobody does it.
-        stalled_s: a worker that has not been heard of for so long is lost.
-        every_s: between two looks.
+    A worker that has not been heard of for `stalled_s` is lost; the board is told when nobody does a kind of work.
     """
 
     store: Store

@@ -42,14 +42,9 @@ class NoQueueError(QueueError):
 
 
 class Finished(NamedTuple):
-    """The outcome of a try that ends the work.
+    """The outcome of a try that ends the work: state, reason, detail, which may come from strangers, and what to store.
 
-    Attributes:
-        state: `done` with a result that counts, or `inconclusive`.
-        reason: why it ended so.
-        detail: for people; may come from strangers.
-        result: what to store.
-        seconds: that the sandbox took; None where nothing ran.
+    `seconds` are those that the sandbox took; None where nothing ran.
     """
 
     state: Literal["done", "inconclusive"]

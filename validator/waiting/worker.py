@@ -48,7 +48,7 @@ async def _always() -> bool:
 
 @dataclass(slots=True)
 class QueueWorker:
-    """Makes tries, several at a time, as long as it can.
+    """A worker process's tries, several at a time, as long as it can.
 
     A try that is cut off is handed back; one of a process that dies is seen to by the validator. While the worker is
     not fit it takes nothing.

@@ -15,13 +15,9 @@ _CLOCK_SLACK: Final = timedelta(seconds=1)  # corrections by NTP
 
 
 class Known(NamedTuple):
-    """What the store knows.
+    """The store's knowledge of our updates: what was last known (None before the first look), the newest submission.
 
-    Attributes:
-        mark: what was last known of our updates; None before the first look.
-        newest: the submission of the highest epoch.
-        highest_confirmed: the highest block with weights of ours, over all mechanisms.
-        last_written: when anything of this was written last.
+    `highest_confirmed` is the highest block with weights of ours, over all mechanisms.
     """
 
     mark: WeightMark | None

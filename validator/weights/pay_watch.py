@@ -52,13 +52,9 @@ class Crowd(NamedTuple):
 
 
 def crowd_of(recent: Sequence[RecentAnswers], miners: Collection[str], ejected: Collection[str], state: State) -> Crowd:
-    """Return how the miners stand.
+    """Return the crowd by what the dispatches of the registered miners' last day came to; others are passed over.
 
-    Args:
-        recent: what their dispatches of the last day came to.
-        miners: the registered ones; others are passed over.
-        ejected: hotkeys that are left out of everything.
-        state: says which types' plans leave them out, or have, and no answer has passed since.
+    `state` says which types' plans leave them out, or have, and no answer has passed since.
     """
     answered: dict[str, list[RecentAnswers]] = defaultdict(list)
     began: dict[str, int] = {}
@@ -82,15 +78,12 @@ def crowd_of(recent: Sequence[RecentAnswers], miners: Collection[str], ejected: 
 
 @dataclass(slots=True)
 class PayWatch:
-    """Looks when a round has ended and when a vector is computed, before it is sent; a service of the daemon.
+    """The comparison of who answers and who is paid, after a round and before a vector is sent.
 
-    Nothing here keeps a vector back.
+    A service of the daemon.
 
-    Args:
-        store, clock, board: where it looks, what a day is, where it shows what it saw.
-        hotkey: the validator's own, which is no miner.
-        away: whether the chain's endpoint or the task source cannot be reached; None where both are on this machine.
-        saw: told the figures behind a check of `/readyz`.
+    Nothing here keeps a vector back. `away` says whether the chain's endpoint or the task source cannot be reached;
+    None where both are on this machine. `saw` is told the figures behind a check of `/readyz`.
     """
 
     store: Store

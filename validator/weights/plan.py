@@ -16,7 +16,7 @@ WORKFLOWS: Final = (str(SkillType.WORKFLOW),)
 
 
 class Vector(NamedTuple):
-    """What one submission holds.
+    """The content of one submission.
 
     Attributes:
         uids: uid to weight as sent, the owner's share included; sums to 1 unless something is dropped.
@@ -24,7 +24,6 @@ class Vector(NamedTuple):
         scores: hotkey to score of every registered miner that has one.
         unallocated: the share that no miner takes (D-11).
         owner: who takes it; None where nobody does: nothing is left over, or the chain names no registered owner.
-        scoring_version: that it was computed under.
         unpaid: windows of registered miners that count as 0 (SPEC 16, D-23).
         assessments, workflows: hotkey to score of each kind, 0 where the mechanism does not pay it.
         workflow_share: of the pay, where the mechanism pays both kinds; else None.

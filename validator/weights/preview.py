@@ -23,15 +23,9 @@ from validator.weights.watch import known_of, read_stop_file, stop_file_of
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
-    """One uid.
+    """One uid: its present holder if any, a miner's score and capped weight, shares of rows as planned and in force.
 
-    Attributes:
-        hotkey: its present holder; None if nobody holds it any more.
-        score: of a miner.
-        weight: of the miner, capped; an owner's share of what is left over is not in it.
-        planned: share of the vector as the chain would store it; `planned_u16` what it would store.
-        on_chain: share of the row in force; `on_chain_u16` what is stored.
-        difference: planned less on chain.
+    An owner's share of what is left over is not in `weight`; the `_u16` are what the chain would store, and stores.
     """
 
     uid: int
@@ -60,12 +54,10 @@ class PlanView:
 
     Attributes:
         block, epoch, epoch_end: the newest block and its epoch; the end is None where the chain does not tell.
-        due_block: from which on the epoch's weights are sent.
-        blocks_until: that; 0 when they are due, also if they were sent.
+        due_block: from which on the epoch's weights are sent; `blocks_until` is 0 when they are due, also if sent.
         state: of the epoch's submission, None if there is none.
         commit_reveal: whether weights are committed first, so that what is on chain lags behind.
         unallocated: share that no miner takes; `owner` gets it, or nobody (D-11).
-        scoring_version: that of the newest frozen round.
         unpaid: windows that it would not pay, and what brings each back (SPEC 16, D-23).
         hindrances: empty if nothing stands in the way.
         lines: by planned weight, then by what is on chain, then by uid.
@@ -91,11 +83,7 @@ class PlanView:
 async def planned_weights(
     tx: Transaction, settings: Settings, chain: Chain, clock: Clock, hotkey: str
 ) -> tuple[PlanView, ...]:
-    """Return what would be sent now, per mechanism. A validator may be running.
-
-    Raises:
-        ChainError, TimeoutError: the chain could not be read.
-    """
+    """Return what would be sent now, per mechanism (ChainError, TimeoutError). A validator may be running."""
     views = []
     for mechid, kinds in mechanisms(settings.weights).items():
         eyes = Eyes(chain, clock, hotkey, mechid)

@@ -33,13 +33,7 @@ _log = structlog.get_logger()
 
 
 class Trouble:
-    """Of one mechanism.
-
-    Args:
-        clock: for how long it lasted.
-        board: told of failures; None tells nobody.
-        identity: netuid and mechid, for every line.
-    """
+    """The trouble of one mechanism, which `identity` names in every line."""
 
     def __init__(self, clock: Clock, board: Reports | None, identity: Mapping[str, int]) -> None:
         self._clock = clock
@@ -121,7 +115,7 @@ _RETRY_S: Final = 2.0
 
 
 class WeightService:
-    """Sets this validator's weights for one mechanism.
+    """The service that sets this validator's weights for one mechanism.
 
     Args:
         store: windows are read from it, submissions written to it.

@@ -19,9 +19,7 @@ class Slot(NamedTuple):
     """This hotkey's slot, as one mechanism sees it.
 
     Attributes:
-        neuron: as the snapshot has it.
         last_update: block of its last weights or commitment for the mechanism, or of its registration.
-        registered_at: block of its registration.
         commits: blocks of commitments that are not revealed.
         weights: target uid to u16, in force.
         untold: whether the chain may keep no block of its updates: it does not for a mechanism younger than the neuron.
@@ -38,10 +36,7 @@ class Slot(NamedTuple):
 class Sight(NamedTuple):
     """The subnet, and this hotkey on it; the slot was read later than the snapshot, never earlier.
 
-    Attributes:
-        snapshot: of one block.
-        parameters: what the subnet asks for.
-        slot: None without a registration, or where the subnet has no such mechanism.
+    It is None without a registration, or where the subnet has no such mechanism.
     """
 
     snapshot: MetagraphSnapshot
@@ -59,11 +54,7 @@ class Eyes:
     mechid: int
 
     async def look(self) -> Sight:
-        """Read everything: the slot after the rest, whose answer it needs.
-
-        Raises:
-            ChainError, TimeoutError: the chain could not be read.
-        """
+        """Read everything: the slot after the rest, whose answer it needs (ChainError, TimeoutError)."""
         chain, mechid = self.chain, self.mechid
         snapshot, parameters = await asyncio.gather(self.read(chain.snapshot()), self.read(chain.parameters()))
         me = snapshot.by_hotkey(self.hotkey)
@@ -88,13 +79,7 @@ _MAX_COMMITS: Final = 10  # the chain takes no more while none is revealed
 
 
 class Hindrance(NamedTuple):
-    """Why nothing is sent at a block.
-
-    Attributes:
-        reason: a `weights_…` code, or `local_clock`.
-        detail: the numbers behind it.
-        retry: the first block at which it can be otherwise.
-    """
+    """A reason why nothing is sent at a block, the numbers behind it, the first block at which it can be otherwise."""
 
     reason: Reason
     detail: str

@@ -43,14 +43,9 @@ _MAX_EXTRINSIC: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class WeightsLog:
-    """Writes the receipts of one mechanism, in the caller's transactions.
+    """The receipts of one mechanism's vectors, written in the caller's transactions.
 
-    Args:
-        signer: the validator's hotkey.
-        clock: for the time of each.
-        random: for the first salt, where the log is not opened yet.
-        netuid, mechid: which vectors.
-        kinds: what the mechanism pays for.
+    `random` is for the first salt, where the log is not opened yet; `kinds` are those that the mechanism pays for.
     """
 
     signer: Signer
@@ -63,20 +58,12 @@ class WeightsLog:
     async def vector(
         self, tx: Transaction, snapshot: MetagraphSnapshot, basis: Basis, vector: Vector, reason: Reason | None
     ) -> int | None:
-        """Tell a vector and return the number of its receipt.
+        """Tell a vector, with the reason why it is not sent, and return the number of its receipt.
+
+        None if it is one too many.
 
         What was said last of the epoch is not said again: then that receipt is the vector's. Of vectors that are not
-        sent only so many are told.
-
-        Args:
-            tx: the windows were read in it.
-            snapshot: what it was computed on.
-            basis: what it was computed from.
-            vector: what it came to.
-            reason: why it is not sent; None: it is about to be.
-
-        Returns:
-            None if it is one too many.
+        sent only so many are told. The windows were read in the same transaction.
         """
         key = (self.netuid, self.mechid, snapshot.epoch)
         told = line("weights", document_of(snapshot, basis, vector, self.kinds))
@@ -164,15 +151,7 @@ _log = structlog.get_logger()
 
 
 class Fate(NamedTuple):
-    """What became of a submission.
-
-    Attributes:
-        state: as stored.
-        reason: weights_sent, weights_rejected or weights_unknown.
-        message: the chain's words or ours.
-        block: of inclusion.
-        extrinsic: the chain's id.
-    """
+    """The fate of a submission: stored state, reason for the log, words of the chain or ours, block of inclusion."""
 
     state: WeightsState
     reason: Reason
@@ -183,14 +162,7 @@ class Fate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Submitter:
-    """Sends vectors, each epoch's once.
-
-    Args:
-        store, chain, clock: the world.
-        hotkey: the validator's own.
-        told: the log, of which vector.
-        timeout_s: after this long the chain's answer no longer counts.
-    """
+    """The sender of vectors, each epoch's once; after `timeout_s` the chain's answer no longer counts."""
 
     store: Store
     chain: Chain
@@ -212,10 +184,7 @@ class Submitter:
     async def submit(self, sight: Sight, vector: Vector, valid_blocks: int) -> Fate | None:
         """Write the submission down, send it, write down what became of it; None if somebody else was faster.
 
-        Args:
-            sight: the subnet as the vector was made for it; nothing may stand in the way.
-            vector: what is sent.
-            valid_blocks: for how many blocks past the head it may be included.
+        Nothing may stand in the way in `sight`. It may be included for `valid_blocks` past the head.
 
         Raises:
             ChainUnreachableError: certainly not sent; the row is prepared again.

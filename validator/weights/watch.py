@@ -47,11 +47,7 @@ class WeightsLock:
     file: Path
 
     async def check(self) -> None:
-        """Return if nothing is locked.
-
-        Raises:
-            WeightsLockedError: naming the file, what was seen and the command that clears it.
-        """
+        """Return if nothing is locked (WeightsLockedError: the file, what was seen and the command that clears it)."""
         seen = read_stop_file(self.file)
         if seen is None:
             async with self.store.read() as tx:
@@ -76,12 +72,9 @@ class WeightsLock:
 
 
 async def clear(tx: Transaction, file: Path, reason: str, now: datetime) -> str | None:
-    """Clear the lock in the store and return what had been seen; None if nothing was locked.
+    """Clear the lock in the store and return what had been seen; None if nothing was locked (EmptyReasonError).
 
     The stop-file is the caller's to remove once this is committed.
-
-    Raises:
-        EmptyReasonError: `reason` says nothing.
     """
     lock = await tx.weight_guard.locked()
     seen = read_stop_file(file) if lock is None else lock.seen
@@ -121,12 +114,7 @@ _log = structlog.get_logger()
 
 
 class Checked(NamedTuple):
-    """A look at the chain, and what follows from it.
-
-    Attributes:
-        sight: what the chain shows.
-        hindrance: why nothing may be signed, None if nothing speaks against it.
-    """
+    """A look at the chain, and why nothing may be signed, None if nothing speaks against it."""
 
     sight: Sight
     hindrance: Hindrance | None
@@ -134,15 +122,7 @@ class Checked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Compares what the chain shows with what the store knows.
-
-    Args:
-        store: keeps marks and submissions.
-        eyes: on the chain.
-        lock: taken when somebody else writes with this hotkey.
-        netuid: the subnet.
-        told: the log.
-    """
+    """The comparison of what the chain shows with what the store knows; it locks when somebody else uses the hotkey."""
 
     store: Store
     eyes: Eyes

@@ -53,13 +53,7 @@ EXIT_OURS: Final = 77
 
 
 class Hello(NamedTuple):
-    """What a worker is told first.
-
-    Attributes:
-        path: where it finds modules.
-        preload: modules that it imports before it takes its measure.
-        nice: how much it gives way to the event loop.
-    """
+    """The first message to a worker: where it finds modules, what it imports before it takes its measure, its nice."""
 
     path: tuple[str, ...]
     preload: tuple[str, ...]

@@ -40,11 +40,7 @@ from validator.workers.interface import (
 
 
 class Turns:
-    """A semaphore with a queue per key; the keys are served one after the other.
-
-    Args:
-        many: how many turns there are at a time.
-    """
+    """A semaphore of so many turns with a queue per key; the keys are served one after the other."""
 
     def __init__(self, many: int) -> None:
         self._free = many
