@@ -191,7 +191,7 @@ class Held(NamedTuple):
 
 
 class LiveWorker(NamedTuple):
-    """A worker process that was heard of `silent_s` ago: its kinds of work, tries at a time, pieces in hand and done."""
+    """A worker process heard of `silent_s` ago: its kinds of work, tries at a time, pieces running and done."""
 
     name: str
     queues: tuple[str, ...]
