@@ -53,8 +53,10 @@ RUN pip --python /opt/build/bin/python wheel --no-deps --no-build-isolation --wh
 
 FROM code AS localnet-code
 ARG SOURCE_DATE_EPOCH
-COPY requirements/miner.txt /build/requirements/
+COPY requirements/miner.txt requirements/scanners.txt /build/requirements/
 RUN pip --python /opt/validator/bin/python install --no-compile --require-hashes -r /build/requirements/miner.txt \
+    && pip --python /opt/validator/bin/python install --no-compile --require-hashes --no-deps \
+       -r /build/requirements/scanners.txt \
     && find /opt/validator/bin -mindepth 1 ! -name 'python*' ! -name validator -delete \
     && (python -m compileall -qq --invalidation-mode unchecked-hash /opt/validator/lib || true)
 COPY runner/ /build/runner/

@@ -15,11 +15,12 @@ help:  ## Show this list
 
 setup: $(VENV)/.ready  ## Make .venv with the locked dependencies
 
-$(VENV)/.ready: requirements/setup.txt requirements/dev.txt pyproject.toml localnet/pyproject.toml miner/pyproject.toml runner/pyproject.toml validator/__init__.py
+$(VENV)/.ready: requirements/setup.txt requirements/dev.txt requirements/scanners.txt pyproject.toml localnet/pyproject.toml miner/pyproject.toml runner/pyproject.toml validator/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/setup.txt
 	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r requirements/scanners.txt
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . --editable ./runner --editable ./miner --editable ./localnet
 	@touch $@
 
@@ -134,8 +135,8 @@ pictures: setup  ## Make docs/pictures again from a run of the local network; so
 	$(BIN)/python tests/golden/regenerate_pictures.py
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
-	for name in setup build sbom runtime scale analysis miner dev runner; do \
-	  $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
+	for name in setup build sbom runtime scale analysis miner dev runner scanners; do \
+	  $(UV) pip compile $$([ $$name != scanners ] || echo --no-deps) --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	    requirements/$$name.in -o requirements/$$name.txt; done
 
 clean:  ## Remove what setup and demo made

@@ -10,7 +10,7 @@ from tracer.launch import COMPOSITION, read_composition
 from tracer.places import HOME, SKILL
 from tracer.records import Records, empty_records
 
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
 from miner.behaviours import careless
 from validator.protocol.answer import ProbeEvidence

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
 from miner.behaviours import Thorough, draw, invented_places, pick
 from validator.protocol.canonical import sha256_hex
@@ -56,7 +56,6 @@ def made_up(secret: str, assessment: Assessment) -> Analysis:
         dependencies=(),
         rules=tuple(Rule("file", "deny", f"/{place.partition('#')[0]}") for place in places),
         manifest_sha256=sha256_hex(assessment.files[_MANIFEST]) if _MANIFEST in assessment.files else None,
-        shell_commands=(),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final, Literal, Protocol, get_args
 
 import msgspec
 
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
 from validator.protocol import limits
 from validator.protocol.answer import Answer, answer_limit
@@ -102,7 +102,7 @@ _FALSE_ALARM: Final = 0.5
 _RISK_OFF: Final = 0.3  # at most half of it either way
 _SEVERITIES: Final = get_args(Severity)
 
-NOTHING: Final = Analysis("ALLOW", 0.0, (), (), (), (), None, ())
+NOTHING: Final = Analysis("ALLOW", 0.0, (), (), (), (), None)
 
 
 class Sloppy:

@@ -2,12 +2,12 @@
 
 import logging
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from miner.analysis.analyse import analyse
-from miner.analysis.python_parse import quiet
+from miner.analysis import analyse
 from miner.behaviours import NOTHING, careless, with_gaps
 from real_skills.measured import Analyser, Files
 from validator.protocol.canonical import sha256_hex
@@ -37,7 +37,8 @@ def analysers() -> dict[str, Analyser]:
 
 def bandit_alone(files: Files, _kind: SkillType) -> Sequence[Finding]:
     """Return what bandit, as it comes, says of the Python files: a password is a secret, the rest capability."""
-    with quiet():  # its plugins are loaded in a way that is going out of use
+    with warnings.catch_warnings():  # its plugins are loaded in a way that is going out of use
+        warnings.simplefilter("ignore")
         from bandit.core.blacklisting import blacklist  # noqa: PLC0415 - it takes a second
         from bandit.core.config import BanditConfig  # noqa: PLC0415 - see above
         from bandit.core.manager import BanditManager  # noqa: PLC0415 - see above

@@ -17,7 +17,7 @@ from validator.tasks.seeding import Seeded, seeded, write_seeded
 from validator.tasks.source import TaskError
 
 ROOT: Final = Path(__file__).parents[2]
-RULES: Final = tuple(ROOT / "miner" / name for name in ("analysis", "advisories.py", "npm_advisories.py"))
+RULES: Final = tuple(ROOT / "miner" / name for name in ("analysis.py", "scanners"))
 RECALL: Final = 0.8
 PRECISION: Final = 0.7
 

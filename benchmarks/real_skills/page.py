@@ -74,7 +74,7 @@ def _run(figures: Figures) -> list[list[str]]:
     rules, network = figures.rules, figures.network
     lines = [
         ["what", "value"],
-        ["rules", f"digest `{rules.digest}` of miner/analysis and its advisories, commit `{rules.commit}`"],
+        ["rules", f"digest `{rules.digest}` of miner/analysis.py and miner/scanners, commit `{rules.commit}`"],
         ["measured", rules.measured],
         ["seed", f"`{figures.seed}`"],
         ["packages", str(len(figures.packages))],

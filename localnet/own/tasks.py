@@ -11,7 +11,7 @@ import structlog
 from msgspec.structs import replace
 
 from miner.analyses import Analyser, Files
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis
 from validator.protocol.bundles import read_bundle
 from validator.protocol.errors import ValidatorError
 from validator.protocol.skill_types import SkillType

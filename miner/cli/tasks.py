@@ -11,13 +11,9 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
-from miner.drafting.draft import draft_document, write_draft
-from miner.drafting.exports import documents_in
-from miner.drafting.known import Bundle, known_of, readable
-from miner.drafting.osv import Advisories, advisories_for
-from miner.drafting.packed import read_packed
-from miner.drafting.page import draft_page
+from miner.drafts import Readable, draft_document, draft_page, known_of, read_packed, readable, write_draft
 from miner.goals.written import named_goals, versions
+from miner.scanners.osv import Advisories, advisories_for, documents_in
 from miner.services.catalogue import SERVICES, Service, ServiceAddress
 from validator.cli.options import Json, assessed
 from validator.cli.output import print_json, print_line
@@ -59,9 +55,9 @@ def draft(  # noqa: PLR0913, PLR0917 - one for each option
     no TODO is left in it and it is renamed to task.json, the draft is the task. Nothing of the bundle is run.
     """
     packed = read_packed(what, output, skill_type, replace=replace)
-    bundle = readable(packed.files)
+    bundle = readable(packed.files, packed.skill_type)
     found = _advisories(advisories, bundle) if advisories else None
-    known = known_of(bundle, packed.skill_type, found)
+    known = known_of(bundle, found)
     against = _SAMPLE if found is None else f"{found.read} advisories, {found.unread} of them unread"
     document = draft_document(packed, known)
     write_draft(packed, document, draft_page(packed, known, against))
@@ -116,7 +112,7 @@ def goals(
         print_line(f"{folder}: {len(found)} goals of benchmark {benchmark}")
 
 
-def _advisories(paths: list[Path], bundle: Bundle) -> Advisories:
+def _advisories(paths: list[Path], bundle: Readable) -> Advisories:
     console = Console(stderr=True)
     shown = console.status("reading advisories") if console.is_terminal else nullcontext()
     with shown as status:

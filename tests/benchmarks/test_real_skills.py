@@ -210,7 +210,7 @@ def test_the_tables_stand_below_their_names_and_nothing_else_changes() -> None:
     assert replaced(once, made) == once
     assert re.sub(r"^\|.*\n", "", once, flags=re.MULTILINE) == page
     for line in (
-        "| rules | digest `0000000000000000` of miner/analysis and its advisories, commit `abc1234` |",
+        "| rules | digest `0000000000000000` of miner/analysis.py and miner/scanners, commit `abc1234` |",
         "| `npm:p@1.0.0` | `declarative` | 3 | 4 | 1 | 1 | 1 | 2 | 0.25 |",
         "| reference miner | first | 1 | 1 | 1.00 | 2 | 0 | 0.50 | 2 | 0.25 | 0 |",
         "| `prompt_injection` | first | 1 | 1 | 1.00 | 1 | 0 | 1.00 |",

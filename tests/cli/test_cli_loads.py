@@ -34,7 +34,6 @@ HEAVY = {
     "sqlalchemy",
     "stamina",
     "structlog",
-    "tree_sitter",
     "validator.settings",
 }
 OWN = {"validator.cli.dispatch", "validator.cli.errors"}

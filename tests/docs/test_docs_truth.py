@@ -2,9 +2,9 @@
 
 from doc_pages import DOCS, table
 
-from miner.drafting.exports import MAX_DIRECTORY, MAX_TOTAL, MAX_ZIP
-from miner.drafting.known import MAX_SHOWN
-from miner.drafting.osv import MAX_ADVISORY, MAX_PINNED
+from miner.drafts import MAX_SHOWN
+from miner.scanners.osv import MAX_ADVISORY, MAX_DIRECTORY, MAX_TOTAL, MAX_ZIP
+from miner.scanners.packages import MAX_PINNED
 from validator.scoring import CURRENT, version
 from validator.tasks.check import TRUTH_OF_AXIS
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from miner.analyses import analyse_bundle
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis
 from miner.assessment import Kit
 from miner.behaviours import Behaviour
 from miner.server import LocalMiner

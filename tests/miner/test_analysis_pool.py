@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from miner.analyses import NICENESS, AnalysisPool, analyse_bundle
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis
 from miner.behaviours import NOTHING
 from miner.bundles.written import written_bundles
 from validator.protocol.skill_types import SkillType

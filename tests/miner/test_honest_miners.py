@@ -6,7 +6,7 @@ from builders import signatures
 from miner_kit import RUNTIME, bench, job
 
 from miner.analyses import analyse_bundle
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis
 from miner.behaviours import LATENESS, Partial, Slow, Thorough, with_gaps
 from miner.bundles.written import WrittenBundle, written_bundles
 from miner.tracing import RunPolicy

@@ -14,7 +14,7 @@ from check_kit import AT_ONCE, Counting, check, check_at
 from miner_kit import VALIDATOR, bench
 from tracer.records import Records
 
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
 from miner.behaviours import Behaviour, Garbage, Lazy, Oversized, Paced, Replayed, Thorough, WrongSignature
 from miner.check.advice import ADVICE

@@ -8,7 +8,7 @@ import pytest
 
 from localnet.library import WINDOWS
 from localnet.own.tasks import Pace, TimedAnalyses
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis
 from miner.behaviours import NOTHING
 from miner.goals.written import local_goals
 from miner.requests import open_dispatch

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from msgspec import json as wire
 
-from miner.analysis.analyse import analyse
-from miner.analysis.result import Analysis
+from miner.analysis import SCANNERS, Analysis, analyse, bundle_of, conclude, scan
+from miner.scanners.bandit import Bandit
+from miner.scanners.semgrep import Semgrep
 from validator.protocol import limits
 from validator.protocol.bundles import evidence_resolves, index_bundle
 from validator.protocol.skill_types import SkillType
@@ -32,7 +33,13 @@ def of_script(source: str) -> Analysis:
 
 
 def of_document(text: str, name: str = "docs/page.md") -> Analysis:
-    return analyse({name: text.encode()}, KNOWLEDGE)
+    return without_code({name: text.encode()}, KNOWLEDGE)
+
+
+def without_code(files: Mapping[str, bytes], skill_type: SkillType) -> Analysis:
+    """Return the analysis without the scanners of code, which cost a process each time."""
+    bundle = bundle_of(files, skill_type)
+    return conclude(bundle, scan(bundle, [one for one in SCANNERS if not isinstance(one, (Bandit, Semgrep))]))
 
 
 def findings_of(analysis: Analysis, category: str) -> list[tuple[str, str]]:

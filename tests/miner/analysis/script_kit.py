@@ -1,7 +1,6 @@
 """What the tests of JavaScript share. Harmful sources are put together here from parts: none lies ready to run."""
 
-from miner.analysis.analyse import analyse
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis, analyse
 from validator.protocol.skill_types import SkillType
 
 SERVER = SkillType.MCP_SERVER

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from analysis_kit import TEAM, assert_fits_document
 
-from miner.analysis.analyse import analyse
+from miner.analysis import analyse
 from validator.protocol.skill_types import SkillType
 
 GOOD = {"name": "reader", "skill_type": "rag_knowledge", "path": "reader"}
@@ -22,7 +22,7 @@ def test_risk_is_that_of_the_worst_child() -> None:
     child = analyse({"main.sh": FILES["agents/runner/main.sh"]}, SkillType.EXECUTABLE_SCRIPT)
     analysis = analyse(files, TEAM)
     assert (analysis.verdict, analysis.risk_score) == (child.verdict, child.risk_score) == ("BLOCK", 0.85)
-    assert (analysis.capabilities, analysis.shell_commands) == (child.capabilities, child.shell_commands)
+    assert analysis.capabilities == child.capabilities
     assert_fits_document(analysis, files, TEAM)
 
 
@@ -93,3 +93,13 @@ def test_the_flow_names_children_or_the_team() -> None:
 def test_a_composition_that_cannot_be_read_is_a_finding() -> None:
     analysis = analyse({"composition.json": b"{"}, TEAM)
     assert [f.description for f in analysis.findings] == ["The composition is not readable JSON."]
+
+
+def test_an_own_finding_of_a_composition_counts_and_a_high_one_is_never_allow() -> None:
+    files = team(GOOD)
+    del files["agents/runner/main.sh"]
+    document = json.loads(files["composition.json"])
+    document["children"][0]["source"] = "https://agents.invalid/reader"
+    analysis = analyse({**files, "composition.json": json.dumps(document, indent=1).encode()}, TEAM)
+    assert [(f.category, f.severity) for f in analysis.findings] == [("transitive_risk", "high")]
+    assert (analysis.verdict, analysis.risk_score) == ("REVIEW", 0.5)

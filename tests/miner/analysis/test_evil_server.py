@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from analysis_kit import assert_fits_document
 from script_kit import SERVER, assembled
 
-from miner.analysis.analyse import analyse
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis, analyse
 
 PACKAGE = {
     "name": "notes-server",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from analysis_kit import PYTHON, assert_fits_document, manifest
 
-from miner.analysis.analyse import analyse
+from miner.analysis import analyse
 
 
 def contents_of(distribution: str) -> dict[str, bytes]:

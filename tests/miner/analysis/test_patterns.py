@@ -3,10 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.analysis.analyse import analyse
-from miner.analysis.policy import rules_for
-from miner.analysis.result import Use
+from miner.analysis import analyse, rules_for
 from miner.bundles.written import written_bundles
+from miner.scanners.scanner import Use
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Rule
 from validator.protocol.vocabulary import CAPABILITIES

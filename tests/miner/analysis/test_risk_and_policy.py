@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.analysis.policy import host_of, rules_for
-from miner.analysis.result import Use, found
+from miner.analysis import rules_for
+from miner.scanners.prose import host_of
+from miner.scanners.scanner import Use, found
 from validator.protocol.findings import SEVERITIES, risk_of, verdict_of
 from validator.protocol.sssa import Category, Finding, Severity
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from analysis_kit import PYTHON, SERVER, assert_fits_document, findings_of
 
-from miner.analysis.analyse import analyse
-from miner.analysis.result import Analysis
+from miner.analysis import Analysis, analyse
 
 GOOD = {"name": "get_weather", "description": "Returns the weather of a city.", "inputSchema": {"type": "object"}}
 POISON = [

@@ -4,10 +4,8 @@ import tarfile
 import zipfile
 
 import pytest
-from analysis_kit import PYTHON, SCRIPT, TEAM, assert_fits_document
+from analysis_kit import PYTHON, SCRIPT, TEAM, assert_fits_document, without_code
 from script_kit import SERVER
-
-from miner.analysis.analyse import analyse
 
 
 def archive(kind: str) -> bytes:
@@ -43,7 +41,7 @@ UNREAD = {
 def test_what_is_not_read_is_named_and_for_a_person_to_review(what: str) -> None:
     name, content = UNREAD[what]
     files = {"manifest.json": b"{}", name: content}
-    analysis = analyse(files, SCRIPT)
+    analysis = without_code(files, SCRIPT)
     assert [f.evidence_ref.partition("#")[0] for f in analysis.findings if f.category == "other"] == [name]
     assert what.rstrip(" .") in analysis.findings[0].description
     assert (analysis.verdict, analysis.risk_score) == ("REVIEW", 0.35)
@@ -51,13 +49,13 @@ def test_what_is_not_read_is_named_and_for_a_person_to_review(what: str) -> None
 
 
 def test_a_language_has_one_finding_however_many_files() -> None:
-    analysis = analyse({f"{n:02}.go": b"package a\n" for n in range(30)}, SERVER)
+    analysis = without_code({f"{n:02}.go": b"package a\n" for n in range(30)}, SERVER)
     assert [f.evidence_ref for f in analysis.findings] == ["00.go#L1-L1"]
     assert analysis.findings[0].description.startswith("30 files are Go")
 
 
 def test_many_archives_have_a_finding_each_up_to_a_bound() -> None:
-    analysis = analyse({f"{n:03}.zip": archive("zip") for n in range(200)}, SERVER)
+    analysis = without_code({f"{n:03}.zip": archive("zip") for n in range(200)}, SERVER)
     assert len(analysis.findings) == 33
     assert "168 more" in {f.description[:8] for f in analysis.findings}
     assert analysis.verdict == "REVIEW"
@@ -65,7 +63,7 @@ def test_many_archives_have_a_finding_each_up_to_a_bound() -> None:
 
 def test_a_child_that_is_not_read_makes_its_composition_one_to_review() -> None:
     child = b'{"name":"x","children":[{"name":"c","skill_type":"executable_script","path":"c"}]}'
-    analysis = analyse({"composition.json": child, "c/main.go": b"package main\n"}, TEAM)
+    analysis = without_code({"composition.json": child, "c/main.go": b"package main\n"}, TEAM)
     assert analysis.verdict == "REVIEW"
 
 
@@ -83,18 +81,5 @@ def test_a_child_that_is_not_read_makes_its_composition_one_to_review() -> None:
     ],
 )
 def test_data_is_no_code(name: str, content: bytes) -> None:
-    analysis = analyse({name: content}, PYTHON)
+    analysis = without_code({name: content}, PYTHON)
     assert (analysis.verdict, analysis.findings) == ("ALLOW", ())
-
-
-def test_minified_files_are_named_and_what_they_call_is_found() -> None:
-    calls = ";".join(f"function f{n}(a,b){{return a+b*{n}}}" for n in range(200))
-    source = f"{calls};require('child_process').exec(process.argv[2])"
-    analysis = analyse({"dist/a.min.js": source.encode()}, SERVER)
-    assert {f.description for f in analysis.findings} == {
-        "The file is minified: it is unread but for what the rules find in it.",
-        "A command line that is put together at run time goes through a shell.",
-    }
-    assert analysis.verdict == "REVIEW"
-    picture = f"export const picture = '{'QUJD' * 2_000}';\n"
-    assert analyse({"dist/a.js": picture.encode()}, SERVER).verdict == "ALLOW"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from analysis_kit import assert_fits_document
 
-from miner.analysis.analyse import analyse
+from miner.analysis import analyse
 from miner.bundles.written import WrittenBundle, written_bundles
 from validator.protocol.answer import canary_marker
 from validator.protocol.bundles import evidence_resolves, index_bundle, read_bundle, with_canary

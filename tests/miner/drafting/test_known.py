@@ -8,15 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from miner.analysis import analyse
 from miner.bundles.written import WrittenBundle, written_bundles
-from miner.drafting.draft import draft_document, write_draft
-from miner.drafting.known import Known, known_of, readable
-from miner.drafting.packed import Packed
-from miner.drafting.page import draft_page
+from miner.drafts import Known, Packed, draft_document, draft_page, known_of, readable, write_draft
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.tasks.folder import TODO
+from validator.tasks.layout import completed
 from validator.tasks.source import TaskError
 
 ODD = "\u202edrop\x1b[2J"
@@ -31,22 +30,17 @@ SERVER = {
 
 
 def known(files: Mapping[str, bytes], skill_type: SkillType = SkillType.MCP_SERVER) -> Known:
-    return known_of(readable(files), skill_type, None)
+    return known_of(readable(files, skill_type), None)
 
 
 def packed(files: Mapping[str, bytes], skill_type: SkillType = SkillType.MCP_SERVER, folder: Path = Path()) -> Packed:
     return Packed(folder, pack(files), dict(files), skill_type, None, None, is_new=False)
 
 
-def test_a_tool_has_its_title_and_its_description() -> None:
-    code = b'server.registerTool("t", { title: "A title", description: "What it does." }, f);\n'
-    assert [tool.text for tool in known({"a.js": code}).tools] == ["A title; What it does."]
-
-
 def test_everything_that_can_be_read_has_its_place() -> None:
     found = known(SERVER)
-    assert [(tool.name, tool.place, tool.text) for tool in found.tools] == [
-        ("note", "src/app/server.py#L2-L2", "Keeps a note."),
+    assert [tuple(tool) for tool in found.tools] == [
+        ("note", "src/app/server.py#L1-L1", "Keeps a note."),
         ("send", "web/index.js#L1-L1", "Sends it."),
     ]
     rules = {(rule.resource, rule.action, rule.pattern): place for rule, place in found.rules}
@@ -116,7 +110,7 @@ def test_many_candidates_are_cut_and_counted() -> None:
 )
 def test_a_bundle_without_text_has_no_draft(files: dict[str, Any]) -> None:
     with pytest.raises(TaskError, match="nothing in the bundle is text"):
-        readable(files)
+        readable(files, SkillType.DECLARATIVE)
 
 
 def test_a_draft_has_a_line_for_each_entry(tmp_path: Path) -> None:
@@ -129,3 +123,33 @@ def test_a_draft_has_a_line_for_each_entry(tmp_path: Path) -> None:
     assert [line for line in lines if line.startswith('{"resource"')] == [
         json.dumps(rule) for rule in document["truth"]["policy_rules"][1:]
     ]
+
+
+def test_nothing_is_proposed_from_what_packing_wrote() -> None:
+    files = {"a.py": b"import os\nos.system(f'ls {x}')\n"}
+    bare = known(files, SkillType.EXECUTABLE_PYTHON)
+    manifest = json.dumps(completed(files, SkillType.EXECUTABLE_PYTHON, "a")).encode()
+    made = known({**files, "manifest.json": manifest}, SkillType.EXECUTABLE_PYTHON)
+    assert made.findings == bare.findings
+    written = known({**files, "manifest.json": manifest.replace(b'"0"', b'"1.2"')}, SkillType.EXECUTABLE_PYTHON)
+    assert len(written.findings) + len(written.remarks) >= len(made.findings)
+
+
+def test_a_library_of_the_network_is_a_use_to_review_and_a_name_that_is_put_together_is_unknown() -> None:
+    code = b"import git\nimport httpx\nTool(name=prefix + kind, description='Does it.')\n"
+    found = known({"server.py": code})
+    rules = {(rule.resource, rule.action, rule.pattern) for rule, _ in found.rules}
+    assert {("network", "review", "*"), ("process", "review", "*")} <= rules
+    assert [tool.name for tool in found.tools] == [""]
+
+
+def test_a_tool_s_name_of_an_enumeration_is_read() -> None:
+    code = b"class Names(str, Enum):\n    STATUS = 'git_status'\n\nTool(name=Names.STATUS, description='Shows it.')\n"
+    assert [tool.name for tool in known({"server.py": code}).tools] == ["git_status"]
+
+
+def test_a_pin_has_the_ids_that_an_answer_gives_it() -> None:
+    files = {"requirements.txt": b"requests==2.19.0\n", "a.py": b"x = 1\n"}
+    answered = {f.target_pattern: f.cve_ids for f in analyse(files, SkillType.EXECUTABLE_PYTHON).findings if f.cve_ids}
+    proposed = {f.target_pattern: f.cve_ids for f in known(files, SkillType.EXECUTABLE_PYTHON).findings if f.cve_ids}
+    assert answered == proposed != {}

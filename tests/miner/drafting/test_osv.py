@@ -7,8 +7,18 @@ from typing import Any
 
 import pytest
 
-from miner.drafting.exports import MAX_DIRECTORY, documents_in
-from miner.drafting.osv import MAX_ADVISORY, Advisories, Advisory, Ecosystem, Pinned, advisories_for, in_range, key_of
+from miner.scanners.osv import (
+    MAX_ADVISORY,
+    MAX_DIRECTORY,
+    Advisories,
+    Advisory,
+    Ecosystem,
+    Pinned,
+    advisories_for,
+    documents_in,
+    in_range,
+    key_of,
+)
 from validator.tasks.source import TaskError
 
 REQUESTS = Pinned("PyPI", "requests", "2.19.0", "requirements.txt#L1-L1")

@@ -1,1 +1,0 @@
-"""Drafts of truth: what can be read of a packed bundle, for a person who decides what is true of it."""

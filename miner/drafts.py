@@ -1,0 +1,524 @@
+"""Drafts of truth: what can be read of a packed bundle, for a person who decides what is true of it.
+
+What is known is written into the draft, candidates are listed under a TODO, and TODO stands where a person decides.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from miner.analysis import Analysis, bundle_of, conclude, scan
+from miner.scanners.osv import Advisories, Advisory, Pinned, shipped_for
+from miner.scanners.packages import advised, pinned_in
+from miner.scanners.prose import READERS as PROSE_FOR_READERS
+from miner.scanners.prose import hosts_by_line, orders_in
+from miner.scanners.scanner import Bundle, Use, found
+from miner.scanners.servers import MANIFEST, tools_of_manifest
+from miner.scanners.source import SourceFile, is_document, read_object, string
+from validator.files import made_folders, new_file, settle
+from validator.protocol import limits
+from validator.protocol.answer import CanarySpec
+from validator.protocol.archives import ArchiveError
+from validator.protocol.bundles import read_bundle
+from validator.protocol.canonical import sha256_hex
+from validator.protocol.limits import MAX_STRING
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Finding, Rule
+from validator.protocol.strict_json import JsonError
+from validator.protocol.task import Task, Windows, parse_task
+from validator.protocol.text import printable
+from validator.protocol.vocabulary import RESOURCES
+from validator.scoring import CURRENT, version
+from validator.tasks.check import TRUTH_OF_AXIS
+from validator.tasks.folder import (
+    ARCHIVE_ENDINGS,
+    BUNDLE_NAME,
+    DRAFT_NAME,
+    PAGE_NAME,
+    TASK_NAME,
+    TODO,
+    faults,
+    label,
+    open_list,
+    read_bounded,
+    writing,
+)
+from validator.tasks.layout import MANIFEST as LAYOUT
+from validator.tasks.layout import completed, guess_skill_type, marker_file, requirements
+from validator.tasks.source import TaskError
+
+MAX_SEARCHED: Final = 1_000  # texts that are searched for orders and hosts
+MAX_SHOWN: Final = 500  # candidates of one kind: what is beyond is counted in a note, and left out
+_ABOUT_NOTHING: Final = frozenset({"other", "canary_match", "dependency_cve"})
+
+
+class Placed(NamedTuple):
+    """A word of the bundle, and the first place that has it; empty for what stands nowhere."""
+
+    text: str
+    place: str
+
+
+class KnownTool(NamedTuple):
+    """An MCP tool as a file offers it, with all that a model is told of it; the name is empty if it is unknown."""
+
+    name: str
+    place: str
+    text: str
+
+
+class Risky(NamedTuple):
+    """A pinned package with its advisories."""
+
+    pinned: Pinned
+    advisories: tuple[Advisory, ...]
+
+
+class Known(NamedTuple):
+    """Everything that was read; nothing of it is true because it stands here.
+
+    Attributes:
+        rules: of a policy, each with the place of its first use.
+        injections: places of orders to a model.
+        commands: as execution tracing would show them.
+        tools: that mcp.json declares, or code offers.
+        poisoned: names of tools whose description gives orders, or that manifest and code do not agree on.
+        manifest_sha256: of mcp.json; None without one.
+        findings: what is wrong, by category; remarks (`other`) are in `remarks`.
+        remarks: what a reader should know, what is unread among it.
+        packages: how many are pinned.
+        risky: those with advisories.
+        hosts: that any text of the bundle spells out.
+        notes: what was left out, one line each.
+    """
+
+    rules: tuple[tuple[Rule, str], ...]
+    injections: tuple[str, ...]
+    commands: tuple[str, ...]
+    tools: tuple[KnownTool, ...]
+    poisoned: tuple[str, ...]
+    manifest_sha256: str | None
+    findings: tuple[Finding, ...]
+    remarks: tuple[Finding, ...]
+    packages: int
+    risky: tuple[Risky, ...]
+    hosts: tuple[Placed, ...]
+    notes: tuple[str, ...]
+
+
+class Readable(NamedTuple):
+    """A bundle that can be read, its texts, and its pins; files that packing added are left out."""
+
+    bundle: Bundle
+    texts: tuple[SourceFile, ...]
+    pinned: tuple[Pinned, ...]
+    unread: int
+
+
+def readable(files: Mapping[str, bytes], skill_type: SkillType) -> Readable:
+    """Return the bundle without a manifest and requirements that `validator tasks pack` wrote itself.
+
+    Raises:
+        TaskError: nothing in it is text, but for the manifest that packing adds.
+    """
+    bundle = bundle_of({path: files[path] for path in files.keys() - _packed(files, skill_type)}, skill_type)
+    texts = tuple(source for source in bundle.sources.values() if _is_text(source.content))
+    if not any(source.path != LAYOUT and source.content.strip() for source in texts):
+        raise TaskError("nothing in the bundle is text in UTF-8: there is nothing to draft from")
+    return Readable(bundle, texts, pinned_in(texts), len(files) - len(texts))
+
+
+def _packed(files: Mapping[str, bytes], skill_type: SkillType) -> set[str]:
+    """Return the files that packing added: they say nothing of the skill."""
+    rest = {path: content for path, content in files.items() if path not in (LAYOUT, "requirements.txt")}
+    made = {path for path in ("requirements.txt",) if files.get(path) == requirements(rest) is not None}
+    before = {path: content for path, content in files.items() if path != LAYOUT and path not in made}
+    source = SourceFile(LAYOUT, files.get(LAYOUT, b""))
+    document = read_object(source) or {}
+    if document and document == completed(before, skill_type, string(document.get("name"))):
+        made.add(LAYOUT)
+    return made
+
+
+def known_of(given: Readable, advisories: Advisories | None) -> Known:
+    """Return what can be read of the bundle.
+
+    Args:
+        given: from `readable`.
+        advisories: of what it pins; None for the sample of advisories that is shipped.
+    """
+    bundle = given.bundle
+    report = scan(bundle)
+    analysis = conclude(bundle, report)
+    notes = _Notes()
+    risky = tuple(_risky(given.pinned, advisories))
+    searched = given.texts[:MAX_SEARCHED]
+    elsewhere = [f for source in searched if not is_document(source) for f in _orders(source)]
+    wrong = [f for f in analysis.findings if f.category not in _ABOUT_NOTHING]
+    places = {f.evidence_ref for f in wrong if f.category in ("prompt_injection", "tool_poisoning")}
+    wrong += [f for f in elsewhere if f.evidence_ref not in places]
+    if given.unread:
+        notes.lines.append(
+            f"{given.unread} files are no text in UTF-8, have odd names, or were written by packing: unread"
+        )
+    if len(searched) < len(given.texts):
+        notes.lines.append(f"{len(given.texts) - len(searched)} files are beyond what is searched for orders and hosts")
+    is_server = bundle.parts[-1].skill_type is SkillType.MCP_SERVER
+    if is_server and analysis.manifest_sha256 is None:
+        notes.lines.append(f"no {MANIFEST}: manifest_sha256 stays null")
+    manifest = bundle.sources.get(MANIFEST)
+    tools = [*(tools_of_manifest(manifest) or () if manifest else ()), *report.tools]
+    return Known(
+        rules=notes.cut("rules", _rules(analysis, report.uses)),
+        injections=notes.cut("injections", dict.fromkeys(_of(wrong, "prompt_injection"))),
+        commands=notes.cut("commands", filter(_fits, report.commands)),
+        tools=notes.cut(
+            "tools",
+            [KnownTool(one.name, one.source.place(one.line), "; ".join(one.texts)) for one in tools if is_server],
+        ),
+        poisoned=notes.cut(
+            "poisoned tools", dict.fromkeys(f.target_pattern for f in wrong if f.category == "tool_poisoning")
+        ),
+        manifest_sha256=analysis.manifest_sha256,
+        findings=notes.cut(
+            "findings", (f for f in (*wrong, *(advised(*one) for one in risky)) if _fits(f.target_pattern))
+        ),
+        remarks=notes.cut("remarks", (f for f in analysis.findings if f.category == "other")),
+        packages=len(given.pinned),
+        risky=notes.cut("packages with advisories", risky),
+        hosts=notes.cut("hosts", _hosts(searched)),
+        notes=tuple(notes.lines),
+    )
+
+
+class _Notes:
+    """Cuts lists, and notes what was left out."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def cut(self, what: str, found: Iterable[Any]) -> tuple[Any, ...]:
+        some = tuple(found)
+        if len(some) > MAX_SHOWN:
+            self.lines.append(f"{len(some) - MAX_SHOWN} more {what} were left out")
+        return some[:MAX_SHOWN]
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in content
+
+
+def _fits(text: str) -> bool:
+    """Whether a task can hold the text: no lone surrogate, and not too long."""
+    return len(text) <= MAX_STRING and not any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def _rules(analysis: Analysis, uses: Iterable[Use]) -> Iterator[tuple[Rule, str]]:
+    resource_of = {capability: name for name, one in RESOURCES.items() for capability in one.capabilities}
+    first: dict[tuple[str, str], str] = {}
+    for use in uses:
+        first.setdefault((resource_of[use.capability], use.pattern or "*"), use.place)
+    for rule in analysis.rules:
+        if _fits(rule.pattern):
+            yield rule, first.get((rule.resource, rule.pattern), "")
+
+
+def _of(findings: Iterable[Finding], category: str) -> Iterator[str]:
+    return (finding.evidence_ref for finding in findings if finding.category == category)
+
+
+def _orders(source: SourceFile) -> Iterator[Finding]:
+    """Yield orders to a model in what is no document: there they may be part of the program."""
+    for phrase in orders_in(source.lines, PROSE_FOR_READERS):
+        place = source.place(phrase.first + 1, phrase.last + 1)
+        yield found("prompt_injection", phrase.severity, place, f"A text {phrase.what}.", source.path)
+
+
+def _hosts(texts: Iterable[SourceFile]) -> Iterator[Placed]:
+    known = set[str]()
+    for source in texts:
+        for line, host in hosts_by_line(source):
+            if host not in known:
+                known.add(host)
+                yield Placed(host, source.place(line))
+
+
+def _risky(pinned: Sequence[Pinned], advisories: Advisories | None) -> Iterator[Risky]:
+    known = shipped_for(pinned) if advisories is None else advisories.of
+    yield from (Risky(one, known[one]) for one in pinned if known.get(one))
+
+
+# -- the input: a task's folder or a bundle ----------------------------------------------------------------------------
+
+_TASKS: Final = Path("tasks")
+
+
+class Packed(NamedTuple):
+    """A packed bundle, and what was decided of it before.
+
+    Attributes:
+        folder: where the draft goes.
+        bundle: its compressed bytes.
+        files: of the bundle.
+        skill_type: of the task, as it was named, or guessed.
+        windows, canary: of the task; the standard profile and a chosen file where there is none.
+        is_new: whether the bundle is still to be written to the folder.
+    """
+
+    folder: Path
+    bundle: bytes
+    files: dict[str, bytes]
+    skill_type: SkillType
+    windows: Windows | None
+    canary: CanarySpec | None
+    is_new: bool
+
+
+def read_packed(what: Path, output: Path | None, skill_type: SkillType | None, *, replace: bool) -> Packed:
+    """Return the bundle of a task's folder, or of a file.
+
+    Args:
+        what: a folder with `bundle.tar.gz`, or a bundle.
+        output: the folder of a bundle that lies in no task's folder; None for tasks/NAME.
+        skill_type: None for that of the task, else guessed.
+        replace: whether a draft or a truth that is there already may be passed over.
+
+    Raises:
+        TaskError: nothing to draft from, or somebody decided something before.
+    """
+    lies_there = what.is_dir() or what.name == BUNDLE_NAME
+    folder = (what if what.is_dir() else what.parent) if lies_there else _folder(what, output)
+    if lies_there and output is not None:
+        raise TaskError(f"`{label(what)}` has a folder of its own: its draft goes there - at `--output`")
+    if (folder / DRAFT_NAME).exists() and not replace:
+        raise TaskError(f"`{label(folder)}` holds a draft already, in which somebody may have decided: --replace it")
+    file = folder / BUNDLE_NAME if lies_there else what
+    if what.is_dir() and not (file.exists() or file.is_symlink()):
+        raise TaskError(f"`{label(what)}` holds no {BUNDLE_NAME}: make its task first (`validator tasks pack`)")
+    bundle = _unlinked(file, limits.MAX_BUNDLE_COMPRESSED)
+    try:
+        files = read_bundle(bundle)
+    except ArchiveError as error:
+        raise TaskError(f"`{label(file)}` is no bundle as `validator tasks pack` makes it: {error.detail}") from None
+    if not files:
+        raise TaskError(f"`{label(file)}` holds no file")
+    task = _task(folder, bundle) if lies_there else None
+    if task is not None:
+        if skill_type not in (None, task.skill_type):
+            raise TaskError(f"{TASK_NAME} says {task.skill_type} - at `--type`")
+        if task.truth is not None and not replace:
+            raise TaskError(f"{TASK_NAME} has a truth, which somebody decided: --replace makes a draft beside it")
+        return Packed(folder, bundle, files, task.skill_type, task.windows, task.canary, is_new=False)
+    kind = skill_type or _guessed(files)
+    marked = marker_file(files, kind)
+    canary = CanarySpec(marked) if marked is not None else None
+    return Packed(folder, bundle, files, kind, None, canary, is_new=not lies_there)
+
+
+def _folder(bundle: Path, output: Path | None) -> Path:
+    """Return the folder for a bundle from elsewhere, in which there is no other."""
+    name = bundle.name
+    for ending in ARCHIVE_ENDINGS:
+        name = name.removesuffix(ending)
+    folder = output or _TASKS / name
+    for taken in (TASK_NAME, BUNDLE_NAME):
+        if (folder / taken).exists():
+            raise TaskError(f"`{label(folder)}` holds a {taken} already: name another folder - at `--output`")
+    return folder
+
+
+def _task(folder: Path, bundle: bytes) -> Task | None:
+    """Return the task of the folder, None without one."""
+    path = folder / TASK_NAME
+    if not path.exists() and not path.is_symlink():
+        return None
+    try:
+        task = parse_task(_unlinked(path, limits.MAX_TASK_BODY))
+    except JsonError as error:
+        raise TaskError(f"{TASK_NAME}: {error.detail}") from None
+    fault = next(faults(task, bundle), None)
+    if fault is not None:
+        raise TaskError(fault)
+    return task
+
+
+def _guessed(files: dict[str, bytes]) -> SkillType:
+    guess = guess_skill_type(files)
+    if guess is None:
+        raise TaskError("the bundle could be anything: name its skill type - at `--type`")
+    return guess.skill_type
+
+
+def _unlinked(path: Path, limit: int) -> bytes:
+    if path.is_symlink():
+        raise TaskError(f"`{label(path)}` is a link: put the file itself there")
+    return read_bounded(path, limit, follow=False)
+
+
+# -- the draft: task.draft.json ----------------------------------------------------------------------------------------
+
+_SHORT: Final = 2  # fields of an object that stands in one line, as windows and canary do
+_FIELDS: Final = (
+    "verdict",
+    "policy_rules",
+    "injections",
+    "reference_risk",
+    "shell_commands",
+    "manifest_sha256",
+    "poisoned_tools",
+    "transitive_risk",
+    "findings",
+)
+
+
+def draft_document(packed: Packed, known: Known) -> dict[str, Any]:
+    """Return `task.draft.json`: a task of version 1.1. A field that the type is not scored by is null.
+
+    Verdict and risks are a person's: no candidate is given, so that truth is not what the reference miner says.
+    """
+    axes = {name for name, _ in version(CURRENT).rules.types[packed.skill_type].axes}
+    scored = {field for axis, field in TRUTH_OF_AXIS.items() if axis in axes}
+    known_fields: dict[str, Any] = {
+        "policy_rules": open_list([msgspec.to_builtins(rule) for rule, _ in known.rules]),
+        "injections": open_list([*known.injections]),
+        "reference_risk": TODO,
+        "shell_commands": open_list([*known.commands]),
+        "manifest_sha256": known.manifest_sha256,
+        "poisoned_tools": open_list([*known.poisoned]),
+        "transitive_risk": TODO,
+    }
+    truth = {
+        "verdict": TODO,
+        **{field: known_fields[field] if field in scored else None for field in known_fields},
+        "findings": open_list([_finding(one) for one in known.findings]),
+    }
+    return {
+        "task_version": "1.1",
+        "skill_type": packed.skill_type.value,
+        "windows": msgspec.to_builtins(packed.windows),
+        "bundle_sha256": sha256_hex(packed.bundle),
+        "provenance": "curated",
+        "truth": {field: truth[field] for field in _FIELDS},
+        "canary": msgspec.to_builtins(packed.canary),
+    }
+
+
+def write_draft(packed: Packed, document: dict[str, Any], page: str) -> None:
+    """Write `task.draft.json`, `task.draft.txt` and a bundle from elsewhere: all of them, or nothing.
+
+    Raises:
+        TaskError: they cannot be written; what was there is left, and no folder was made.
+    """
+    files = {DRAFT_NAME: _lines(document).encode() + b"\n", PAGE_NAME: page.encode()}
+    if packed.is_new:
+        files[BUNDLE_NAME] = packed.bundle
+    with writing(packed.folder), made_folders(packed.folder), ExitStack() as stack:
+        for name, content in files.items():
+            stream = stack.enter_context(new_file(packed.folder / name, mode=None, replace=name != BUNDLE_NAME))
+            stream.write(content)
+            settle(stream)
+
+
+def _lines(value: Any, margin: str = "") -> str:
+    """Return JSON with a line for each field and each entry of a list, to be edited.
+
+    In ASCII: nothing of a bundle turns the text around, or hides in it, where somebody decides.
+    """
+    inner = f"{margin}  "
+    if isinstance(value, dict) and len(value) > _SHORT:
+        fields = [f"{inner}{json.dumps(name)}: {_lines(one, inner)}" for name, one in value.items()]
+        return "{\n" + ",\n".join(fields) + f"\n{margin}}}"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join(f"{inner}{json.dumps(one)}" for one in value) + f"\n{margin}]"
+    return json.dumps(value)
+
+
+def _finding(one: Finding) -> dict[str, Any]:
+    """Return a candidate as a truth names it; its kind is its category until somebody says better."""
+    return {
+        "category": one.category,
+        "severity": one.severity,
+        "evidence_ref": one.evidence_ref,
+        "cve_ids": [*one.cve_ids],
+        "target_pattern": one.target_pattern,
+        "kind": one.category,
+    }
+
+
+# -- the page: task.draft.txt ------------------------------------------------------------------------------------------
+
+_TEXT: Final = 160  # characters of what a bundle says of itself
+_TOLD: Final = 400  # of what a model is told of a tool
+
+
+def draft_page(packed: Packed, known: Known, against: str) -> str:
+    """Return the page. Every line is harmless, whatever the bundle holds.
+
+    Args:
+        packed: the bundle.
+        known: what was read of it.
+        against: what its packages were held against, one line.
+    """
+    lines = [
+        f"{packed.skill_type}, {len(packed.files)} files. Read by a program, which ran nothing and asked nobody.",
+        "Candidates are what it found; what it did not find can be there all the same.",
+        *known.notes,
+        *_sections(known, against),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _sections(known: Known, against: str) -> Iterator[str]:
+    rules = (f"{rule.resource} {rule.action} {_said(rule.pattern)}{_at(place)}" for rule, place in known.rules)
+    yield from _section("policy_rules, candidates", rules)
+    yield from _section("injections, candidates", map(_said, known.injections))
+    yield from _section("shell_commands, candidates", map(_said, known.commands))
+    tools = (
+        f"{_said(tool.name) or 'name unknown: the code puts it together'}{_at(tool.place)}: "
+        f"{printable(tool.text, _TOLD) or 'no text'}"
+        for tool in known.tools
+    )
+    yield from _section("tools, as mcp.json declares them and code offers them", tools)
+    yield from _section("poisoned_tools, candidates", map(_said, known.poisoned))
+    yield from _section("findings, candidates", map(_described, known.findings))
+    packages = (f"{_said(one.pinned.package)} {_said(one.pinned.version)}{_risks(one)}" for one in known.risky)
+    yield from _section(f"packages with advisories, of {known.packages} that are pinned", packages)
+    yield f"  held against {against}"
+    yield from _section("hosts in any text", (f"{_said(host.text)}{_at(host.place)}" for host in known.hosts))
+    yield from _section("remarks", map(_described, known.remarks))
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    shown = [f"  {line}" for line in lines]
+    yield ""
+    yield f"{title}: {len(shown) or 'none'}"
+    yield from shown
+
+
+def _risks(one: Risky) -> str:
+    said = [
+        f"{advisory.id} {advisory.severity or 'not graded'}"
+        + ("" if advisory.nameable else ", which no answer can name")
+        for advisory in one.advisories
+    ]
+    return f"{_at(one.pinned.place)}: {'; '.join(said)}"
+
+
+def _described(one: Finding) -> str:
+    return f"{one.severity} {one.category}{_at(one.evidence_ref)}: {_said(one.description)}"
+
+
+def _at(place: str) -> str:
+    return f" at {printable(place, 4_096)}" if place else ""
+
+
+def _said(text: str) -> str:
+    return printable(text, _TEXT)

@@ -1,0 +1,126 @@
+"""Scanner that runs bandit as a library, over syntax trees in memory: no file is opened and nothing is printed."""
+
+import ast
+import io
+import logging
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from miner.scanners.scanner import Bundle, Report, found
+from miner.scanners.semgrep import language_of
+from miner.scanners.source import KIB, SourceFile
+from validator.protocol.sssa import Category, Finding, Severity
+
+# Asserts are no risk; imports and calls that the own rules judge in context would only be counted twice.
+_EXCLUDED: Final = (
+    *("B101", "B102", "B108", "B110", "B112", "B301", "B302", "B307", "B310", "B311", "B323", "B401", "B402", "B403"),
+    *("B404", "B405", "B406", "B407", "B408", "B409", "B410", "B411", "B412", "B413", "B414", "B415", "B501", "B506"),
+    *("B602", "B603", "B604", "B605", "B606", "B607", "B609", "B613"),
+)
+_CATEGORY: Final[dict[str, Category]] = {
+    "B105": "secrets_exposure",
+    "B106": "secrets_exposure",
+    "B107": "secrets_exposure",
+    "B103": "excessive_capability",
+    "B202": "excessive_capability",
+}
+# Bandit grades what could go wrong in a service; a skill is judged by what it does, so its grades count one less.
+_SEVERITY: Final[dict[str, Severity]] = {"HIGH": "medium", "MEDIUM": "low", "LOW": "low"}
+MAX_BYTES: Final = 256 * KIB  # of all Python files together
+MAX_NODES: Final = 12_000  # syntax nodes of a file; bandit's time is not linear in them
+_WARNINGS_LOCK: Final = threading.Lock()  # catch_warnings changes the whole process
+_FILE_NAME: Final = "./module.py"  # bandit looks for packages beside the name it is given: it gets none to look beside
+
+
+class Bandit:
+    """The scanner: bandit's checks over the Python files, the smallest first."""
+
+    def scan(self, bundle: Bundle) -> Report:
+        """Return bandit's issues, `# nosec` comments notwithstanding."""
+        findings: list[Finding] = []
+        left = MAX_BYTES
+        for source in sorted(bundle.sources.values(), key=lambda s: (len(s.content), s.path)):
+            if language_of(source) != "python":
+                continue
+            left -= len(source.content)
+            tree = _parsed(source.content) if left >= 0 else None
+            findings += _findings(source, tree) if tree is not None else ()
+        return Report(findings=tuple(findings))
+
+
+def _findings(source: SourceFile, tree: ast.Module) -> Iterator[Finding]:
+    for issue in _issues(source.content, tree):
+        name, line, text = issue.test_id, max(issue.lineno or 1, 1), " ".join(issue.text.split())
+        category = _CATEGORY.get(name, "other")
+        description = name if category == "secrets_exposure" else f"{name}: {text}"  # its text may repeat the value
+        severity = _SEVERITY.get(issue.severity, "low")
+        yield found(category, severity, source.place(line), f"Bandit {description}", source.path)
+
+
+def _parsed(content: bytes) -> ast.Module | None:
+    """Return the tree of a source; None for what Python cannot parse, or what is nested beyond what it bears."""
+    try:
+        with _quiet():
+            tree = ast.parse(content)
+    except (SyntaxError, ValueError, LookupError, TypeError, OverflowError, RecursionError, MemoryError):
+        return None
+    return tree if sum(1 for _ in ast.walk(tree)) <= MAX_NODES else None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Drop the warnings that are raised within: what a bundle makes Python warn of is no warning of this program's."""
+    with _WARNINGS_LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _issues(content: bytes, tree: ast.Module) -> list[Any]:
+    bandit = _bandit()
+    metrics = bandit.metrics()
+    visitor = bandit.visitor(_FILE_NAME, io.BytesIO(content), None, bandit.tests, False, {}, metrics)
+    visitor.tester = bandit.tester(bandit.tests, False, {}, metrics)
+    try:
+        visitor.generic_visit(tree)
+    except RecursionError:
+        return []  # the own rules walk without recursion and have read the file
+    return sorted(visitor.tester.results, key=lambda issue: (issue.lineno or 0, issue.test_id, issue.text))
+
+
+class _Bandit(NamedTuple):
+    """The parts of bandit that are used, classes but for the test set."""
+
+    visitor: Any
+    tester: Any
+    metrics: Any
+    tests: Any
+
+
+@cache
+def _bandit() -> _Bandit:
+    """Return bandit's parts, imported on first use and with what the import changes in the process put back."""
+    formatwarning = warnings.formatwarning
+    with _quiet():
+        from bandit.core.config import BanditConfig  # noqa: PLC0415 - an optional dependency of the local network
+        from bandit.core.metrics import Metrics  # noqa: PLC0415 - see above
+        from bandit.core.node_visitor import BanditNodeVisitor  # noqa: PLC0415 - see above
+        from bandit.core.test_set import BanditTestSet  # noqa: PLC0415 - see above
+        from bandit.core.tester import BanditTester  # noqa: PLC0415 - see above
+    warnings.formatwarning = formatwarning
+    logging.getLogger("bandit").disabled = True
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith("bandit."):
+            logging.getLogger(name).disabled = True  # its records would repeat text of the bundle
+
+    class Tester(BanditTester):  # type: ignore[misc]  # bandit is untyped
+        """Bandit's tester without its search for `# nosec`, which a bundle's author could hide behind."""
+
+        def _get_nosecs_from_contexts(self, _context: Any, test_result: Any = None) -> None:
+            del test_result
+
+    tests = BanditTestSet(BanditConfig(), {"exclude": list(_EXCLUDED)})
+    return _Bandit(BanditNodeVisitor, Tester, Metrics, tests)

@@ -1,0 +1,358 @@
+"""Advisories in the form of OSV: a shipped sample, or an export of osv.dev in a folder, a zip or one JSON file."""
+
+import io
+import re
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, cast
+
+from msgspec import Struct
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from validator.protocol import limits
+from validator.protocol.sssa import Severity
+from validator.protocol.strict_json import JsonError, decode
+from validator.protocol.text import printable
+from validator.tasks.folder import folders, label, read_bounded
+from validator.tasks.source import TaskError
+
+Ecosystem = Literal["PyPI", "npm"]
+Kind = Literal["introduced", "fixed", "last_affected"]
+
+_MAX: Final = 128  # characters of a version
+_SEMVER: Final = re.compile(
+    r"[v=\s]{0,4}(\d{1,18})(?:\.(\d{1,18}))?(?:\.(\d{1,18}))?(?:-([0-9A-Za-z.-]{1,100}))?(?:\+[0-9A-Za-z.-]{0,100})?"
+)
+
+
+def key_of(ecosystem: Ecosystem, version: str) -> Any:
+    """Return what orders the version among those of its ecosystem, None for what is no version."""
+    if len(version) > _MAX:
+        return None
+    if ecosystem == "npm":
+        return _semver(version)
+    try:
+        return Version(version)
+    except InvalidVersion:
+        return None
+
+
+def in_range(ecosystem: Ecosystem, version: str, events: Iterable[tuple[Kind, str]]) -> bool:
+    """Whether the events of a range leave the version affected; False where one of them is no version.
+
+    An `introduced` of "0" comes before all versions.
+    """
+    wanted = key_of(ecosystem, version)
+    ordered = [(key_of(ecosystem, at), kind) for kind, at in events]
+    if wanted is None or any(key is None for key, _ in ordered):
+        return False
+    first = {"introduced": 0, "fixed": 1, "last_affected": 2}
+    affected = False
+    for key, kind in sorted(ordered, key=lambda event: (event[0], first[event[1]])):
+        if kind == "introduced" and wanted >= key:
+            affected = True
+        elif (kind == "fixed" and wanted >= key) or (kind == "last_affected" and wanted > key):
+            affected = False
+    return affected
+
+
+def _semver(version: str) -> tuple[Any, ...] | None:
+    match = _SEMVER.fullmatch(version)
+    if match is None:
+        return None
+    numbers = tuple(int(part or 0) for part in match.group(1, 2, 3))
+    # A version comes after its own prereleases, and numbers among their parts before words (semver 2.0, 11).
+    parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in (match[4] or "").split("."))
+    return (*numbers, 0, parts) if match[4] else (*numbers, 1, ())
+
+
+MAX_PINNED: Final = 8_192
+
+
+class Pinned(NamedTuple):
+    """A package at one version, and the first place that says so."""
+
+    ecosystem: Ecosystem
+    package: str
+    version: str
+    place: str
+
+    @property
+    def url(self) -> str:
+        """The package URL, as findings name it."""
+        kind = "pypi" if self.ecosystem == "PyPI" else "npm"
+        return f"pkg:{kind}/{self.package.replace('@', '%40', 1)}@{self.version}"
+
+
+MAX_ADVISORY: Final = 4 * 1024 * 1024  # bytes of one
+_AFFECTED: Final = b'"affected"'
+_NAME: Final = re.compile(rb'"name"\s{0,64}:\s{0,64}"((?:[^"\\]|\\.){1,300})"')
+_CVE: Final = re.compile(r"CVE-[0-9]{4}-[0-9]{4,}", re.ASCII)
+_GHSA: Final = re.compile(r"GHSA(-[0-9a-z]{4}){3}", re.ASCII)
+_SEVERITIES: Final[dict[str, Severity]] = {
+    "LOW": "low",
+    "MODERATE": "medium",
+    "MEDIUM": "medium",
+    "HIGH": "high",
+    "CRITICAL": "critical",
+}
+
+
+class Advisory(NamedTuple):
+    """What is known of a package's version.
+
+    Attributes:
+        id: a CVE's where there is one, else GitHub's, else that of the database.
+        severity: as the database grades it; None if it does not.
+        summary: one harmless line, may be empty.
+    """
+
+    id: str
+    severity: Severity | None
+    summary: str
+
+    @property
+    def nameable(self) -> bool:
+        """Whether an attestation can name it (SPEC 2)."""
+        return bool(_CVE.fullmatch(self.id) or _GHSA.fullmatch(self.id))
+
+
+class Advisories(NamedTuple):
+    """What an export says of the packages that were asked for.
+
+    Attributes:
+        of: those of each package, by id.
+        read: how many documents were looked at.
+        unread: how many could not be read, or are no advisories of packages.
+    """
+
+    of: dict[Pinned, tuple[Advisory, ...]]
+    read: int
+    unread: int
+
+
+class _Package(Struct):
+    ecosystem: str
+    name: str
+
+
+class _Event(Struct):
+    introduced: str | None = None
+    fixed: str | None = None
+    last_affected: str | None = None
+
+
+class _Range(Struct):
+    type: str
+    events: list[_Event]
+
+
+class _Affected(Struct):
+    package: _Package | None = None
+    ranges: list[_Range] | None = None
+    versions: list[str] | None = None
+
+
+class _Graded(Struct):
+    severity: str | None = None
+
+
+class _Osv(Struct):
+    id: str
+    aliases: list[str] | None = None
+    summary: str | None = None
+    withdrawn: str | None = None
+    affected: list[_Affected] | None = None
+    database_specific: _Graded | None = None
+
+
+def advisories_for(
+    documents: Iterable[bytes | None], pinned: Collection[Pinned], watcher: Callable[[int], None]
+) -> Advisories:
+    """Return what the documents say of the packages.
+
+    Args:
+        documents: JSON, each at most `MAX_ADVISORY` bytes; None for one that could not be read.
+        pinned: what is asked for.
+        watcher: is told how many documents were read, after each thousand.
+    """
+    by_name: defaultdict[tuple[str, str], list[Pinned]] = defaultdict(list)
+    for one in pinned:
+        by_name[one.ecosystem, _normal(one.ecosystem, one.package)].append(one)
+    names = {name for _, name in by_name}
+    found: defaultdict[Pinned, dict[str, Advisory]] = defaultdict(dict)
+    read = unread = 0
+    for document in documents:
+        read += 1
+        if read % 1_000 == 0:
+            watcher(read)
+        if document is None or _AFFECTED not in document:
+            unread += 1
+        elif not names.isdisjoint(_names_in(document)):
+            osv = _parsed(document)
+            unread += osv is None
+            for one, advisory in _matches(osv, by_name) if osv else ():
+                known = found[one].get(advisory.id)
+                found[one][advisory.id] = _merged(known, advisory) if known else advisory
+    return Advisories({one: tuple(found[one][key] for key in sorted(found[one])) for one in found}, read, unread)
+
+
+@cache
+def _sample() -> tuple[bytes, ...]:
+    return tuple(files(__package__).joinpath("rules/advisories.jsonl").read_bytes().splitlines())
+
+
+def shipped_for(pinned: Collection[Pinned]) -> dict[Pinned, tuple[Advisory, ...]]:
+    """Return what the shipped sample says of the packages: widely used ones, real ids and ranges, no database."""
+    return advisories_for(_sample(), pinned, lambda _read: None).of
+
+
+def _names_in(document: bytes) -> set[str]:
+    """Return the names in the document, in both ecosystems' forms: most advisories are told by them to be of others."""
+    names = {name.decode("utf-8", "replace") for name in _NAME.findall(document)}
+    return names | {canonicalize_name(name) for name in names}
+
+
+def _parsed(document: bytes) -> _Osv | None:
+    try:
+        return decode(document, _Osv, limit=MAX_ADVISORY)
+    except JsonError:
+        return None
+
+
+def _matches(osv: _Osv, by_name: dict[tuple[str, str], list[Pinned]]) -> Iterator[tuple[Pinned, Advisory]]:
+    if osv.withdrawn is not None:
+        return
+    advisory = _advisory(osv)
+    for entry in osv.affected or ():
+        package = entry.package
+        if package is None or package.ecosystem not in ("PyPI", "npm"):
+            continue
+        ecosystem = cast("Ecosystem", package.ecosystem)
+        for one in by_name.get((ecosystem, _normal(ecosystem, package.name)), ()):
+            if _affects(entry, one):
+                yield one, advisory
+
+
+def _affects(entry: _Affected, one: Pinned) -> bool:
+    if one.version in (entry.versions or ()):
+        return True
+    ranges = [each for each in entry.ranges or () if each.type in ("SEMVER", "ECOSYSTEM")]
+    return any(in_range(one.ecosystem, one.version, _events(each)) for each in ranges)
+
+
+def _events(one: _Range) -> Iterator[tuple[Kind, str]]:
+    for event in one.events:
+        kinds: tuple[tuple[Kind, str | None], ...] = (
+            ("introduced", event.introduced),
+            ("fixed", event.fixed),
+            ("last_affected", event.last_affected),
+        )
+        yield from ((kind, at) for kind, at in kinds if at is not None)
+
+
+def _advisory(osv: _Osv) -> Advisory:
+    ids = sorted({osv.id, *(osv.aliases or ())})
+    of_cve = (one for one in ids if _CVE.fullmatch(one))
+    of_github = (one for one in ids if _GHSA.fullmatch(one))
+    name = next(of_cve, None) or next(of_github, None) or osv.id
+    graded = osv.database_specific.severity if osv.database_specific else None
+    return Advisory(printable(name, 64), _SEVERITIES.get((graded or "").upper()), printable(osv.summary or "", 200))
+
+
+def _merged(one: Advisory, other: Advisory) -> Advisory:
+    """Return what two databases say of the same hole."""
+    return Advisory(one.id, one.severity or other.severity, one.summary or other.summary)
+
+
+def _normal(ecosystem: Ecosystem, name: str) -> str:
+    return canonicalize_name(name) if ecosystem == "PyPI" else name
+
+
+MAX_ZIP: Final = 1024 * limits.MIB  # bytes on disk; it is never read whole
+MAX_DIRECTORY: Final = 32 * limits.MIB  # of a zip, which is: some 400,000 files
+MAX_TOTAL: Final = 4096 * limits.MIB  # bytes that are read of all exports
+_PLAIN: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others inflate without a bound
+
+
+def documents_in(paths: Sequence[Path]) -> Iterator[bytes | None]:
+    """Yield the JSON files of the exports; None for one that cannot be read, is larger than an advisory or a link.
+
+    Raises:
+        TaskError: there is no such export, or it is larger than one that would be read.
+    """
+    left = MAX_TOTAL
+    for path in paths:
+        for document in _documents(path):
+            left -= len(document or b"")
+            if left < 0:
+                raise TaskError(f"`{label(path)}`: more than {MAX_TOTAL} bytes of advisories")
+            yield document
+
+
+def _documents(path: Path) -> Iterator[bytes | None]:
+    if path.is_dir():
+        for folder, _, names in folders(path):
+            for name in sorted(names):
+                if name.endswith((".json", ".zip")):
+                    yield from _file(Path(folder, name), follow=False)
+    elif path.name.endswith((".json", ".zip")):
+        if not path.exists():
+            raise TaskError(f"`{label(path)}` is not there - at `--advisories`")
+        yield from _file(path, follow=True)
+    else:
+        raise TaskError(f"`{label(path)}` is no folder, no zip and no JSON file of advisories - at `--advisories`")
+
+
+def _file(path: Path, *, follow: bool) -> Iterator[bytes | None]:
+    if path.name.endswith(".json"):
+        try:
+            yield read_bounded(path, MAX_ADVISORY, follow=follow)
+        except TaskError:
+            yield None
+    elif follow or not path.is_symlink():
+        yield from _members(path)
+
+
+class _Bounded(io.FileIO):
+    """A zip whose directory is read in one piece, and only if it is not too large."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read at most `size` bytes.
+
+        Raises:
+            TaskError: more than anybody's directory.
+        """
+        if size is not None and size > MAX_DIRECTORY:
+            raise TaskError(f"a zip names more than {MAX_DIRECTORY} bytes of files")
+        return super().read(size) or b""
+
+
+def _members(path: Path) -> Iterator[bytes | None]:
+    try:
+        if path.stat().st_size > MAX_ZIP:
+            raise TaskError(f"`{label(path)}` is larger than {MAX_ZIP} bytes")
+        with _Bounded(path) as file, zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            if sum(member.file_size for member in members) > MAX_TOTAL:
+                raise TaskError(f"`{label(path)}` would expand to more than {MAX_TOTAL} bytes")
+            yield from (_member(archive, member) for member in members if member.filename.endswith(".json"))
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise TaskError(f"`{label(path)}` is no zip that can be read: {printable(str(error))}") from None
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
+    if member.flag_bits & 0x1 or member.compress_type not in _PLAIN:
+        return None
+    try:
+        with archive.open(member) as stream:
+            content = stream.read(MAX_ADVISORY + 1)
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError):
+        return None
+    return content if len(content) <= MAX_ADVISORY else None

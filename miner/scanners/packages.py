@@ -1,0 +1,393 @@
+"""Scanner of dependencies: pins of PyPI and npm with their advisories, and packages that are not what they seem."""
+
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from email.parser import BytesParser
+from email.policy import compat32
+from functools import cache
+from importlib.resources import files
+from itertools import islice
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+from rapidfuzz.distance import OSA
+
+from miner.scanners.osv import Advisory, Ecosystem, Pinned, shipped_for
+from miner.scanners.scanner import Bundle, Report, Use, found
+from miner.scanners.semgrep import language_of
+from miner.scanners.source import KIB, MAX_JSON, SourceFile, line_of, read_object, string
+from validator.protocol.findings import SEVERITIES
+from validator.protocol.sssa import Dependency, Finding
+from validator.protocol.strict_json import JsonError, decode_plain
+
+MAX_FILES: Final = 64  # files that name packages
+MAX_LOCK: Final = 2048 * KIB  # a lock file that is larger is not read
+MAX_LOCKED: Final = 4_096  # packages of one lock file
+MAX_PINNED: Final = 8_192
+_MAX_ENTRIES: Final = 2_000  # of a file that people write
+_MAX_ENTRY: Final = 512  # characters of one
+_MAX_TOML: Final = 64 * KIB
+_DOTTED: Final = re.compile(r"[\w\"' \t.-]+")
+_MAX_DOTS: Final = 64  # in a row: tomllib's time is quadratic in the parts of a dotted key
+_SAID: Final = 3  # summaries that one finding repeats
+_SHORTEST: Final = 5  # letters of a name that can be mistaken for another
+_TOML_LOCKS: Final = frozenset({"poetry.lock", "uv.lock", "pdm.lock", "pylock.toml"})
+_PYTHON_NAMES: Final = _TOML_LOCKS | {"Pipfile.lock", "pyproject.toml", "setup.cfg", "METADATA", "PKG-INFO"}
+_LOCKED: Final = re.compile(r"name = \"([\w.-]{1,128})\"")
+_LOCKED_VERSION: Final = re.compile(r"version = \"([^\"]{1,64})\"")
+_EXACT_NPM: Final = re.compile(r"=?v?(\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+][0-9A-Za-z.+-]{1,40})?)")
+_VERSION: Final = r"\d{1,9}\.\d{1,9}\.\d{1,9}(?:[-+][0-9A-Za-z.+-]{1,40})?"
+_NAME: Final = r"(?:@[\w.~-]{1,100}/)?[\w.~-]{1,214}"
+_KEY: Final = re.compile(rb'^\s{0,200}"((?:[^"\\]|\\.){1,600})"\s{0,8}:\s{0,8}\{')
+_YARN_ENTRY: Final = re.compile(rf'"?({_NAME})@')
+_YARN_VERSION: Final = re.compile(rf'  version:? "?({_VERSION})"?\s*$')
+_PNPM_ENTRY: Final = re.compile(rf"  ['\"]?/?({_NAME})[@/]({_VERSION})(?:[(_][^:]{{0,400}})?['\"]?:\s*$")
+_ELSEWHERE: Final = re.compile(
+    r"https?://(?!(?:github|gitlab|codeload\.github)\.com)|git\+https?://(?!(?:github|gitlab)\.com)"
+)
+_RESOLVED: Final = re.compile(r"\"resolved\": \"(https?://[^/\"]{1,253})|^  resolved \"(https?://[^/\"]{1,253})")
+_REGISTRIES: Final = re.compile(
+    r"//(?:registry\.npmjs\.org|registry\.yarnpkg\.com|npm\.pkg\.github\.com|codeload\.github\.com|github\.com)$"
+)
+_COMMANDS: Final = frozenset(
+    {
+        *("node", "npm", "npx", "git", "ssh", "sudo", "bash", "sh", "python", "python3", "pip"),
+        *("curl", "wget", "docker", "ls", "cd", "cat", "code", "claude"),
+    }
+)
+
+
+class Pin(NamedTuple):
+    """A package at one version; `version` is empty if the entry leaves it open."""
+
+    package: str
+    version: str
+    line: int
+
+
+class Packages:
+    """The scanner of files that name packages."""
+
+    def scan(self, bundle: Bundle) -> Report:
+        """Return pins as dependencies with their advisories, and entries that may bring a stranger's package."""
+        sources = [one for one in bundle.sources.values() if names_packages(one)]
+        pinned = pinned_in(sources)
+        known = shipped_for(pinned)
+        findings = [advised(one, known[one]) for one in pinned if known.get(one)]
+        for source in sources:
+            findings += _strangers(source)
+        uses = [use for source in bundle.sources.values() for use in _library_uses(source)]
+        dependencies = tuple(Dependency(p.package, p.version, tuple(a.id for a in known.get(p, ()))) for p in pinned)
+        return Report(findings=tuple(findings), uses=tuple(uses), dependencies=dependencies)
+
+
+def advised(pin: Pinned, advisories: Sequence[Advisory]) -> Finding:
+    """Return one finding for a pin, with the ids of all its advisories, as grave as the gravest."""
+    ordered = sorted(advisories, key=lambda one: (SEVERITIES.index(one.severity or "medium"), one.id))
+    more = f" And {len(ordered) - _SAID} more." if len(ordered) > _SAID else ""
+    text = f"{pin.package} {pin.version}: {' '.join(one.summary for one in ordered[:_SAID])}{more}"
+    finding = found("dependency_cve", ordered[0].severity or "medium", pin.place, text, pin.url)
+    return msgspec.structs.replace(finding, cve_ids=tuple(sorted(one.id for one in ordered if one.nameable)))
+
+
+def names_packages(source: SourceFile) -> bool:
+    """Return whether the file is one of those that name dependencies."""
+    listed = "requirements" in source.name or "constraints" in source.name or "/requirements/" in f"/{source.path}"
+    return (listed and source.suffix in ("txt", "in")) or source.name in _PYTHON_NAMES or source.name in READERS
+
+
+def pinned_in(sources: Iterable[SourceFile]) -> tuple[Pinned, ...]:
+    """Return what the files pin, those nearest the root first: at most `MAX_PINNED` packages."""
+    pins: dict[tuple[str, str, str], Pinned] = {}
+    for source in sorted(filter(names_packages, sources), key=lambda s: (s.path.count("/"), s.path))[:MAX_FILES]:
+        ecosystem: Ecosystem = "npm" if source.name in READERS else "PyPI"
+        for name, version, line in pins_of(source):
+            if version:
+                pin = Pinned(ecosystem, name, version, source.place(line))
+                pins.setdefault(pin[:3], pin)
+    return tuple(islice(pins.values(), MAX_PINNED))
+
+
+def pins_of(source: SourceFile) -> list[Pin]:
+    """Return the packages that the file names, the first ones; those without a version, too."""
+    reader = READERS.get(source.name)
+    if reader is not None:
+        return list(islice(reader(source), MAX_LOCKED)) if len(source.content) <= MAX_LOCK else []
+    if source.name in _TOML_LOCKS:
+        return list(islice(_toml_lock(source), MAX_LOCKED)) if len(source.content) <= MAX_LOCK else []
+    if len(source.content) > MAX_JSON:
+        return []
+    if source.name == "Pipfile.lock":
+        return list(_pipfile_lock(source))
+    if source.name in ("METADATA", "PKG-INFO"):
+        return list(_metadata(source))
+    entries = {"pyproject.toml": _pyproject, "setup.cfg": _setup_cfg}.get(source.name, _requirements_txt)(source)
+    return [pin for entry, line in entries for pin in _pin(entry, line)]
+
+
+# -- Python ------------------------------------------------------------------------------------------------------------
+
+
+def _pin(entry: str, line: int) -> Iterator[Pin]:
+    try:
+        requirement = Requirement(entry if len(entry) <= _MAX_ENTRY else "")
+        exact = [s.version for s in requirement.specifier if s.operator in ("==", "===")]
+        version = str(Version(exact[0])) if exact and not exact[0].endswith(".*") else ""
+        yield Pin(canonicalize_name(requirement.name), version, line)
+    except (InvalidRequirement, InvalidVersion, ValueError, RecursionError):
+        return
+
+
+def _requirements_txt(source: SourceFile) -> Iterator[tuple[str, int]]:
+    for number, line in enumerate(source.lines[:_MAX_ENTRIES], start=1):
+        entry = line.split(" #")[0].split(" --")[0].strip().rstrip("\\").strip()
+        if entry and not entry.startswith(("#", "-")):
+            yield entry, number
+
+
+def _toml_lock(source: SourceFile) -> Iterator[Pin]:
+    """Yield the packages of a lock file by its lines, as tools write it: TOML in full costs more than it tells."""
+    package = ""
+    for number, line in enumerate(source.lines, start=1):
+        if line.startswith("["):
+            package = ""
+        elif match := _LOCKED.fullmatch(line.rstrip()):
+            package = match[1]
+        elif package and (match := _LOCKED_VERSION.fullmatch(line.rstrip())):
+            yield from _pin(f"{package}=={match[1]}", number)
+            package = ""
+
+
+def _pipfile_lock(source: SourceFile) -> Iterator[Pin]:
+    document = read_object(source) or {}
+    lines = {line.strip().partition(":")[0]: number for number, line in enumerate(source.lines, start=1)}
+    for group in ("default", "develop"):
+        for package, entry in islice(_table(document.get(group)).items(), MAX_LOCKED):
+            version = _table(entry).get("version")
+            if isinstance(version, str):
+                yield from _pin(f"{package}{version}", lines.get(f'"{package}"', 1))
+
+
+def _pyproject(source: SourceFile) -> list[tuple[str, int]]:
+    if len(source.content) > _MAX_TOML or any(run.count(".") > _MAX_DOTS for run in _DOTTED.findall(source.text)):
+        return []
+    try:
+        document = tomllib.loads(source.text)
+    except (tomllib.TOMLDecodeError, ValueError, RecursionError):
+        return []
+    project, tool = _table(document.get("project")), _table(document.get("tool"))
+    lists = [project.get("dependencies"), *_table(project.get("optional-dependencies")).values()]
+    lists.append(_table(document.get("build-system")).get("requires"))
+    entries = [entry for some in lists if isinstance(some, list) for entry in some if isinstance(entry, str)]
+    poetry = _table(_table(tool.get("poetry")).get("dependencies"))
+    entries += [
+        f"{name}=={wanted}" for name, wanted in poetry.items() if isinstance(wanted, str) and wanted[:1].isdigit()
+    ]
+    return [(entry, source.line_with(entry, entry.partition("==")[0])) for entry in entries[:_MAX_ENTRIES]]
+
+
+def _setup_cfg(source: SourceFile) -> list[tuple[str, int]]:
+    config = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        config.read_string(source.text)
+        text = config.get("options", "install_requires", fallback="")
+    except (configparser.Error, ValueError):
+        return []
+    return [(line.strip(), source.line_with(line.strip())) for line in text.split("\n")[:_MAX_ENTRIES] if line.strip()]
+
+
+def _metadata(source: SourceFile) -> Iterator[Pin]:
+    """Yield the distribution itself and what it requires at an exact version."""
+    headers = BytesParser(policy=compat32).parsebytes(source.content.partition(b"\n\n")[0], headersonly=True)
+    name, version = str(headers.get("Name", "")), str(headers.get("Version", ""))
+    yield from _pin(f"{name}=={version}", source.line_with(f"Version: {version}"))
+    for entry in headers.get_all("Requires-Dist", [])[:_MAX_ENTRIES]:
+        yield from (pin for pin in _pin(str(entry), source.line_with(str(entry))) if pin.version)
+
+
+# -- npm ---------------------------------------------------------------------------------------------------------------
+
+
+def _package_json(source: SourceFile) -> Iterator[Pin]:
+    for name, wanted, line in _wanted(source):
+        exact = _EXACT_NPM.fullmatch(wanted)
+        yield Pin(name, exact[1] if exact else "", line)
+
+
+def _wanted(source: SourceFile) -> Iterator[tuple[str, str, int]]:
+    document = read_object(source) or {}
+    for key in ("dependencies", "optionalDependencies", "devDependencies"):
+        start = line_of(source, key)
+        for name, wanted in islice(_table(document.get(key)).items(), _MAX_ENTRIES):
+            if key != "devDependencies":
+                yield name, string(wanted).strip(), line_of(source, name, start)
+
+
+def _package_lock(source: SourceFile) -> Iterator[Pin]:
+    """Yield the pins of the flat list of today's files, and of the nested one of old ones."""
+    try:
+        document = decode_plain(source.content, limit=MAX_LOCK)
+    except JsonError:
+        return
+    lines: dict[str, int] = {}
+    for number, line in enumerate(source.content.split(b"\n"), start=1):
+        if match := _KEY.match(line[:1_000]):
+            lines.setdefault(match[1].decode("utf-8", "replace"), number)
+    document = _table(document)
+    packages = document.get("packages")
+    queue = [packages if isinstance(packages, dict) else document.get("dependencies")]
+    while queue:
+        for path, entry in _table(queue.pop()).items():
+            version, name = _table(entry).get("version"), path.rpartition("node_modules/")[2]
+            if path and isinstance(version, str) and re.fullmatch(_VERSION, version) and re.fullmatch(_NAME, name):
+                yield Pin(name, version, lines.get(path, 1))
+            if packages is None:
+                queue.append(_table(entry).get("dependencies"))
+
+
+def _yarn(source: SourceFile) -> Iterator[Pin]:
+    name, start = "", 1
+    for number, line in enumerate(_lines(source), start=1):
+        if not line.startswith((" ", "#")):
+            entry = _YARN_ENTRY.match(line)
+            name, start = (entry[1], number) if entry is not None and line.endswith(":") else ("", number)
+        elif name and (version := _YARN_VERSION.match(line)) is not None:
+            yield Pin(name, version[1], start)
+            name = ""
+
+
+def _pnpm(source: SourceFile) -> Iterator[Pin]:
+    within, known = False, set[tuple[str, str]]()
+    for number, line in enumerate(_lines(source), start=1):
+        if line and not line.startswith((" ", "#")):
+            within = line.rstrip() in ("packages:", "snapshots:")
+        entry = _PNPM_ENTRY.match(line) if within else None
+        if entry is not None and (entry[1], entry[2]) not in known:
+            known.add((entry[1], entry[2]))
+            yield Pin(entry[1], entry[2], number)
+
+
+def _lines(source: SourceFile) -> Iterator[str]:
+    for line in source.content.split(b"\n"):
+        yield line[:1_000].decode("utf-8", "replace").rstrip("\r")
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+READERS: Final[dict[str, Callable[[SourceFile], Iterator[Pin]]]] = {
+    "package.json": _package_json,
+    "package-lock.json": _package_lock,
+    "npm-shrinkwrap.json": _package_lock,
+    "yarn.lock": _yarn,
+    "pnpm-lock.yaml": _pnpm,
+}
+
+# -- libraries that mean a use -----------------------------------------------------------------------------------------
+
+_PYTHON_IMPORT: Final = re.compile(
+    r"^\s{0,80}(?:from\s+([A-Za-z_][\w.]{0,100})\s+import\b|import\s+([A-Za-z_][\w., ]{0,200}))"
+)
+_SCRIPT_IMPORT: Final = re.compile(r"(?:\bfrom|\bimport|\brequire\()\s{0,3}[\"']([@\w./-]{1,120})[\"']")
+
+
+@cache
+def _libraries() -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the capabilities that an import means, by language and module."""
+    data = tomllib.loads(files(__package__).joinpath("rules/libraries.toml").read_text("utf-8"))
+    table: dict[str, dict[str, tuple[str, ...]]] = {}
+    for language, capabilities in data.items():
+        known = table.setdefault(language, {})
+        for capability, names in capabilities.items():
+            for name in names.split():
+                known[name] = (*known.get(name, ()), capability)
+    return table
+
+
+def _library_uses(source: SourceFile) -> Iterator[Use]:
+    """Yield a use without a pattern for each import of a library that means one, at its first line."""
+    language = {"python": "python", "": ""}.get(language_of(source), "javascript")
+    known = _libraries().get(language, {})
+    told: set[str] = set()
+    for number, line in enumerate(source.lines if known else (), start=1):
+        if "import" not in line and "require" not in line:
+            continue
+        names = [match[1] for match in _SCRIPT_IMPORT.finditer(line)]
+        if language == "python":
+            match = _PYTHON_IMPORT.match(line)
+            names = [part.split()[0] for part in (match[1] or match[2]).split(",") if part.split()] if match else []
+        for name in names:
+            means = known.get(name) or known.get(name.partition(".")[0]) or ()
+            yield from (Use(capability, source.place(number)) for capability in means if capability not in told)
+            told.update(means)
+
+
+# -- packages that are not what they seem ------------------------------------------------------------------------------
+
+
+@cache
+def _popular() -> dict[str, frozenset[str]]:
+    """Return the names that others imitate, by ecosystem."""
+    data = json.loads(files(__package__).joinpath("rules/popular.json").read_text("utf-8"))
+    return {ecosystem: frozenset(" ".join(names).split()) for ecosystem, names in data.items()}
+
+
+def _strangers(source: SourceFile) -> Iterator[Finding]:
+    """Yield entries that may bring a stranger's package: look-alikes, addresses, commands in place of known ones."""
+    ecosystem = "npm" if source.name in READERS else "PyPI"
+    for pin in pins_of(source):
+        likeness = _imitated(pin.package, ecosystem)
+        if likeness:
+            text = f"{pin.package[:214]} is spelled almost like {likeness}, which many use: it may be a stranger's."
+            yield found("excessive_capability", "high", source.place(pin.line), text, pin.package)
+        elif not pin.version and source.suffix == "txt":
+            yield _unpinned(source, pin.package, pin.line)
+    if source.name == "package.json":
+        yield from _strangers_of_package(source)
+    elif ecosystem == "npm":
+        for number, line in enumerate(_lines(source), start=1):
+            match = _RESOLVED.search(line)
+            if match and not _REGISTRIES.search(match[1] or match[2]):
+                text = "A package of the lock file comes from another host than the registry."
+                yield found("excessive_capability", "high", source.place(number), text, match[1] or match[2])
+                break
+
+
+def _strangers_of_package(source: SourceFile) -> Iterator[Finding]:
+    document = read_object(source)
+    if document is None:
+        text = "package.json is not a JSON object, repeats a key, or is larger than what is read."
+        yield found("other", "medium", source.place(), text, source.path)
+        return
+    for name, wanted, line in _wanted(source):
+        if _ELSEWHERE.match(wanted):
+            text = f"{name[:214]} comes from an address, not from the registry: anybody there may change it."
+            yield found("excessive_capability", "high", source.place(line), text, name)
+        elif wanted in ("", "*", "x", "latest", "next"):
+            yield _unpinned(source, name, line)
+    for name in sorted(_table(document.get("bin")).keys() & _COMMANDS):
+        text = f"The package puts itself on the path in place of `{name}`."
+        place = source.place(line_of(source, name, line_of(source, "bin")))
+        yield found("excessive_capability", "high", place, text, source.path)
+
+
+def _unpinned(source: SourceFile, name: str, line: int) -> Finding:
+    text = f"{name[:214]} is not pinned: another version may be installed than was looked at."
+    return found("other", "low", source.place(line), text, name)
+
+
+def _imitated(name: str, ecosystem: str) -> str:
+    """Return the popular package whose name is one slip of the hand away; empty if there is none."""
+    popular = _popular()[ecosystem]
+    if len(name) < _SHORTEST or name in popular:
+        return ""
+    return next(
+        (one for one in sorted(popular) if len(one) >= _SHORTEST and OSA.distance(name, one, score_cutoff=1) == 1), ""
+    )

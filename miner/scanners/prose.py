@@ -1,0 +1,453 @@
+"""Scanner of prose: orders to a model in documents, prompts and descriptions, in the open and where no reader looks.
+
+Stock phrases are matched as they are. Other orders are told by signs: something private, a way out, a way of keeping
+still, an act without consent. One sign is the language of ordinary documents; those that `rules/prose.toml` names
+together, in a sentence and the ones around it, are an order. A document that is written for readers (a README) is
+held to fewer rules than one that an agent follows.
+"""
+
+import base64
+import binascii
+import re
+import tomllib
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from miner.scanners.scanner import Bundle, Report, Use, found
+from miner.scanners.source import MAX_TEXT, SourceFile, is_document, is_for_agents
+from validator.protocol import vocabulary as cap
+from validator.protocol.findings import SEVERITIES
+from validator.protocol.skill_types import SkillType, is_runtime
+from validator.protocol.sssa import Finding, Severity
+from validator.protocol.strict_json import JsonError, decode_plain
+from validator.protocol.text import printable
+
+READERS: Final = frozenset({"readers"})  # of a text for readers: only rules that are marked so
+OPEN: Final[frozenset[str]] = frozenset()
+TO_A_MODEL: Final = frozenset({"model"})  # of a text that is written for one: no sentence has to say so
+HIDDEN: Final = frozenset({"model", "hidden"})  # of a text that readers do not see
+BUDGET: Final = 1024 * 1024  # bytes of all documents together
+
+_END: Final = re.compile(r"(?<=[.!?])[\"')\]*_]{0,3}\s+|(?<=\u3002)")
+_CELL: Final = re.compile(r"\s{0,3}[|]")
+_OWN_BLOCK: Final = re.compile(r"\s{0,12}(?:[-*+>|#]|\d{1,3}[.)]|```|~~~|[{\[\"])")
+_LONGEST: Final = 1_200  # characters of a sentence; what is longer is cut into pieces that overlap
+_STEP: Final = 900
+_MOST_LINES: Final = 60  # of a paragraph
+_LINE: Final = 8_000  # characters of a line
+_SPEAKER: Final = re.compile(r"\W{0,4}(?:system|assistant|user|human|developer|instruction)s?\W{0,4}:")
+_ENGLISH: Final = re.compile(r"\b(?:the|and|or|of|to|is|you|your|that|this|it|with|for|are|not|from|be|by|will|as)\b")
+_AWAY: Final = re.compile(r"https?://\S{0,300}|\b[\w.+-]{1,64}@[\w-]{1,63}\.\w")
+_UNSEEN: Final = re.compile("[\u200b\u2060-\u2064\u180e\u034f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_BIDI: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_FLAG: Final = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")  # of a part of a country
+_FEW_TAGS: Final = 2  # of one line that spell out nothing
+_FEW_UNSEEN: Final = 3  # characters of one line that say nothing
+_TAG_BASE: Final = 0xE0000
+_BASE64: Final = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{40,4000}={0,2}(?![\w+/=-])")
+_HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){30,2000}+")
+_NEEDLESS: Final = re.compile(r"\\u00[2-7][0-9a-fA-F]")  # an escape of what needs none
+_ROTATED: Final = str.maketrans(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
+)
+_SAYS_ROTATED: Final = re.compile(r"\brot[- ]?13\b|\bcaesar\b", re.IGNORECASE)
+_SPEAKS_TO_MODEL: Final = re.compile(
+    r"\b(?:assistant|ai|llm|language model|chatbot|agents?)\b.{0,200}\b(?:must|should|always|never|will|shall)\b",
+    re.DOTALL,
+)
+_URL: Final = re.compile(
+    r"https?://[A-Za-z0-9][A-Za-z0-9.-]{0,252}(?::\d{1,5})?(?:[/?#][!-;=?-Z_a-z{}~%\[\]|]{0,1500})?"
+)
+_IMAGE: Final = re.compile(r"!\[[^\[\]\n]{0,300}\]\(\s{0,3}<?(https?://[^)\s>]{1,1500})")
+_SLOT: Final = re.compile(
+    r"\{\{?|\$\{|<[A-Za-z]|%s|%7B|\[[A-Z_ ]{3,}\]|=(?:DATA|SECRET|TEXT|CONVERSATION|SUMMARY)\b", re.IGNORECASE
+)
+_PICTURES: Final = re.compile(r"(?:^|\.)(?:shields\.io|fury\.io|badgen\.net|github\.com|githubusercontent\.com)$")
+_ACTIVE: Final = re.compile(r"\]\(\s{0,3}(?:javascript:|vbscript:|data:text/html)", re.IGNORECASE)
+_INVISIBLE: Final = frozenset({"Cf", "Mn", "Me"})
+
+
+class Phrase(NamedTuple):
+    """An order: its verb phrase, its severity, and the indices of its first and last line."""
+
+    what: str
+    severity: Severity
+    first: int
+    last: int
+
+
+class _Rule(NamedTuple):
+    what: str
+    severity: Severity
+    pattern: re.Pattern[str]
+    readers: bool = False
+
+
+class _Order(NamedTuple):
+    what: str
+    severity: Severity
+    here: frozenset[str]
+    near: frozenset[str]
+    readers: bool
+
+
+class _Language(NamedTuple):
+    mark: re.Pattern[str]
+    forgetting: re.Pattern[str]
+    still: re.Pattern[str]
+    send: re.Pattern[str]
+
+
+class _Rules(NamedTuple):
+    phrases: tuple[_Rule, ...]
+    signs: dict[str, re.Pattern[str]]
+    orders: tuple[_Order, ...]
+    hidden: tuple[_Order, ...]
+    languages: tuple[_Language, ...]
+    tools: tuple[_Rule, ...]
+    concealed: tuple[tuple[str, re.Pattern[str]], ...]
+
+
+@cache
+def _rules() -> _Rules:
+    data: dict[str, Any] = tomllib.loads(files(__package__).joinpath("rules/prose.toml").read_text("utf-8"))
+    languages = []
+    for one in data["language"]:
+        forget, told = one["forget"], one["told"]
+        forgetting = rf"(?:{forget}).{{0,80}}?(?:{told})|(?:{told}).{{0,40}}?(?:{forget})"
+        languages.append(_Language(*map(re.compile, (one["mark"], forgetting, one["still"], one["send"]))))
+    hidden = "is out of sight and orders a model"
+    return _Rules(
+        tuple(_Rule(r["what"], r["severity"], re.compile(r["pattern"]), r["readers"]) for r in data["phrase"]),
+        {name: re.compile(pattern) for name, pattern in data["signs"].items()},
+        tuple(
+            _Order(r["what"], r["severity"], frozenset(r["here"]), frozenset(r["near"]), r["readers"])
+            for r in data["order"]
+        ),
+        tuple(_Order(hidden, "critical", frozenset(r["here"]), frozenset(), True) for r in data["hidden"]),
+        tuple(languages),
+        tuple(_Rule(r["what"], r["severity"], re.compile(r["pattern"])) for r in data["tool"]),
+        tuple((r["what"], re.compile(r["pattern"])) for r in data["concealed"]),
+    )
+
+
+def plain(line: str) -> str:
+    """Return the line as a model reads it: forms and case folded, invisible characters and runs of blanks gone."""
+    if not line.isascii():
+        line = unicodedata.normalize("NFKC", line)
+        line = "".join(c for c in line if unicodedata.category(c) not in _INVISIBLE)
+    return " ".join(line.casefold().replace("*", "").replace("`", "").split())
+
+
+class _Sentence(NamedTuple):
+    text: str
+    first: int
+    last: int
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[list[_Sentence]]:
+    """Yield the sentences of each paragraph; a list's item, a heading, a row or a record is one of its own."""
+    start = 0
+    for index in range(1, len(lines) + 1):
+        if index < len(lines) and index - start < _MOST_LINES and lines[index].strip():
+            if not _OWN_BLOCK.match(lines[index]) and lines[start].strip():
+                continue
+        elif index < len(lines) and not lines[start].strip():
+            start = index
+            continue
+        if sentences := list(_sentences(lines, start, index)):
+            yield sentences
+        start = index
+
+
+def _sentences(lines: Sequence[str], start: int, end: int) -> Iterator[_Sentence]:
+    starts, text = [], ""
+    for line in lines[start:end]:
+        starts.append(len(text))
+        text += line.strip() + " "
+    begin = 0
+    ends = _CELL if text.startswith("|") else _END
+    for stop in (*(match.end() for match in ends.finditer(text)), len(text)):
+        for piece in range(begin, stop, _STEP):
+            said = text[piece : min(stop, piece + _LONGEST)].strip()
+            if said:
+                first, last = (start + bisect_right(starts, at) - 1 for at in (piece, piece + len(said)))
+                yield _Sentence(said, first, min(last, end - 1))
+            if piece + _LONGEST >= stop:
+                break
+        begin = stop
+
+
+def orders_in(lines: Sequence[str], given: frozenset[str] = OPEN) -> Iterator[Phrase]:
+    """Yield the orders to a model in the lines of one text.
+
+    Args:
+        lines: of the text.
+        given: signs that every sentence of it has, by where it stands; `readers` for fewer rules.
+    """
+    texts = [plain(line[:_LINE]) for line in lines]
+    told: set[int] = set()
+    for phrase in _phrases(texts, given):
+        told.update(range(phrase.first, phrase.last + 1))
+        yield phrase
+    for phrase in _told_by_signs(texts, given):
+        span = range(phrase.first, phrase.last + 1)
+        if told.isdisjoint(span):
+            told.update(span)
+            yield phrase
+
+
+def _phrases(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
+    for index, text in enumerate(texts):
+        following = texts[index + 1] if index + 1 < len(texts) else ""
+        joined = f"{text} {following}" if text and following else text
+        for rule in _rules().phrases if text else ():
+            match = rule.pattern.search(joined) if rule.readers or "readers" not in given else None
+            if match and match.start() < len(text):
+                yield Phrase(rule.what, rule.severity, index, index + (match.end() > len(text)))
+
+
+def _told_by_signs(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
+    rules = _rules()
+    orders = (*rules.orders, *rules.hidden) if "hidden" in given else rules.orders
+    for paragraph in _paragraphs(texts):
+        # Where somebody in a dialogue speaks, the rest of the paragraph is said by or to a model.
+        spoken = given | {"model"} if any(_SPEAKER.match(sentence.text) for sentence in paragraph) else given
+        signs = [
+            spoken | {name for name, sign in rules.signs.items() if sign.search(sentence.text)}
+            for sentence in paragraph
+        ]
+        foreign = [_foreign_signs(sentence.text) for sentence in paragraph]
+        for index, (text, first, last) in enumerate(paragraph):
+            around = frozenset().union(*signs[max(0, index - 1) : index + 2])
+            for order in orders:
+                if "readers" in given and not order.readers:
+                    continue
+                if order.here <= signs[index] and (not order.near or not order.near.isdisjoint(around)):
+                    yield Phrase(order.what, order.severity, first, last)
+                    break
+            abroad = foreign[index]
+            near = set().union(*foreign[max(0, index - 1) : index + 2])
+            if "forgetting" in abroad:
+                yield Phrase("tells a model, in another language, to forget what it was told", "high", first, last)
+            elif "readers" not in given and (
+                ({"send", "away"} <= abroad and ("still" in near or "private" in signs[index] or "model" in given))
+                or ("away" in abroad and "still" in near)
+            ):
+                yield Phrase("sends something away, in another language", "high", first, last)
+            del text
+
+
+def _foreign_signs(text: str) -> set[str]:
+    """Return the signs of a sentence of another language than English; none where nothing tells the language."""
+    said = _AWAY.sub(" ", text)[:_LONGEST]
+    most, language = len(_ENGLISH.findall(said[:400])), None
+    for one in _rules().languages:
+        marks = len(one.mark.findall(said[:400]))
+        if marks > most:
+            most, language = marks, one
+    if language is None:
+        return set()
+    signs = (
+        ("forgetting", language.forgetting.search(said) is not None),
+        ("still", most > 1 and language.still.search(said) is not None),
+        ("send", most > 1 and language.send.search(said) is not None),
+        ("away", most > 1 and said != text),
+    )
+    return {name for name, seen in signs if seen}
+
+
+def tool_faults(text: str, own_name: str, other_names: frozenset[str]) -> list[tuple[Severity, str]]:
+    """Return (severity, verb phrase) for everything in a tool's description that is no description, the worst first."""
+    text = text[:20_000]
+    faults: list[tuple[Severity, str]] = []
+    if _UNSEEN.search(_FLAG.sub("", text)):
+        faults.append(("high", "holds characters that readers do not see"))
+    phrases = orders_in(text.split("\n"), TO_A_MODEL)
+    faults += [("high" if phrase.severity == "medium" else phrase.severity, phrase.what) for phrase in phrases]
+    said = plain(text)
+    faults += [(rule.severity, rule.what) for rule in _rules().tools if rule.pattern.search(said)]
+    others = "|".join(re.escape(plain(name)) for name in other_names - {own_name} if name)
+    against = r"\b(?:instead of|rather than|do not use|don't use|never use|never call|replaces?|supersedes?|ignore)\b"
+    if others and re.search(rf"{against}.{{0,40}}\b(?:{others})\b", said):
+        faults.append(("high", "speaks against another tool of the server"))
+    return sorted(faults, key=lambda fault: SEVERITIES.index(fault[0]))
+
+
+class Prose:
+    """The scanner of documents."""
+
+    def scan(self, bundle: Bundle) -> Report:
+        """Return orders, hidden text and links that carry something away; hosts where the documents are the skill."""
+        findings: list[Finding] = []
+        uses: list[Use] = []
+        left = BUDGET
+        for source in bundle.sources.values():
+            skill_type = bundle.part_of(source.path).skill_type
+            is_skill = not is_runtime(skill_type)
+            if not is_document(source):
+                if source.suffix in ("py", "js", "mjs", "ts", "sh") and not source.text.isascii():
+                    findings += _unseen(source, in_code=True)
+                continue
+            left -= len(source.content)
+            if left < 0 or len(source.content) > MAX_TEXT:
+                text = "The document is larger than what is read: the rest can hold anything."
+                findings.append(found("other", "medium" if is_skill else "low", source.place(), text, source.path))
+            if left >= 0:
+                findings += _findings_in(source, audience_of(source, skill_type))
+                if is_skill:
+                    uses += [Use(cap.LINKS, source.place(line), host) for line, host in hosts_by_line(source)]
+        return Report(findings=tuple(findings), uses=tuple(uses))
+
+
+def audience_of(source: SourceFile, skill_type: SkillType) -> frozenset[str]:
+    """Return the signs that every sentence of the document has: of whom it is written for."""
+    if source.name in ("LICENSE", "METADATA", "PKG-INFO") or source.name.lower().startswith(("license", "changelog")):
+        return READERS
+    if is_for_agents(source):
+        return TO_A_MODEL
+    return READERS if is_runtime(skill_type) or source.name.lower().startswith("readme") else OPEN
+
+
+def _findings_in(source: SourceFile, audience: frozenset[str]) -> Iterator[Finding]:
+    yield from _comments(source)
+    yield from _unseen(source, in_code=False)
+    yield from _out_of_sight(source)
+    lines = [" " if "<!--" in line and "-->" in line else line for line in source.lines]
+    for phrase in orders_in(lines, audience):
+        place = source.place(phrase.first + 1, phrase.last + 1)
+        yield found("prompt_injection", phrase.severity, place, f"The text {phrase.what}.", source.path)
+    if source.suffix == "jsonl":
+        yield from _records(source)
+    yield from _links(source)
+
+
+def _comments(source: SourceFile) -> Iterator[Finding]:
+    """Yield a finding for each HTML comment that instructs the model; one that is never closed hides all after it."""
+    for match in re.finditer(r"<!--(.*?)(?:-->|\Z)", source.text, re.DOTALL):
+        start, lines = source.line_at(match.start(1)), match[1].split("\n")
+        phrases = list(orders_in(lines, HIDDEN))
+        for phrase in phrases:
+            place = source.place(start + phrase.first, start + phrase.last)
+            text = f"An HTML comment that readers do not see {phrase.what}."
+            yield found("prompt_injection", "critical", place, text, source.path)
+        if not phrases and _SPEAKS_TO_MODEL.search(match[1].casefold()):
+            place = source.place(start, start + len(lines) - 1)
+            text = "An HTML comment that readers do not see addresses the model."
+            yield found("prompt_injection", "medium", place, text, source.path)
+
+
+def _unseen(source: SourceFile, *, in_code: bool) -> Iterator[Finding]:
+    """Yield a finding per line that holds invisible or direction-changing characters."""
+    for number, line in enumerate(source.lines if not source.text.isascii() else (), start=1):
+        unseen = set(_UNSEEN.findall(_FLAG.sub("", line)))
+        place = source.place(number)
+        said = "".join(chr(ord(c) - _TAG_BASE) for c in sorted(unseen) if ord(c) >= _TAG_BASE)
+        if len(said) > _FEW_TAGS:
+            yield found("prompt_injection", "critical", place, "Unicode tag characters spell out text.", source.path)
+        elif unseen & _BIDI:
+            text = "Bidirectional controls show this line in another order than it is read in."
+            yield found("other", "high" if in_code else "medium", place, text, source.path)
+        elif sum(line.count(c) for c in unseen) > _FEW_UNSEEN:
+            yield found("other", "medium", place, "Invisible characters stand in this line.", source.path)
+
+
+def _out_of_sight(source: SourceFile) -> Iterator[Finding]:
+    """Yield a finding per line that says something to a model in a title, in a style that hides, or encoded."""
+    rotated = _SAYS_ROTATED.search(source.text) is not None
+    for number, line in enumerate(source.lines, start=1):
+        for what, text in _concealed(line[:_LINE], rotated=rotated):
+            phrase = next(orders_in(text.split("\n"), HIDDEN), None)
+            if phrase is not None:
+                said = f"{what.capitalize()}, which readers do not see, {phrase.what}."
+                yield found("prompt_injection", "critical", source.place(number), said, source.path)
+                break
+
+
+def _concealed(line: str, *, rotated: bool) -> Iterator[tuple[str, str]]:
+    for what, pattern in _rules().concealed:
+        for match in pattern.finditer(line):
+            yield what, match[1][::-1] if "backwards" in what else match[1]
+    for pattern, decode in ((_BASE64, _of_base64), (_HEX, bytes.fromhex)):
+        for match in pattern.finditer(line):
+            try:
+                text = decode(match[0].replace(":", "")).decode()
+            except (binascii.Error, ValueError):
+                continue
+            if " " in text and text.isprintable():
+                yield "an encoded text", text
+    if rotated:
+        yield "a text of shifted letters", line.translate(_ROTATED)
+
+
+def _of_base64(text: str) -> bytes:
+    bare = text.rstrip("=").translate(str.maketrans("-_", "+/"))
+    return base64.b64decode(bare + "=" * (-len(bare) % 4))
+
+
+def _records(source: SourceFile) -> Iterator[Finding]:
+    r"""Yield the orders that show only once a JSON line's escapes (`\u0069gnore`) are undone."""
+    for number, line in enumerate(source.lines, start=1):
+        try:
+            record = decode_plain(line.encode(), limit=64 * 1024) if "\\" in line else None
+        except (JsonError, UnicodeEncodeError):
+            continue
+        for phrase in orders_in(strings_of(record), HIDDEN if _NEEDLESS.search(line) else OPEN):
+            yield found(
+                "prompt_injection", phrase.severity, source.place(number), f"A value {phrase.what}.", source.path
+            )
+
+
+def strings_of(value: Any, limit: int = 2_000) -> list[str]:
+    """Return the strings of a JSON value, its first ones, by lines."""
+    texts: list[str] = []
+    queue = [value]
+    while queue and len(texts) < limit:
+        item = queue.pop()
+        if isinstance(item, str):
+            texts += item.split("\n")
+        elif isinstance(item, dict):
+            queue += item.values()
+        elif isinstance(item, list):
+            queue += item
+    return texts
+
+
+def _links(source: SourceFile) -> Iterator[Finding]:
+    """Yield images that send text along when they are shown, and links that run code."""
+    for number, line in enumerate(source.lines, start=1):
+        place = source.place(number)
+        for match in _IMAGE.finditer(line) if "](" in line else ():
+            host = host_of(match[1])
+            if _SLOT.search(match[1].partition("?")[2]) and not _PICTURES.search(host):
+                text = f"Showing this image sends text that the model fills in to {printable(host)}."
+                yield found("secrets_exposure", "high", place, text, match[1])
+        if _ACTIVE.search(line):
+            yield found("other", "high", place, "A link runs code when it is opened.", source.path)
+
+
+def host_of(url: str) -> str:
+    """Return the host of a URL, lower case; empty if the text is none."""
+    try:
+        return (urlsplit(url).hostname or "") if "://" in url else ""
+    except ValueError:
+        return ""
+
+
+def hosts_in(text: str) -> frozenset[str]:
+    """Return the hosts of the text's URLs."""
+    urls = (match[0].rstrip(".,;:!?)]}'\"") for match in _URL.finditer(text))
+    return frozenset(host for url in urls if (host := host_of(url)))
+
+
+def hosts_by_line(source: SourceFile) -> Iterator[tuple[int, str]]:
+    """Yield (line, host) of every URL in the text."""
+    for number, line in enumerate(source.lines, start=1):
+        if "://" in line:
+            for host in sorted(hosts_in(line)):
+                yield number, host

@@ -1,0 +1,106 @@
+"""Scanner of MCP servers: what tools say to a model, and whether mcp.json and the code agree."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from miner.scanners.prose import tool_faults
+from miner.scanners.scanner import Bundle, Report, Tool, found
+from miner.scanners.source import SourceFile, line_of, objects, read_object, string
+from validator.protocol.sssa import Finding
+from validator.protocol.text import printable
+
+MANIFEST: Final = "mcp.json"
+MAX_TOOLS: Final = 256
+_MAX_TEXTS: Final = 64  # of one tool's schema
+
+
+def tools_of_manifest(source: SourceFile) -> tuple[Tool, ...] | None:
+    """Return the tools that a manifest declares; None if it cannot be read."""
+    document = read_object(source)
+    if document is None:
+        return None
+    tools, line = [], 1
+    for entry in objects(document.get("tools"))[:MAX_TOOLS]:
+        name = string(entry.get("name"))
+        line = line_of(source, name, line)
+        texts = tuple(filter(None, [string(entry.get("description")), *_schema_texts(entry.get("inputSchema"))]))
+        tools.append(Tool(source, name, texts, line, line_of(source, texts[0], line) if texts else line))
+    return tuple(tools)
+
+
+def _schema_texts(schema: Any) -> list[str]:
+    """Return the titles, descriptions, defaults and allowed values that a schema shows to the model."""
+    texts: list[str] = []
+    queue = [schema]
+    while queue and len(texts) < _MAX_TEXTS:
+        item = queue.pop(0)
+        if isinstance(item, dict):
+            texts += [text for key in ("description", "title", "default") if (text := string(item.get(key)))]
+            queue += item.values()
+        elif isinstance(item, list):
+            texts += [text for text in item if isinstance(text, str)]
+            queue += [part for part in item if not isinstance(part, str)]
+    return texts[:_MAX_TEXTS]
+
+
+def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
+    """Return what is wrong with the tools of the bundle.
+
+    Args:
+        bundle: the bundle.
+        offered: the tools of its code, from the scanner of code.
+    """
+    findings: list[Finding] = []
+    for path, manifest in bundle.sources.items():
+        if manifest.name == MANIFEST and path == f"{bundle.part_of(path).folder}{MANIFEST}":
+            part = bundle.part_of(path)
+            declared = tools_of_manifest(manifest)
+            of_code = [tool for tool in offered if bundle.part_of(tool.source.path) is part]
+            if declared is None:
+                findings.append(found("other", "medium", manifest.place(), "The manifest is not readable JSON.", path))
+                continue
+            findings += _poisoned([*declared, *of_code])
+            findings += _twice(declared)
+            findings += _disagreement(declared, of_code) if of_code else ()
+    with_manifest = {bundle.part_of(path) for path in bundle.sources if path.endswith(MANIFEST)}
+    findings += _poisoned([tool for tool in offered if bundle.part_of(tool.source.path) not in with_manifest])
+    return Report(findings=tuple(findings))
+
+
+def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
+    """Yield one finding for each tool whose description is more than one: its worst fault."""
+    names = frozenset(tool.name for tool in tools)
+    for tool in tools:
+        faults = [fault for text in tool.texts for fault in tool_faults(text, tool.name, names)[:1]]
+        if faults:
+            severity, what = faults[0]
+            text = f"The description of tool `{printable(tool.name, 80)}` {what}."
+            place = tool.source.place(tool.text_line)
+            yield found("tool_poisoning", severity, place, text, tool.name or tool.source.path)
+
+
+def _twice(declared: Sequence[Tool]) -> Iterator[Finding]:
+    """Yield the tools whose name another has already: which of them a model gets, nobody can say."""
+    names: set[str] = set()
+    for tool in declared:
+        if tool.name in names:
+            text = "The manifest declares another tool of this name."
+            yield found("tool_poisoning", "high", tool.source.place(tool.line), text, tool.name)
+        names.add(tool.name)
+
+
+def _disagreement(declared: Sequence[Tool], offered: Sequence[Tool]) -> Iterator[Finding]:
+    texts = {tool.name: tool.texts for tool in declared}
+    for tool in (tool for tool in offered if tool.name):
+        place = tool.source.place(tool.line)
+        if tool.name not in texts:
+            text = "The server offers a tool that its manifest does not declare."
+            yield found("tool_poisoning", "high", place, text, tool.name)
+        elif tool.texts[0] and tool.texts[0] not in texts[tool.name]:
+            text = "The server describes a tool in other words than its manifest."
+            yield found("tool_poisoning", "medium", place, text, tool.name)
+    names = {tool.name for tool in offered}
+    for tool in declared if "" not in names else ():
+        if tool.name not in names:
+            text = "The manifest declares a tool that the server does not have."
+            yield found("other", "low", tool.source.place(tool.line), text, tool.name)
