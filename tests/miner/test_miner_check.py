@@ -231,7 +231,7 @@ async def test_a_right_miner_passes_and_reads_what_its_answers_are_worth() -> No
 
 
 async def test_a_hasty_miner_is_told_to_wait_and_earns_nothing() -> None:
-    report = await check(Thorough(), Section.WINDOWS)
+    report = await check(Lazy(), Section.WINDOWS)
     (line,) = fault_lines(report)
     assert "accepted_early [rag_knowledge auditor, late start and 1 more]" in line
     assert line.endswith("`t_min_s`: answer after t_min_s")
