@@ -52,7 +52,7 @@ def received(key: DispatchKey, body: bytes | None = None) -> Received:
 
 async def kept(store: Store, keys: list[DispatchKey]) -> set[str]:
     async with store.read() as tx:
-        return {key.hotkey for key, body in (await tx.dispatches.answer_bodies(keys)).items() if body}
+        return {key.hotkey for key in keys if await tx.dispatches.answer_body(key)}
 
 
 async def test_those_that_wait_are_stored_together(store: Store) -> None:
@@ -64,7 +64,7 @@ async def test_those_that_wait_are_stored_together(store: Store) -> None:
     await asyncio.gather(*waiting)
     assert counting.writes == 2  # the first one, and all that came meanwhile
     async with store.read() as tx:
-        found = await tx.dispatches.answer_bodies(keys)
+        found = {key: await tx.dispatches.answer_body(key) for key in keys}
     assert found == {key: key.hotkey.encode() for key in keys}
 
 

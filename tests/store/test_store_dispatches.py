@@ -22,7 +22,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Rejection, RoundResults, VoidTask, packed
 from validator.store import DispatchKey, Store
-from validator.store.codec import INLINE_LIMIT
+from validator.store.codec import INLINE_LIMIT, expanded
 from validator.store.dispatch import Failure, JudgedAnswer
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.tables import answers, dispatches, sssas
@@ -60,20 +60,17 @@ async def test_a_body_comes_back_byte_for_byte(store: Store, body: bytes) -> Non
     assert (record.sent_at, record.received_at, record.reason) == (at(1), at(13), None)
 
 
-async def test_bodies_of_several_dispatches_are_read_together(store: Store) -> None:
+async def test_bodies_of_a_round_are_read_together(store: Store) -> None:
     _, plan = await open_round(store, 0, {PYTHON: HOTKEYS, RAG: HOTKEYS[:2]})
     await answer_all(store, plan, failing=frozenset(HOTKEYS[1:2]))
     await play_round(store, 1, {PYTHON: HOTKEYS})
     keys = [DispatchKey(0, group.task_id, hotkey) for group in plan.groups for hotkey, _ in group.members]
-    asked, broken = [*keys[:3], *keys[5:]], keys[2]
-    mine = (answers.c.round_id == 0) & (answers.c.task_id == broken.task_id) & (answers.c.hotkey == broken.hotkey)
-    async with store.begin() as tx:
-        await tx.connection.execute(update(answers).where(mine).values(body=b"not zlib"))
     async with store.read() as tx:
-        assert await tx.dispatches.answer_bodies([]) == {}
-        found = await tx.dispatches.answer_bodies(asked)
-    assert isinstance(found.pop(broken), DamagedError)
-    assert found == {key: f"answer of {HOTKEYS[0]}".encode() for key in (keys[0], keys[5])}
+        found = await tx.dispatches.bodies_of_round(0)
+    whole = [key for key in keys if key.hotkey != HOTKEYS[1]]
+    assert {key: expanded(body) for key, body in found.items()} == {
+        (key.task_id, key.hotkey): f"answer of {key.hotkey}".encode() for key in whole
+    }
 
 
 async def test_a_dispatch_goes_forward_only(store: Store) -> None:

@@ -26,7 +26,6 @@ from validator.store.rows import (
     RoundRecord,
     TaskRecord,
     UnpaidTold,
-    UnpaidWindow,
     WeightsRecord,
 )
 from validator.store.vector_inputs import UNMIXED, Basis, Mechanisms, paid_now
@@ -133,7 +132,7 @@ async def miner_list(tx: Transaction, now: datetime, mechanisms: Mechanisms = UN
     registered = {record.hotkey for record in records if record.last_seen_block == newest}
     paying = [await paid_now(tx, mechid, kinds, registered) for mechid, kinds in mechanisms.items()]
     unpaid: dict[str, list[UnpaidTold]] = {}
-    for one in sorted((one for each in paying for one in each.unpaid), key=_place):
+    for one in sorted((o for each in paying for o in each.unpaid), key=lambda one: WINDOW_TYPES.index(one.skill_type)):
         unpaid.setdefault(one.hotkey, []).append(one.told)
     basis = paying[0].basis
     views = [
@@ -141,10 +140,6 @@ async def miner_list(tx: Transaction, now: datetime, mechanisms: Mechanisms = UN
         for record in records
     ]
     return tuple(sorted(views, key=lambda view: (-view.score, view.hotkey)))
-
-
-def _place(window: UnpaidWindow) -> int:
-    return WINDOW_TYPES.index(window.skill_type)
 
 
 def _view(basis: Basis, record: MinerRecord, unpaid: tuple[UnpaidTold, ...], *, registered: bool) -> MinerView:
@@ -233,7 +228,8 @@ async def fault_list(tx: Transaction, rounds: int, step: Callable[[], None] = la
     for tally in miners.values():
         everyone.found += tally.found
         everyone.known += tally.known
-    views = sorted((_finder(hotkey, tally) for hotkey, tally in miners.items()), key=_rank)
+    views = [_finder(hotkey, tally) for hotkey, tally in miners.items()]
+    views.sort(key=lambda one: (-one.total.found / max(1, one.total.known), one.hotkey))
     return FaultList(settled, tasks, tuple(views), _shares(everyone))
 
 
@@ -269,10 +265,6 @@ def _finder(hotkey: str, tally: _Tally) -> FinderView:
 
 def _shares(tally: _Tally) -> dict[str, FaultShare]:
     return {kind: FaultShare(tally.found[kind], tally.known[kind]) for kind in sorted(tally.known)}
-
-
-def _rank(miner: FinderView) -> tuple[float, str]:
-    return (-miner.total.found / max(1, miner.total.known), miner.hotkey)
 
 
 @dataclass(frozen=True, slots=True)

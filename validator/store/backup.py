@@ -239,15 +239,12 @@ def restoring(file: Path, url: str, progress: Progress = lambda _steps: None) ->
 
 def _require_store(url: str, place: StoreUrl) -> SchemaState:
     if place.path is not None and not place.path.is_file():
-        raise BackupError(f"{place.shown}: {_no_file(place.path)}")
+        what = "not a plain file" if place.path.exists() else "there is no such file"
+        raise BackupError(f"{place.shown}: {what}")
     state = asyncio.run(schema_state(url))
     if state == "empty":
         raise BackupError(f"{place.shown} holds no store")
     return state
-
-
-def _no_file(path: Path) -> str:
-    return "not a plain file" if path.exists() else "there is no such file"
 
 
 def _require_empty(url: str, target: StoreUrl) -> None:

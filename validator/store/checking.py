@@ -262,12 +262,9 @@ def _compare(check: Check, computed: State, kept: State, which: str) -> None:
         if computed.miners.get(hotkey) != kept.miners.get(hotkey):
             check.fault(f"the state{which} of {hotkey} does not follow from the rounds")
     if computed.shared != kept.shared:
-        names = [name for name in kept.shared.__struct_fields__ if _differs(name, computed, kept)]
+        fields = kept.shared.__struct_fields__
+        names = [name for name in fields if getattr(computed.shared, name) != getattr(kept.shared, name)]
         check.fault(f"{', '.join(names)} of the state{which} do not follow from the rounds")
-
-
-def _differs(name: str, one: State, other: State) -> bool:
-    return bool(getattr(one.shared, name) != getattr(other.shared, name))
 
 
 async def _archive_faults(tx: Transaction, folder: Path | None) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Column, LargeBinary, Row, Table, TableClause, Text, column, func, insert, select, table, text
+from sqlalchemy import LargeBinary, Row, Table, TableClause, Text, column, func, insert, select, table, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
@@ -124,7 +124,8 @@ async def _summed(
     """Read a table and sum its rows; `take` gets them, some at a time."""
     many, total = 0, 0
     result = await connection.stream(select(plain(found)))
-    async for rows in result.partitions(_batch(found)):
+    heavy = any(isinstance(c.type, LargeBinary) for c in found.columns)
+    async for rows in result.partitions(_HEAVY_ROWS if heavy else _ROWS):
         if take is not None:
             await take(rows)
         many, total = many + len(rows), (total + sum(map(_number, rows))) % _MODULUS
@@ -147,15 +148,8 @@ async def _go_on_counting(writer: AsyncConnection, found: Table) -> None:
 
 def plain(found: Table) -> TableClause:
     """Return the table with its texts as they lie there: what a type would make of them is not the copy's business."""
-    return table(found.name, *(column(c.name, Text() if _is_text(c) else c.type) for c in found.columns))
-
-
-def _is_text(found: Column[Any]) -> bool:
-    return isinstance(found.type, Json | Message)
-
-
-def _batch(found: Table) -> int:
-    return _HEAVY_ROWS if any(isinstance(c.type, LargeBinary) for c in found.columns) else _ROWS
+    types = ((c.name, Text() if isinstance(c.type, Json | Message) else c.type) for c in found.columns)
+    return table(found.name, *(column(name, kind) for name, kind in types))
 
 
 def _number(row: Row[Any]) -> int:

@@ -5,10 +5,10 @@ The attestations of one group are decoded at a time: those of a whole round may 
 
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import accumulate, groupby
+from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ from validator.protocol.text import printable
 from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import FindingKeys, ScoredTask, Version
 from validator.store import DispatchKey, Transaction
+from validator.store.codec import unpack
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
 from validator.store.record import Group
@@ -68,7 +69,7 @@ def proof_difference(task_id: str, group: Group, again: Unsealed, hotkey: str) -
     return compared(path, {**document, "signature": None}, again.document) or Difference(path, what)
 
 
-_TOGETHER: Final = 1024 * 1024  # bytes of raw bodies that are read at once; the last of them may reach beyond
+_TOGETHER: Final = 1024 * 1024  # bytes of raw bodies of a round that are read at once
 
 
 class AnswersDigest:
@@ -99,26 +100,20 @@ class AnswersDigest:
 
 @dataclass(slots=True)
 class RawBodies:
-    """The raw answers of a round that are still kept, read a few at a time; all at once where they are small."""
+    """The raw answers of a round that are still kept, read one at a time; all at once where they are small."""
 
     tx: Transaction
     dispatches: Sequence[Dispatch]
-    _found: dict[DispatchKey, bytes | DamagedError] | None = None
+    _found: dict[tuple[str, str], bytes] | None = None
 
-    async def of(self, records: Sequence[Dispatch]) -> AsyncIterator[tuple[Dispatch, bytes | DamagedError | None]]:
-        """Yield each of these dispatches with its body; None where that is gone."""
-        if records and sum(record.body_bytes or 0 for record in self.dispatches) <= _TOGETHER:
-            if self._found is None:
-                self._found = await self.tx.dispatches.bodies_of_round(records[0].key.round_id)
-            for record in records:
-                yield record, self._found.pop(record.key, None)
-            return
-        sizes = accumulate(record.body_bytes or 0 for record in records)
-        for _, some in groupby(zip(records, sizes, strict=True), lambda counted: counted[1] // _TOGETHER):
-            together = [record for record, _ in some]
-            found = await self.tx.dispatches.answer_bodies([record.key for record in together])
-            for record in together:
-                yield record, found.pop(record.key, None)
+    async def of(self, record: Dispatch) -> bytes | None:
+        """Return the body of a dispatch; None where it is gone (DamagedError: it is not what was stored)."""
+        if self._found is None and sum(one.body_bytes or 0 for one in self.dispatches) <= _TOGETHER:
+            self._found = await self.tx.dispatches.bodies_of_round(record.round_id)
+        if self._found is None:
+            return await self.tx.dispatches.answer_body(record.key)
+        blob = self._found.pop((record.task_id, record.hotkey), None)
+        return None if blob is None else await unpack(blob)
 
 
 @dataclass(slots=True)
@@ -233,9 +228,11 @@ class GroupsReplay:
         brought = [record for record in records if record.body_bytes is not None and record.seconds is not None]
         kept = [record for record in brought if record.reason != Reason.PARSE_TOO_COSTLY]
         self.counted["too_costly"] += len(brought) - len(kept)
-        async for record, body in self.bodies.of(kept):
-            if isinstance(body, DamagedError):
-                self.gates.append(Difference(_gates(record), str(body)))
+        for record in kept:
+            try:
+                body = await self.bodies.of(record)
+            except DamagedError as error:
+                self.gates.append(Difference(_gates(record), str(error)))
                 continue
             if body is None or record.seconds is None:
                 self.counted["pruned"] += 1

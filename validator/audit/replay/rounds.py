@@ -287,7 +287,8 @@ class _Replay:
         self.digests["outcome"] = sha256_hex(outcome)
         data = await self._read("outcome", self.tx.rounds.document_bytes(self.round_id, "outcome"))
         if data is None:
-            self._note(Difference("outcome", "missing in the store") if not self._named("outcome") else None)
+            told = any(difference.path == "outcome" for difference in self.found)
+            self._note(None if told else Difference("outcome", "missing in the store"))
             return
         difference = compared_bytes("outcome", data, outcome)
         expected = self.record.outcome_sha256
@@ -361,9 +362,6 @@ class _Replay:
         except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
             self._note(Difference(part, f"cannot be recomputed: {type(error).__name__} {printable(str(error))}"))
             return None
-
-    def _named(self, part: str) -> bool:
-        return any(difference.path == part for difference in self.found)
 
     def _note(self, difference: Difference | None) -> None:
         if difference is not None:

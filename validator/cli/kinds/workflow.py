@@ -11,7 +11,6 @@ from validator.kinds.workflow.explain.page import JudgedLater, PlannerGroup, Wor
 from validator.kinds.workflow.explain.run import Measure, OutputQuality, Run, Step, Worth
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome, RanMember
-from validator.protocol.workflow_run import Attempt
 from validator.scoring import Rules
 from validator.store.dispatch import ScoredDispatch
 from validator.store.rows import TaskRecord
@@ -107,14 +106,10 @@ def _tries(step: Step) -> Sequence[Sequence[object]]:
             f"{one.started:.3f}",
             f"{one.ended:.3f}",
             f"{one.cost_tao:g}",
-            _outcome(one),
+            f"{one.outcome} ({one.detail})" if one.detail else one.outcome,
         )
         for number, one in enumerate(step.attempts, 1)
     ]
-
-
-def _outcome(attempt: Attempt) -> str:
-    return f"{attempt.outcome} ({attempt.detail})" if attempt.detail else str(attempt.outcome)
 
 
 def _failures(step: Step) -> Sequence[tuple[str, str]]:

@@ -147,12 +147,9 @@ def _hotkey_findings(wallet: WalletSettings, unlocked: Signer | None) -> list[Fi
         signer = unlocked or load_signer(wallet)  # unlocking takes seconds: once
     except WalletError as error:
         seen, advice = _KEY_REFUSED.get(type(error), ("", ""))
-        return [fault("wallet", seen + error.detail, advice or _where_or_rights(error, file))]
+        elsewhere = _what_is_there if isinstance(error, HotkeyMissingError) else _rights
+        return [fault("wallet", seen + error.detail, advice or elsewhere(file))]
     return [ok("wallet", f"{signer.hotkey} in {printable(str(file))}"), *_others(file), *_coldkey(file)]
-
-
-def _where_or_rights(error: WalletError, file: Path) -> str:
-    return _what_is_there(file) if isinstance(error, HotkeyMissingError) else _rights(file)
 
 
 def _what_is_there(file: Path) -> str:

@@ -16,7 +16,6 @@ from sqlalchemy import (
     func,
     or_,
     select,
-    tuple_,
     update,
 )
 
@@ -33,7 +32,7 @@ from validator.store.dispatch import (
     PlannedDispatch,
     ScoredDispatch,
 )
-from validator.store.errors import DamagedError, MismatchError, WrongStateError
+from validator.store.errors import MismatchError, WrongStateError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records, Scores, Submissions
 from validator.store.repositories.tasks import Tasks
@@ -181,29 +180,9 @@ class Dispatches(Repository):
         blob = await self._scalar(select(answers.c.body).where(_at(answers, key)))
         return None if blob is None else await unpack(blob)
 
-    async def answer_bodies(self, keys: Sequence[DispatchKey]) -> dict[DispatchKey, bytes | DamagedError]:
-        """Return what `answer_body` does of several dispatches of one round; those without a body are absent."""
-        if not keys:
-            return {}
-        names = tuple_(answers.c.task_id, answers.c.hotkey).in_([(key.task_id, key.hotkey) for key in keys])
-        statement = select(answers).where(answers.c.round_id == keys[0].round_id, names)
-        return {
-            DispatchKey(row.round_id, row.task_id, row.hotkey): await self._body(row.body)
-            for row in await self._all(statement)
-        }
-
-    async def bodies_of_round(self, round_id: int) -> dict[DispatchKey, bytes | DamagedError]:
-        """Return `answer_bodies` of all dispatches of a round, whose bodies together must be few bytes."""
-        return {
-            DispatchKey(round_id, row.task_id, row.hotkey): await self._body(row.body)
-            for row in await self._all_of(round_id, _BODIES)
-        }
-
-    async def _body(self, blob: bytes) -> bytes | DamagedError:
-        try:
-            return await unpack(blob)
-        except DamagedError as error:
-            return error
+    async def bodies_of_round(self, round_id: int) -> dict[tuple[str, str], bytes]:
+        """Return the raw bodies of a round, as they are stored, by task and hotkey; together they must be few bytes."""
+        return {(row.task_id, row.hotkey): row.body for row in await self._all_of(round_id, _BODIES)}
 
     async def refuse(self, key: DispatchKey, allowed: Sequence[DispatchState]) -> NoReturn:
         """Say why a dispatch could not be moved on from `allowed` states (AlreadySettledError, WrongStateError)."""

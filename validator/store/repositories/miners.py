@@ -3,6 +3,7 @@
 from collections import Counter
 from datetime import datetime, timedelta
 from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -114,15 +115,13 @@ class OperatorActs(Repository):
         await self._changed(update(acts).where(untold, a.hotkey.in_(hotkeys)).values(told_in=round_id))
         told = select(acts).where(a.told_in == round_id)
         found = await self._all(told.order_by(a.cleared_at, a.hotkey, a.round_id, a.skill_type))
-        return tuple(_cleared(list(together)) for _, together in groupby(found, key=_whose))
+        return tuple(
+            _cleared(list(together)) for _, together in groupby(found, key=attrgetter("cleared_at", "hotkey", "reason"))
+        )
 
     async def take_back(self, round_id: int) -> None:
         """Leave the acts of a round whose input the log cannot show to the next one."""
         await self._changed(update(acts).where(a.told_in == round_id).values(told_in=None))
-
-
-def _whose(row: Row[Any]) -> tuple[Any, ...]:
-    return row.cleared_at, row.hotkey, row.reason
 
 
 def _cleared(together: list[Row[Any]]) -> FlagsCleared:

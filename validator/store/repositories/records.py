@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 import msgspec
-from sqlalchemy import Row, Select, and_, bindparam, func, insert, select, update
+from sqlalchemy import Select, and_, bindparam, func, insert, select, update
 
 from validator.protocol import typed
 from validator.protocol.results import (
@@ -39,7 +39,8 @@ class Archives(Repository):
 
     async def spans(self) -> tuple[ArchivedSpan, ...]:
         """Return every file, oldest rounds first."""
-        return tuple(map(_span, await self._all(select(archives).order_by(_A.first_round))))
+        found = await self._all(select(archives).order_by(_A.first_round))
+        return tuple([ArchivedSpan(**row._asdict()) for row in found])
 
     async def removed_through(self) -> int:
         """Return the newest round whose record is in a file alone, -1 where there is none."""
@@ -58,10 +59,6 @@ class Archives(Repository):
         mine = (_A.first_round == first_round) & (_A.removed_through == before)
         if not await self._changed(update(archives).where(mine).values(removed_through=through)):
             raise MismatchError("another `validator db archive` is at it")
-
-
-def _span(row: Row[Any]) -> ArchivedSpan:
-    return ArchivedSpan(**row._asdict())
 
 
 T = TypeVar("T")
@@ -282,7 +279,8 @@ class Submissions(Repository):
 
     async def open_dispatches(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return the dispatches of a round that has no record yet, in the order of the plan."""
-        return tuple([_dispatch(row) for row in await self._all_of(round_id, _OF_ROUND)])
+        found = await self._all_of(round_id, _OF_ROUND)
+        return tuple([Dispatch(**{**row._asdict(), "skill_type": SkillType(row.skill_type)}) for row in found])
 
     async def _open_documents(self, row: Dispatch) -> Mapping[str, bytes]:
         """Return what an answer of an open round names."""
@@ -309,10 +307,6 @@ class Submissions(Repository):
             await self._insert_missing(workflow_runs, [{"sha256": fields[RUN], "document": blob}])
             kept += len(blob)
         return {"signed_sha256": submission.sha256, "submission": fields, "kept_bytes": kept}
-
-
-def _dispatch(row: Row[Any]) -> Dispatch:
-    return Dispatch(**{**row._asdict(), "skill_type": SkillType(row.skill_type)})
 
 
 def kept_answer(row: Dispatch, documents: Mapping[str, bytes]) -> Kept:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, TypeVar
 
 import msgspec
-from sqlalchemy import Table, delete, func, select
+from sqlalchemy import delete, func, select
 
 from validator.protocol.round import RoundInput
 from validator.protocol.text import printable
@@ -92,7 +92,8 @@ class States(Repository):
         changed = {number: one for number, one in after.late.items() if before.late.get(number) != one}
         late = [{"round_id": number, "late": encode(one)} for number, one in changed.items()]
         await self._upsert(state_late, late)
-        await self._upsert(state_shared, [{"id": 1, "shared": encode(_without_rows(after))}])
+        rest = msgspec.structs.replace(after, rounds=(), late={})  # which have rows of their own
+        await self._upsert(state_shared, [{"id": 1, "shared": encode(rest)}])
 
     async def copies(self) -> tuple[int, ...]:
         """Return the rounds after which a copy was kept, oldest first."""
@@ -137,7 +138,7 @@ class States(Repository):
         newest = select(state_rounds.c.round).order_by(state_rounds.c.place.desc())
         rounds = await self._all(newest if every_round else newest.limit(1))
         rows = select(state_late).order_by(state_late.c.round_id)
-        if late is not None and await self._count(state_late) < LATE_ROUNDS:
+        if late is not None and await self._scalar(select(func.count()).select_from(state_late)) < LATE_ROUNDS:
             rows = rows.where(state_late.c.round_id.in_(late))
         shared = msgspec.structs.replace(
             _decoded(_SHARED, blob),
@@ -146,18 +147,11 @@ class States(Repository):
         )
         return State(miners, shared)
 
-    async def _count(self, table: Table) -> int:
-        return int(await self._scalar(select(func.count()).select_from(table)))
-
 
 def _named(frozen: RoundInput) -> set[str]:
     """Return everybody whom a step of a round may change."""
     late = (*(one.hotkey for one in frozen.executions), *(one.hotkey for one in frozen.filled))
     return {*(one.hotkey for one in frozen.miners), *(act.hotkey for act in frozen.acts), *late}
-
-
-def _without_rows(shared: Shared) -> Shared:
-    return msgspec.structs.replace(shared, rounds=(), late={})
 
 
 def _as_one(rounds: Iterable[FrozenRound]) -> tuple[FrozenRound, ...]:
