@@ -11,6 +11,7 @@ from sqlalchemy.types import TypeDecorator
 from validator.protocol import typed
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes
 from validator.protocol.reasons import Reason
+from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.store.errors import DamagedError, UnstorableError
 
@@ -51,6 +52,17 @@ class ReasonCode(TypeDecorator[Reason]):
     def process_result_value(self, value: str | None, dialect: Dialect) -> Reason | None:  # noqa: ARG002 - SQLAlchemy's signature
         """Return the reason, also of a code that this version does not know."""
         return None if value is None else Reason(value)
+
+
+class TypeOfTask(TypeDecorator[SkillType]):
+    """A skill type: stored as its name."""
+
+    impl = Name
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> SkillType | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return the type."""
+        return None if value is None else SkillType(value)
 
 
 class Message(TypeDecorator[str]):

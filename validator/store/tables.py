@@ -25,7 +25,7 @@ from sqlalchemy import (
 from validator.protocol.execution import WORK_STATES
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RawAnswer
-from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode
+from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode, TypeOfTask
 from validator.store.rows import UnpaidWindow
 from validator.store.waiting_work import CODE, EXECUTIONS, Executed, Judged
 
@@ -139,7 +139,7 @@ tasks = Table(
     Column("round_id", BigInteger, ForeignKey("rounds.round_id"), primary_key=True, autoincrement=False),
     Column("task_id", Name, primary_key=True),
     Column("position", Integer, nullable=False),  # plan order
-    Column("skill_type", Name, nullable=False),
+    Column("skill_type", TypeOfTask, nullable=False),
     Column("slot", Integer, nullable=False),
     Column("source_sha256", Name, nullable=False),
     Column("bundle_sha256", Name, nullable=False),  # no foreign key: bundles go when their retention ends
@@ -155,7 +155,7 @@ tasks = Table(
 given_tasks = Table(
     "given_tasks",
     metadata,
-    Column("skill_type", Name, primary_key=True),
+    Column("skill_type", TypeOfTask, primary_key=True),
     Column("source_sha256", Name, primary_key=True),
     Column("given", BigInteger, nullable=False),  # frozen into a round so often; the late catch up (GivenTasks)
     Column("last_round", BigInteger, nullable=False),
@@ -218,7 +218,7 @@ dispatches = Table(
     Column("round_id", BigInteger, primary_key=True, autoincrement=False),
     Column("task_id", Name, primary_key=True),
     Column("hotkey", Name, ForeignKey("miners.hotkey"), primary_key=True),
-    Column("skill_type", Name, nullable=False),
+    Column("skill_type", TypeOfTask, nullable=False),
     Column("role", Name, nullable=False),
     Column("rank", Integer, nullable=False),  # place in the group: primaries by rank, then auditors by draw
     Column("state", Name, nullable=False),
@@ -367,7 +367,7 @@ flags = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("hotkey", Name, ForeignKey("miners.hotkey"), nullable=False),
-    Column("skill_type", Name, nullable=False),
+    Column("skill_type", TypeOfTask, nullable=False),
     Column("round_id", BigInteger, ForeignKey("rounds.round_id"), nullable=False),
     Column("mean_with_primaries", Real, nullable=False),
     Column("mean_with_auditors", Real, nullable=False),
@@ -381,7 +381,7 @@ acts = Table(
     "acts",
     metadata,
     Column("hotkey", Name, primary_key=True),
-    Column("skill_type", Name, primary_key=True),
+    Column("skill_type", TypeOfTask, primary_key=True),
     Column("round_id", BigInteger, primary_key=True, autoincrement=False),  # that raised the flag
     Column("cleared_at", Moment, nullable=False),
     Column("reason", Message, nullable=False),
@@ -408,7 +408,7 @@ waiting_work = Table(
     Column("work_id", Name, primary_key=True),
     Column("round_id", BigInteger, nullable=False),
     Column("task_id", Name, nullable=False),
-    Column("skill_type", Name, nullable=False),
+    Column("skill_type", TypeOfTask, nullable=False),
     Column("place", Integer, nullable=False),  # of an execution, in the order of the round's draws
     Column("hotkeys", Json(tuple[str, ...]), nullable=False),  # the miners whose answers it concerns
     Column("state", Name, nullable=False),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 ROUND: Final[BindParameter[int]] = bindparam("round_id")
 """The round, in statements that are made once: making one takes longer than running it."""
 R = TypeVar("R", bound="Repository")
+T = TypeVar("T")
 
 
 class Recent(NamedTuple):
@@ -68,6 +69,17 @@ class Repository:
 
     async def _first(self, statement: Executable, parameters: Mapping[str, Any] | None = None) -> Row[Any] | None:
         return (await self._connection.execute(statement, parameters)).first()
+
+    async def _one(self, kind: type[T], statement: Executable, parameters: Mapping[str, Any] | None = None) -> T | None:
+        """Return the first row as a `kind`, whose fields are its columns; None without a row."""
+        row = await self._first(statement, parameters)
+        return None if row is None else kind(**row._asdict())
+
+    async def _each(
+        self, kind: type[T], statement: Executable, parameters: Mapping[str, Any] | None = None
+    ) -> tuple[T, ...]:
+        """Return every row as a `kind`."""
+        return tuple([kind(**row._asdict()) for row in await self._all(statement, parameters)])
 
     async def _scalar(self, statement: Executable) -> Any:
         return (await self._connection.execute(statement)).scalar()

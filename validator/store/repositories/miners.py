@@ -26,7 +26,12 @@ from validator.store.tables import acts, capabilities, dispatches, flags, miners
 _F: Final = flags.c
 _CLEARED: Final = and_(acts.c.hotkey == _F.hotkey, acts.c.skill_type == _F.skill_type, acts.c.round_id == _F.round_id)
 _LISTED: Final[Select[Any]] = (
-    select(flags, acts.c.cleared_at, acts.c.reason.label("cleared_reason"))
+    select(
+        flags,
+        acts.c.cleared_at.is_(None).label("standing"),
+        acts.c.cleared_at,
+        acts.c.reason.label("cleared_reason"),
+    )
     .outerjoin_from(flags, acts, _CLEARED)
     .order_by(_F.id)
 )
@@ -44,16 +49,16 @@ class Flags(Repository):
     async def listing(self, *, include_cleared: bool = False) -> tuple[FlagRecord, ...]:
         """Return the flags, oldest first."""
         statement = _LISTED if include_cleared else _LISTED.where(acts.c.cleared_at.is_(None))
-        return tuple(_record(row) for row in await self._all(statement))
+        return await self._each(FlagRecord, statement)
 
     async def of_round(self, round_id: int) -> tuple[FlagRecord, ...]:
         """Return the flags that a round raised, cleared ones too, oldest first."""
-        return tuple(_record(row) for row in await self._all(_LISTED.where(_F.round_id == round_id)))
+        return await self._each(FlagRecord, _LISTED.where(_F.round_id == round_id))
 
     async def get(self, which: int | str) -> tuple[FlagDetail, ...]:
         """Return the flag with this id, or all flags of this hotkey (cleared ones too), with their samples."""
         wanted = _F.id == which if isinstance(which, int) else _F.hotkey == which
-        found = [_record(row) for row in await self._all(_LISTED.where(wanted))]
+        found = await self._each(FlagRecord, _LISTED.where(wanted))
         return tuple([FlagDetail(flag, await self._agreements(flag)) for flag in found])
 
     async def _agreements(self, flag: FlagRecord) -> tuple[AgreementRecord, ...]:
@@ -72,11 +77,6 @@ class Flags(Repository):
                         AgreementRecord(row.round_id, *agreed, one.counted, one.reason, meaning_of(one.reason))
                     )
         return tuple(reversed(found))
-
-
-def _record(row: Row[Any]) -> FlagRecord:
-    fields = {**row._asdict(), "skill_type": SkillType(row.skill_type), "standing": row.cleared_at is None}
-    return FlagRecord(**fields)
 
 
 a = acts.c
@@ -131,7 +131,7 @@ def _cleared(together: list[Row[Any]]) -> FlagsCleared:
         hotkey=first.hotkey,
         at=format_time(first.cleared_at),
         reason=first.reason,
-        flags=tuple(ClearedFlag(SkillType(row.skill_type), str(row.round_id)) for row in together),
+        flags=tuple(ClearedFlag(row.skill_type, str(row.round_id)) for row in together),
     )
 
 

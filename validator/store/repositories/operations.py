@@ -17,8 +17,7 @@ class Chains(Repository):
     async def get(self) -> StoreChain | None:
         """Return the chain, None before the store was first opened with one."""
         c = store_chain.c
-        row = await self._first(select(c.genesis, c.netuid, c.adopted_at))
-        return None if row is None else StoreChain(**row._asdict())
+        return await self._one(StoreChain, select(c.genesis, c.netuid, c.adopted_at))
 
     async def adopt(self, genesis: str, netuid: int, at: datetime) -> bool:
         """Let the store belong to a chain and a subnet; return whether it did to none before."""
@@ -39,8 +38,7 @@ class Drains(Repository):
     async def get(self, number: int) -> Drain | None:
         """Return a request."""
         d = drains.c
-        row = await self._first(select(d.asked_at, d.taken_at, d.ended_at).where(d.id == number))
-        return None if row is None else Drain(**row._asdict())
+        return await self._one(Drain, select(d.asked_at, d.taken_at, d.ended_at).where(d.id == number))
 
     async def take(self, number: int, at: datetime) -> None:
         """Note that the running validator follows it."""

@@ -34,7 +34,7 @@ class Receipts(Repository):
 
     async def last(self) -> ReceiptRecord | None:
         """Return the newest receipt, None where the log is not opened."""
-        return await self._one(select(receipts).order_by(receipts.c.sequence.desc()).limit(1))
+        return await self._receipt(select(receipts).order_by(receipts.c.sequence.desc()).limit(1))
 
     async def last_receipt(self) -> Receipt | None:
         """Return the newest receipt as a document, None where the log is not opened."""
@@ -48,17 +48,17 @@ class Receipts(Repository):
 
     async def get(self, sequence: int) -> ReceiptRecord | None:
         """Return a receipt."""
-        return await self._one(select(receipts).where(receipts.c.sequence == sequence))
+        return await self._receipt(select(receipts).where(receipts.c.sequence == sequence))
 
     async def of_round(self, round_id: int) -> ReceiptRecord | None:
         """Return a round's receipt, None where it has none: it is open, or older than the log."""
-        return await self._one(select(receipts).where(receipts.c.round_id == round_id))
+        return await self._receipt(select(receipts).where(receipts.c.round_id == round_id))
 
     async def count(self) -> int:
         """Return how many there are: the next sequence number."""
         return await self._next(receipts, "sequence")
 
-    async def _one(self, statement: Select[Any]) -> ReceiptRecord | None:
+    async def _receipt(self, statement: Select[Any]) -> ReceiptRecord | None:
         row: Row[Any] | None = await self._first(statement)
         if row is None:
             return None
@@ -82,11 +82,11 @@ class Salts(Repository):
 
     async def current(self, epoch: int) -> SaltRecord | None:
         """Return the epoch's salt."""
-        return _salt(await self._first(_OF_EPOCH, {"epoch": epoch}))
+        return await self._one(SaltRecord, _OF_EPOCH, {"epoch": epoch})
 
     async def pending(self) -> SaltRecord | None:
         """Return the oldest salt that no epoch uses yet."""
-        return _salt(await self._first(select(salts).where(salts.c.epoch.is_(None)).order_by(salts.c.id).limit(1)))
+        return await self._one(SaltRecord, select(salts).where(salts.c.epoch.is_(None)).order_by(salts.c.id).limit(1))
 
     async def add(self, salt: bytes, commitment: str) -> int:
         """Keep a fresh salt of 32 random bytes and return its id (MismatchError: the commitment is not its sha256)."""
@@ -105,7 +105,7 @@ class Salts(Repository):
     async def newest(self) -> SaltRecord | None:
         """Return the salt of the highest epoch that has one."""
         statement = select(salts).where(salts.c.epoch.is_not(None)).order_by(salts.c.epoch.desc()).limit(1)
-        return _salt(await self._first(statement))
+        return await self._one(SaltRecord, statement)
 
     async def over(self, before: int) -> tuple[SaltRecord, ...]:
         """Return the salts of epochs before `before` that no receipt has made public, by epoch.
@@ -114,8 +114,7 @@ class Salts(Repository):
         """
         still_open = select(rounds.c.epoch).where(rounds.c.state == "open")
         mine = (salts.c.epoch < before) & salts.c.revealed_in.is_(None) & salts.c.epoch.not_in(still_open)
-        found = [_salt(row) for row in await self._all(select(salts).where(mine).order_by(salts.c.epoch))]
-        return tuple(record for record in found if record is not None)
+        return await self._each(SaltRecord, select(salts).where(mine).order_by(salts.c.epoch))
 
     async def revealed(self, salt_id: int, sequence: int) -> None:
         """Note the receipt that made a salt public."""
@@ -125,7 +124,3 @@ class Salts(Repository):
         """Note that a round draws from the salt with this commitment (none: nothing happens)."""
         values = {"first_round": func.coalesce(salts.c.first_round, round_id), "last_round": round_id}
         await self._changed(update(salts).where(salts.c.commitment == commitment).values(values))
-
-
-def _salt(row: Row[Any] | None) -> SaltRecord | None:
-    return None if row is None else SaltRecord(**row._asdict())

@@ -21,7 +21,6 @@ from validator.protocol.results import (
     VoidTask,
 )
 from validator.protocol.round import MemberOutcome, RoundOutcome, RoundPlan
-from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.store.codec import packed_documents, unpack
 from validator.store.dispatch import RUN, Dispatch
@@ -39,8 +38,7 @@ class Archives(Repository):
 
     async def spans(self) -> tuple[ArchivedSpan, ...]:
         """Return every file, oldest rounds first."""
-        found = await self._all(select(archives).order_by(_A.first_round))
-        return tuple([ArchivedSpan(**row._asdict()) for row in found])
+        return await self._each(ArchivedSpan, select(archives).order_by(_A.first_round))
 
     async def removed_through(self) -> int:
         """Return the newest round whose record is in a file alone, -1 where there is none."""
@@ -196,7 +194,7 @@ class Scores(Repository):
         found: list[ScoreRecord] = []
         for round_id in dict.fromkeys(row.round_id for row in types.values()):
             found += [
-                ScoreRecord(round_id, SkillType(types[member.task_id].skill_type), member)
+                ScoreRecord(round_id, types[member.task_id].skill_type, member)
                 for member in reversed(await self.of_round(round_id))
                 if member.hotkey == hotkey and member.task_id in types
             ]
@@ -279,8 +277,7 @@ class Submissions(Repository):
 
     async def open_dispatches(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return the dispatches of a round that has no record yet, in the order of the plan."""
-        found = await self._all_of(round_id, _OF_ROUND)
-        return tuple([Dispatch(**{**row._asdict(), "skill_type": SkillType(row.skill_type)}) for row in found])
+        return await self._each(Dispatch, _OF_ROUND, {"round_id": round_id})
 
     async def _open_documents(self, row: Dispatch) -> Mapping[str, bytes]:
         """Return what an answer of an open round names."""

@@ -52,9 +52,7 @@ class Stalls(Repository):
     async def of_round(self, round_id: int) -> tuple[StallRecord, ...]:
         """Return a round's stalls."""
         statement = select(stalls.c.started_at, stalls.c.seconds).where(stalls.c.round_id == round_id)
-        return tuple(
-            StallRecord(row.started_at, row.seconds) for row in await self._all(statement.order_by(stalls.c.number))
-        )
+        return await self._each(StallRecord, statement.order_by(stalls.c.number))
 
 
 T = TypeVar("T")
@@ -226,8 +224,7 @@ class Rounds(Repository):
 
     async def record(self, round_id: int) -> RoundRecord | None:
         """Return a round without its documents."""
-        found = await self._all_of(round_id, _RECORD)
-        return _record(found[0]) if found else None
+        return await self._one(RoundRecord, _RECORD, {"round_id": round_id})
 
     async def document_bytes(self, round_id: int, which: Literal["input", "outcome"]) -> bytes | None:
         """Return a document's canonical bytes, not held against their digest: for those who look for damage."""
@@ -262,8 +259,7 @@ class Rounds(Repository):
         statement = select(r.round_id, r.netuid, r.epoch, r.block, r.scoring_version).where(r.netuid.is_not(None))
         if through_block is not None:
             statement = statement.where(r.block <= through_block)
-        row = await self._first(statement.order_by(r.round_id.desc()).limit(1))
-        return None if row is None else NewestFrozen(**row._asdict())
+        return await self._one(NewestFrozen, statement.order_by(r.round_id.desc()).limit(1))
 
     async def last_settled(self, least_dispatches: int = 0) -> datetime | None:
         """Return when a round of at least so many dispatches was settled last; None where none was."""
@@ -278,7 +274,7 @@ class Rounds(Repository):
         statement = select(*_FACTS).order_by(rounds.c.round_id.desc()).limit(limit)
         if before is not None:
             statement = statement.where(rounds.c.round_id < before)
-        return tuple(_record(row) for row in await self._all(statement))
+        return await self._each(RoundRecord, statement)
 
     async def _create(self, round_id: int, facts: Mapping[str, Any]) -> None:
         if not await self._insert_new(rounds, {"round_id": round_id, "state": "open", **facts}):

@@ -67,12 +67,7 @@ class Tasks(Repository):
 
     async def of_round(self, round_id: int) -> tuple[TaskRecord, ...]:
         """Return a round's tasks in plan order."""
-        return tuple(_record(row) for row in await self._all_of(round_id, _OF_ROUND))
-
-
-def _record(row: Row[Any]) -> TaskRecord:
-    fields = row._asdict()
-    return TaskRecord(**{**fields, "skill_type": SkillType(row.skill_type)})
+        return await self._each(TaskRecord, _OF_ROUND, {"round_id": round_id})
 
 
 _GROUPS_OF_ROUND: Final = (

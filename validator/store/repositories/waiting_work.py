@@ -5,13 +5,12 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, Literal
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, func, select, update
+from sqlalchemy import ColumnElement, Select, and_, case, func, select, update
 
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.execution import WorkState
 from validator.protocol.reasons import Reason
 from validator.protocol.round import ExecutionResult, FilledQuality
-from validator.protocol.skill_types import SkillType
 from validator.store.dispatch import DispatchKey
 from validator.store.errors import MismatchError
 from validator.store.repositories.base import Repository
@@ -131,7 +130,7 @@ class WorkQueue(Repository, Generic[W]):
         """Return at most `limit` pieces, newest round first."""
         mine = select(waiting_work).where(c.kind == self.kind)
         mine = mine if state is None else mine.where(c.state == state)
-        return tuple(map(self._read, await self._all(mine.order_by(c.work_id.desc()).limit(limit))))
+        return await self._each(self.record, mine.order_by(c.work_id.desc()).limit(limit))
 
     async def counts(self) -> Mapping[str, int]:
         """Return how many pieces are in each state that any is in, by the state's name."""
@@ -149,7 +148,7 @@ class WorkQueue(Repository, Generic[W]):
 
     async def _where(self, mine: ColumnElement[bool]) -> tuple[W, ...]:
         found = select(waiting_work).where(c.kind == self.kind, mine).order_by(c.work_id)
-        return tuple(map(self._read, await self._all(found)))
+        return await self._each(self.record, found)
 
     async def _enter(self, round_id: int, mine: ColumnElement[bool], name: str) -> None:
         """Note that a round that is being settled has the result of this piece (MismatchError)."""
@@ -165,9 +164,6 @@ class WorkQueue(Repository, Generic[W]):
 
     def _is(self, work_id: str) -> ColumnElement[bool]:
         return and_(c.kind == self.kind, c.work_id == work_id)
-
-    def _read(self, row: Row[Any]) -> W:
-        return self.record(**{**row._asdict(), "skill_type": SkillType(row.skill_type)})
 
 
 class Executions(WorkQueue[Execution]):
@@ -268,7 +264,7 @@ class CodeChecks(WorkQueue[CodeCheck]):
     async def results(self, most: int) -> tuple[FilledQuality, ...]:
         """Return the oldest `most` results that no settled round has entered yet, by id."""
         waits = select(waiting_work).where(c.kind == self.kind, c.state == "done", c.entered_in.is_(None))
-        found = map(self._read, await self._all(waits.order_by(c.work_id).limit(most)))
+        found = await self._each(self.record, waits.order_by(c.work_id).limit(most))
         return tuple(one.filled for one in found if one.filled is not None)
 
     async def enter(self, round_id: int, entered: Sequence[FilledQuality]) -> None:

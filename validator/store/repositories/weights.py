@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, inspect, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, inspect, or_, select, update
 
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import WeightsLink
@@ -29,21 +29,17 @@ class WeightVectors(Repository):
     async def before(self, netuid: int, mechid: int, epoch: int) -> VectorRecord | None:
         """Return the mechanism's newest vector of an earlier epoch, None if there is none."""
         mine = select(weight_vectors).where(_V.netuid == netuid, _V.mechid == mechid, _V.epoch < epoch)
-        return _vector(await self._first(mine.order_by(_V.epoch.desc()).limit(1)))
+        return await self._one(VectorRecord, mine.order_by(_V.epoch.desc()).limit(1))
 
     async def newest(self, netuid: int, mechid: int) -> VectorRecord | None:
         """Return the mechanism's vector of the highest epoch, None before the first."""
         mine = select(weight_vectors).where(_V.netuid == netuid, _V.mechid == mechid)
-        return _vector(await self._first(mine.order_by(_V.epoch.desc()).limit(1)))
+        return await self._one(VectorRecord, mine.order_by(_V.epoch.desc()).limit(1))
 
     async def of_epoch(self, netuid: int, mechid: int, epoch: int) -> VectorRecord | None:
         """Return the epoch's vector."""
         key = {"netuid": netuid, "mechid": mechid, "epoch": epoch}
-        return _vector(await self._first(select(weight_vectors).filter_by(**key)))
-
-
-def _vector(row: Row[Any] | None) -> VectorRecord | None:
-    return None if row is None else VectorRecord(**row._asdict())
+        return await self._one(VectorRecord, select(weight_vectors).filter_by(**key))
 
 
 _L = weight_links.c
@@ -76,8 +72,7 @@ class WeightLinks(Repository):
     async def newest(self, netuid: int, mechid: int, epoch: int) -> ToldVector | None:
         """Return what the log said last of the epoch's vector, None where it says nothing."""
         mine = select(_L.sequence, _L.reason, _L.sha256).where(*_of(netuid, mechid, epoch))
-        row = await self._first(mine.order_by(_L.sequence.desc()).limit(1))
-        return None if row is None else ToldVector(**row._asdict())
+        return await self._one(ToldVector, mine.order_by(_L.sequence.desc()).limit(1))
 
     async def unsent(self, netuid: int, mechid: int, epoch: int) -> int:
         """Return how many vectors of the epoch the log tells that are not sent."""
@@ -205,17 +200,17 @@ class WeightSubmissions(Repository):
 
     async def get(self, submission_id: int) -> WeightsRecord | None:
         """Return a submission by id."""
-        return _record(await self._first(select(weight_submissions).where(_W.id == submission_id)))
+        return await self._one(WeightsRecord, select(weight_submissions).where(_W.id == submission_id))
 
     async def of_epoch(self, netuid: int, mechid: int, epoch: int) -> WeightsRecord | None:
         """Return the epoch's submission."""
         key = {"netuid": netuid, "mechid": mechid, "epoch": epoch}
-        return _record(await self._first(select(weight_submissions).filter_by(**key)))
+        return await self._one(WeightsRecord, select(weight_submissions).filter_by(**key))
 
     async def newest(self, netuid: int, mechid: int) -> WeightsRecord | None:
         """Return the submission of the highest epoch."""
         mine = select(weight_submissions).where(_W.netuid == netuid, _W.mechid == mechid)
-        return _record(await self._first(mine.order_by(_W.epoch.desc()).limit(1)))
+        return await self._one(WeightsRecord, mine.order_by(_W.epoch.desc()).limit(1))
 
     async def highest_confirmed(self, netuid: int) -> int | None:
         """Return the highest block that is known to hold weights of ours, over all mechanisms."""
@@ -232,13 +227,12 @@ class WeightSubmissions(Repository):
     async def latest(self, mechid: int) -> WeightsRecord | None:
         """Return the mechanism's newest submission, whatever became of it."""
         newest = select(weight_submissions).where(_W.mechid == mechid)
-        return _record(await self._first(newest.order_by(_W.id.desc()).limit(1)))
+        return await self._one(WeightsRecord, newest.order_by(_W.id.desc()).limit(1))
 
     async def listing(self, limit: int) -> tuple[WeightsRecord, ...]:
         """Return the newest `limit` submissions, newest first."""
         newest = select(weight_submissions).order_by(_W.id.desc()).limit(limit)
-        records = [_record(row) for row in await self._all(newest)]
-        return tuple(record for record in records if record is not None)
+        return await self._each(WeightsRecord, newest)
 
 
 def _outdated(netuid: int, mechid: int, epoch: int) -> tuple[ColumnElement[bool], ...]:
@@ -253,10 +247,6 @@ def _columns(plan: PlannedWeights) -> dict[str, Any]:
         "sent": {str(uid): value for uid, value in plan.sent.items()},
         "link": plan.link,
     }
-
-
-def _record(row: Row[Any] | None) -> WeightsRecord | None:
-    return None if row is None else WeightsRecord(**row._asdict())
 
 
 class WeightGuard(Repository):
@@ -278,8 +268,7 @@ class WeightGuard(Repository):
         """Return what was last known, None before the first look."""
         m = weight_marks.c
         statement = select(m.uid, m.last_update, m.block).filter_by(netuid=netuid, mechid=mechid, hotkey=hotkey)
-        row = await self._first(statement)
-        return None if row is None else WeightMark(**row._asdict())
+        return await self._one(WeightMark, statement)
 
     async def set_mark(self, netuid: int, mechid: int, hotkey: str, mark: WeightMark, at: datetime) -> None:
         """Note what is known now."""
@@ -295,8 +284,7 @@ class WeightGuard(Repository):
         """Return the lock that stands."""
         w = weight_locks.c
         statement = select(w.id, w.locked_at, w.seen).where(w.cleared_at.is_(None)).order_by(w.id).limit(1)
-        row = await self._first(statement)
-        return None if row is None else WeightLock(**row._asdict())
+        return await self._one(WeightLock, statement)
 
     async def unlock(self, reason: str, at: datetime) -> int:
         """Clear the locks, forget the marks, and return how many locks there were (EmptyReasonError).
