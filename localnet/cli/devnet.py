@@ -21,6 +21,7 @@ from validator.daemon.exits import Exit
 from validator.daemon.signals import Stop
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
+from validator.scoring import Schedule
 from validator.telemetry import configure_logging
 
 DEMO = Path("config/demo.toml")
@@ -90,10 +91,18 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
         bool,
         typer.Option("--executions/--no-executions", help="Execute bundles in the container engine, if there is one."),
     ] = True,
+    scoring: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="The scoring version of all rounds; else that of the settings."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run simulated chain, local miners and the real validator together; then print what came of it."""
     settings = settings_of(config)
+    if scoring is not None:
+        starts = {scoring: 0}
+        Schedule(starts)
+        settings = settings.model_copy(update={"scoring": settings.scoring.model_copy(update={"schedule": starts})})
     configure_logging(settings.log.level, settings.log.format, sys.stderr)
     console = Console(stderr=as_json, highlight=False)
     own_tasks, own_miners = _brought(Own(tasks, pace, miners), scenario, console)

@@ -48,7 +48,7 @@ async def peaks(folder: Path, tasks: int) -> tuple[float, float, float]:
         async with store.read() as tx:
             raw = await tx.submissions.raw(0)
         with settling.measured():
-            _score(version(CURRENT), VALIDATOR, round_.frozen, round_.plan, returned, raw)
+            _score(version(CURRENT), VALIDATOR, round_.frozen, round_.plan, returned, raw, {})
         assert await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
         async with store.read() as tx:
             with replaying.measured():

@@ -124,7 +124,7 @@ def test_a_miner_that_was_away_comes_back_as_it_left() -> None:
 def cleared(hotkey: str, *flags: tuple[SkillType, str]) -> Acts:
     """The act of an operator who clears these flags."""
     these = tuple(ClearedFlag(kind, round_id) for kind, round_id in flags)
-    return (FlagsCleared("flags_cleared", hotkey, "2026-01-01T00:00:00Z", "looked into", these),)
+    return (FlagsCleared(hotkey, "2026-01-01T00:00:00Z", "looked into", these),)
 
 
 def flagged() -> tuple[State, RoundInput, RoundOutcome]:

@@ -266,7 +266,7 @@ def test_a_hostile_folder_is_refused_and_nothing_outside_it_is_read(told: Log, t
 
 
 def test_a_clearing_of_flags_that_never_stood_is_found(told: Log) -> None:
-    act = FlagsCleared("flags_cleared", BROKEN, "2026-01-01T00:00:00Z", "a favour", (ClearedFlag(TYPE, "0"),))
+    act = FlagsCleared(BROKEN, "2026-01-01T00:00:00Z", "a favour", (ClearedFlag(TYPE, "0"),))
     whole = told.file.read_bytes()
     forgery = told.file.with_name("forged.jsonl")
     plain = msgspec.to_builtins(act)

@@ -37,11 +37,11 @@ def test_the_types_are_those_with_the_smallest_draws() -> None:
             kind: hmac.new(SALT, f"canary|{number}|{kind.value}".encode(), hashlib.sha256).digest()
             for kind in ASSESSED_TYPES
         }
-        assert list(canary_types(SALT, str(number))) == sorted(drawn, key=lambda kind: drawn[kind])[:2]
-        seen.update(canary_types(SALT, str(number)))
+        assert list(canary_types(SALT, str(number), 2)) == sorted(drawn, key=lambda kind: drawn[kind])[:2]
+        seen.update(canary_types(SALT, str(number), 2))
     assert set(seen) == set(ASSESSED_TYPES)
     assert min(seen.values()) > 60
-    assert [canary_types(b"other", str(n)) for n in range(9)] != [canary_types(SALT, str(n)) for n in range(9)]
+    assert [canary_types(b"other", str(n), 2) for n in range(9)] != [canary_types(SALT, str(n), 2) for n in range(9)]
 
 
 async def test_a_round_has_two_canaries_whose_slots_say_nothing() -> None:
@@ -52,7 +52,7 @@ async def test_a_round_has_two_canaries_whose_slots_say_nothing() -> None:
             (k, slot) for k in ASSESSED_TYPES for slot in (0, 1)
         ]
         canaries = [task for task in tasks if task.provenance == "canary"]
-        assert {task.skill_type for task in canaries} == set(canary_types(SALT, str(number)))
+        assert {task.skill_type for task in canaries} == set(canary_types(SALT, str(number), 2))
         assert len(canaries) == 2
         slots.update(task.slot for task in canaries)
         for task in tasks:
@@ -63,7 +63,7 @@ async def test_a_round_has_two_canaries_whose_slots_say_nothing() -> None:
 async def test_a_canary_fills_its_slot_where_the_source_has_nothing() -> None:
     tasks = await filled(7, [])
     assert {(task.skill_type, task.slot, task.provenance) for task in tasks} == {
-        (kind, 0, "canary") for kind in canary_types(SALT, "7")
+        (kind, 0, "canary") for kind in canary_types(SALT, "7", 2)
     }
 
 

@@ -56,7 +56,7 @@ async def test_a_cleared_flag_is_told_once_by_the_round_whose_input_shows_it_fir
     await play(world)
     await play(world)
     cleared = (ClearedFlag(KIND, "0"), ClearedFlag(SkillType.MCP_SERVER, "0"))
-    act = FlagsCleared("flags_cleared", hotkey, at, "looked into", tuple(sorted(cleared, key=lambda f: f.skill_type)))
+    act = FlagsCleared(hotkey, at, "looked into", tuple(sorted(cleared, key=lambda f: f.skill_type)))
     assert await told(store) == [(), (), (act,), ()]
     assert [await flags_in(store, round_id, hotkey) for round_id in range(4)] == [0, 2, 0, 0]
 

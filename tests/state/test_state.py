@@ -126,7 +126,7 @@ def test_the_newest_epochs_of_a_mechanism_are_known() -> None:
 
 def cleared(*numbers: int) -> FlagsCleared:
     flags = tuple(ClearedFlag(SkillType.MCP_SERVER, str(number)) for number in numbers)
-    return FlagsCleared("flags_cleared", "a", "2026-01-01T00:00:00Z", "looked at", flags)
+    return FlagsCleared("a", "2026-01-01T00:00:00Z", "looked at", flags)
 
 
 def test_flags_of_before_the_first_known_round_are_cleared_as_often_as_they_stand() -> None:

@@ -16,6 +16,7 @@ from validator.protocol.reasons import meaning_of
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessmentTask, GroupOutcome, GroupPlan, ReputationEvent, RoundInput
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
+from validator.protocol.tallies import HotkeyPair
 from validator.store import Transaction
 from validator.store.dispatch import ScoredDispatch
 from validator.store.repositories.rounds import StallRecord
@@ -28,8 +29,10 @@ from validator.store.rows import (
     UnpaidTold,
     WeightsRecord,
 )
-from validator.store.vector_inputs import UNMIXED, Basis, Mechanisms, paid_now
+from validator.store.vector_inputs import UNMIXED, Mechanisms, Paid, paid_now
 
+SHOWN_FROM: Final = 1_000.0
+"""The value of a pair that listings begin at (SPEC 17)."""
 MAX_FLAG_ID: Final = 2**31 - 1  # what the column holds on every database
 
 
@@ -37,6 +40,29 @@ async def flag_details(tx: Transaction, which: str) -> tuple[FlagDetail, ...]:
     """Return the flag with this id (a decimal), or every flag of this hotkey; empty where there is none."""
     is_id = which.isascii() and which.isdecimal() and len(which) < len(str(MAX_FLAG_ID))
     return await tx.flags.get(int(which) if is_id else which)
+
+
+@dataclass(frozen=True, slots=True)
+class PairView:
+    """The evidence that two miners share one analysis (SPEC 17, D-39); `last_round` is the newest one with a step."""
+
+    pair: HotkeyPair
+    value: float
+    proven: bool
+    last_round: int
+
+
+async def pair_list(tx: Transaction, hotkey: str | None = None) -> tuple[PairView, ...]:
+    """Return the pairs of a hotkey, else those from the value on that listings begin at; largest value first."""
+    state = await tx.state.whole()
+    least = SHOWN_FROM if hotkey is None else 0.0
+    found = [
+        PairView((one, other), evidence.value, evidence.proven, evidence.last_round)
+        for one, miner in state.miners.items()
+        for other, evidence in miner.evidence.items()
+        if evidence.value >= least and (hotkey is None or hotkey in {one, other})
+    ]
+    return tuple(sorted(found, key=lambda view: (-view.value, view.pair)))
 
 
 class TaskView(NamedTuple):
@@ -134,16 +160,15 @@ async def miner_list(tx: Transaction, now: datetime, mechanisms: Mechanisms = UN
     unpaid: dict[str, list[UnpaidTold]] = {}
     for one in sorted((o for each in paying for o in each.unpaid), key=lambda one: WINDOW_TYPES.index(one.skill_type)):
         unpaid.setdefault(one.hotkey, []).append(one.told)
-    basis = paying[0].basis
     views = [
-        _view(basis, record, tuple(unpaid.get(record.hotkey, ())), registered=record.hotkey in registered)
+        _view(paying[0], record, tuple(unpaid.get(record.hotkey, ())), registered=record.hotkey in registered)
         for record in records
     ]
     return tuple(sorted(views, key=lambda view: (-view.score, view.hotkey)))
 
 
-def _view(basis: Basis, record: MinerRecord, unpaid: tuple[UnpaidTold, ...], *, registered: bool) -> MinerView:
-    pays, windows = basis.version, basis.windows.get(record.hotkey, {})
+def _view(paid: Paid, record: MinerRecord, unpaid: tuple[UnpaidTold, ...], *, registered: bool) -> MinerView:
+    pays, windows = paid.basis.version, paid.basis.windows.get(record.hotkey, {})
     not_paid = {one.skill_type for one in unpaid}
     types = [name for name in WINDOW_TYPES if name in windows]
     return MinerView(
@@ -161,8 +186,8 @@ def _view(basis: Basis, record: MinerRecord, unpaid: tuple[UnpaidTold, ...], *, 
         flags=record.flags,
         ejected=record.flags >= pays.rules.groups.ejecting_flags,
         dispatches=record.dispatches,
-        score=pays.miner_score({name: windows[name] for name in types if name not in not_paid}),
-        type_scores={name: pays.type_score(windows[name]) for name in types},
+        score=paid.score(record.hotkey, not_paid),
+        type_scores={name: paid.type_score(record.hotkey, name) for name in types},
         window_entries={name: len(windows[name]) for name in types},
         unpaid=unpaid,
     )

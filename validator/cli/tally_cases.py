@@ -16,10 +16,8 @@ from validator.protocol.strict_json import SchemaError
 from validator.protocol.tallies import Count, HotkeyPair, Record, Tally
 from validator.protocol.task import Truth, check_truth
 from validator.scoring import (
-    KnownPair,
     LastTurn,
     MinerStanding,
-    PairValue,
     PayBasis,
     PlantedAnswers,
     TalliedAnswer,
@@ -28,6 +26,7 @@ from validator.scoring import (
     Version20,
     version,
 )
+from validator.state import PairEvidence
 
 Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
 Pair = tuple[Text, Text]
@@ -166,7 +165,7 @@ def meetings_case(case: MeetingsCase) -> dict[str, Any]:
     """
     _refuse_doubles(case.candidates, "candidates")
     check_pairs([one.pair for one in case.pairs], "pairs", ".pair")
-    pairs = [KnownPair(one.pair, one.value, one.proven, one.last_round) for one in case.pairs]
+    pairs = {one.pair: PairEvidence(one.value, one.proven, one.last_round) for one in case.pairs}
     return {"pairs": scoring(case).meeting_pairs(case.round, case.candidates, pairs)}
 
 
@@ -237,10 +236,10 @@ def weigh_evidence_case(case: EvidenceCase) -> dict[str, Any]:
             if len(one.found) != len(task.faults):
                 raise SchemaError(f"must be as long as faults - at `$.tasks[{i}].answers[{j}].found`")
     evidence = scoring(case).weigh_round(
-        {int(slope): number for slope, number in case.slopes.items()},
+        {str(slope): number for slope, number in case.slopes.items()},
         case.kinds,
         {hotkey: Record(found=one.found, faults=one.faults) for hotkey, one in case.records.items()},
-        {one.pair: PairValue(one.value, one.proven) for one in case.pairs},
+        {one.pair: PairEvidence(one.value, one.proven) for one in case.pairs},
         [
             PlantedAnswers(str(i), task.faults, tuple((one.hotkey, one.found) for one in task.answers))
             for i, task in enumerate(case.tasks)

@@ -9,7 +9,6 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
 Label = Literal["rank", "auditor", "rerun"]
 NONCE_BYTES: Final = 32  # of a task
-CANARIES: Final = 2  # of a round, of different types
 _BLOCK: Final = 64
 _INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
@@ -54,10 +53,10 @@ def task_draw(epoch_salt: bytes, epoch: int, source_sha256: str) -> bytes:
     return _hmac(epoch_salt, f"task|{epoch}|{source_sha256}")
 
 
-def canary_types(epoch_salt: bytes, round_id: str) -> tuple[SkillType, ...]:
-    """Return the types of which a round holds a canary: those with the smallest draws (SPEC 16, D-33)."""
+def canary_types(epoch_salt: bytes, round_id: str, most: int) -> tuple[SkillType, ...]:
+    """Return the types of which a round holds a canary: those with the smallest draws (SPEC 16, D-33; 17, D-36)."""
     drawn = {kind: _hmac(epoch_salt, f"canary|{round_id}|{kind}") for kind in ASSESSED_TYPES}
-    return tuple(sorted(drawn, key=drawn.__getitem__)[:CANARIES])
+    return tuple(sorted(drawn, key=drawn.__getitem__)[:most])
 
 
 def salt_commitment(salt: bytes) -> str:

@@ -22,7 +22,7 @@ from validator.protocol.results import (
     VoidTask,
     WorkflowSubmission,
 )
-from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan, take_truths
+from validator.protocol.round import FROM_TRUTH, TALLY_FROM_TRUTH, RoundInput, RoundOutcome, RoundPlan, take_truths
 from validator.protocol.sssa import Document, Signature, Unit
 
 RECEIPT_VERSION: Final = "1"
@@ -281,6 +281,11 @@ def stored_outcome_line(canonical: bytes, committed: Collection[str]) -> bytes:
     for group in plain["groups"]:
         if group["task_id"] in committed:
             group["scored_verdict"] = None
+    for one in (*plain["members"], *plain.get("evidence", ())):
+        if one["task_id"] in committed:
+            one.update({name: None for name in FROM_TRUTH if name in one})
+            if one.get("tally"):
+                one["tally"].update(dict.fromkeys(TALLY_FROM_TRUTH))
     return line("outcome", plain)
 
 
@@ -294,6 +299,35 @@ U16 = Annotated[int, Meta(ge=0, le=65_535)]
 Kind = Literal["assessments", "workflows"]
 
 
+class PaidType(Document, frozen=True):
+    """A paid type of a miner under 2.0.0: the six components that enter the quality, epsilon and quality (D-41)."""
+
+    findings: Unit
+    verdict: Unit
+    risk: Unit
+    capabilities: Unit
+    dependencies: Unit
+    rules: Unit
+    epsilon: Unit
+    quality: Annotated[float, Meta(ge=0, le=2)]
+
+
+class Pool(Document, frozen=True):
+    """What all miners of a vector of 2.0.0 share (SPEC 17, D-41, D-42).
+
+    Attributes:
+        ratios: p, by component.
+        verdicts: q, by skill type.
+        risks: z, by skill type.
+        share: lambda.
+    """
+
+    ratios: dict[str, Unit]
+    verdicts: dict[str, dict[str, Unit]]
+    risks: dict[str, Unit]
+    share: Unit
+
+
 class WeightedMiner(Document, frozen=True):
     """A registered hotkey with a window.
 
@@ -302,6 +336,9 @@ class WeightedMiner(Document, frozen=True):
         assessments, workflows: its score of each kind, 0 where the mechanism does not pay it or nothing of it is paid.
         weight: its share, capped; 0 where it has none.
         unpaid: skill type to reason, of its windows that do not pay; absent where all do.
+        parts: by skill type, of the windows of tallies that pay; unset before 2.0.0, as are the fields below.
+        entries: n, their tallies; absent without any.
+        seniors: proven partners that came first, sorted; absent without any.
     """
 
     hotkey: Hotkey
@@ -310,6 +347,9 @@ class WeightedMiner(Document, frozen=True):
     workflows: Score
     weight: Unit
     unpaid: dict[str, Code] | UnsetType = UNSET
+    parts: dict[str, PaidType] | UnsetType = UNSET
+    entries: Count | UnsetType = UNSET
+    seniors: tuple[Hotkey, ...] | UnsetType = UNSET
 
 
 class Owner(Document, frozen=True):
@@ -332,6 +372,7 @@ class WeightsDocument(Document, frozen=True):
         workflow_share: of the pay, where the mechanism pays both kinds; else None.
         unallocated: share that no miner takes.
         row: [uid, u16] by uid, as the chain should store it; empty where no miner has a score.
+        pool: what tallies are compared with; unset before 2.0.0.
     """
 
     kinds: tuple[Kind, ...]
@@ -343,6 +384,7 @@ class WeightsDocument(Document, frozen=True):
     workflow_share: Unit | None
     unallocated: Annotated[float, Meta(ge=-1, le=1)]
     row: Annotated[tuple[tuple[U16, U16], ...], Meta(max_length=MAX_LOG_MINERS + 1)]
+    pool: Pool | UnsetType = UNSET
 
 
 MAX_CONTENT: Final = 128  # bytes that one plain field of a commitment holds on chain

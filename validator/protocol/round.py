@@ -18,7 +18,7 @@ from validator.protocol.results import Passed, Submission, WorkflowSubmission
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.sssa import Document, Unit
-from validator.protocol.tallies import HotkeyPair
+from validator.protocol.tallies import EvidenceRow, HotkeyPair, Record, Tally
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import CodeReport, WorkflowRun, WorkflowScore
@@ -85,6 +85,7 @@ class TruthDocument(Document, frozen=True):
         task_id: whose truth it is.
         random: hex of 32 bytes.
         truth: of an assessment, and absent else.
+        planted: of an assessment from 2.0.0 on, and absent else.
         reference: of a workflow task, and absent else.
     """
 
@@ -92,6 +93,7 @@ class TruthDocument(Document, frozen=True):
     random: Digest
     truth: Truth | UnsetType = UNSET
     reference: Reference | UnsetType = UNSET
+    planted: bool | UnsetType = UNSET
 
 
 class AnyTask(Document, frozen=True, tag_field="kind"):
@@ -144,6 +146,7 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
         own_windows: whether the task came with its windows, or they are those of the round's version (D-28).
         truth_random: hex of the bytes that its truth is committed to with (SPEC 16, D-31); unset where there is none.
         truth_sha256: the commitment, in a log that does not show the truth; unset everywhere else.
+        planted: made here for the round, with a truth that lists its findings (SPEC 17, D-36); unset before 2.0.0.
         answer: what an answer to it is once it has passed.
     """
 
@@ -154,6 +157,7 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
     own_windows: bool = False
     truth_random: Digest | UnsetType = UNSET
     truth_sha256: Digest | UnsetType = UNSET
+    planted: bool | UnsetType = UNSET
 
     answer: ClassVar[type[Passed]] = Submission
 
@@ -171,7 +175,13 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
         """Return the task with its truth; None where the document is of another kind."""
         if document.truth is UNSET or document.reference is not UNSET:
             return None
-        return structs.replace(self, truth=document.truth, truth_random=document.random, truth_sha256=UNSET)
+        return structs.replace(
+            self,
+            truth=document.truth,
+            truth_random=document.random,
+            truth_sha256=UNSET,
+            planted=document.planted,
+        )
 
     @property
     def brings_windows(self) -> bool:
@@ -249,25 +259,44 @@ class ClearedFlag(Document, frozen=True):
     round_id: RoundId
 
 
-class FlagsCleared(Document, frozen=True):
+ActHotkey = Annotated[str, Meta(pattern=r"\A[1-9A-HJ-NP-Za-km-z]{1,64}\Z")]
+ActReason = Annotated[str, Meta(min_length=1, max_length=MAX_REASON)]
+
+
+class FlagsCleared(Document, frozen=True, tag_field="act", tag="flags_cleared"):
     """An operator cleared flags of a miner, which no longer stand in the input that has the act.
 
     Attributes:
-        act: what it is.
         hotkey: whose flags.
         at: when, SPEC 13 form.
         reason: that the operator gave, as stored: one printable line.
         flags: by the round that raised them, then by type; never none.
     """
 
-    act: Literal["flags_cleared"]
-    hotkey: Annotated[str, Meta(pattern=r"\A[1-9A-HJ-NP-Za-km-z]{1,64}\Z")]
+    hotkey: ActHotkey
     at: str
-    reason: Annotated[str, Meta(min_length=1, max_length=MAX_REASON)]
+    reason: ActReason
     flags: Annotated[tuple[ClearedFlag, ...], Meta(min_length=1, max_length=1_000)]
 
 
-Acts = Annotated[tuple[FlagsCleared, ...], Meta(max_length=MAX_ACTS)]
+class PairReset(Document, frozen=True, tag_field="act", tag="pair_reset"):
+    """An operator set the value of a pair to 1, as it is in the input that has the act (SPEC 17, D-39).
+
+    Attributes:
+        hotkey: the smaller one of the pair.
+        other: the larger one.
+        at: when, SPEC 13 form.
+        reason: that the operator gave, as stored: one printable line.
+    """
+
+    hotkey: ActHotkey
+    other: ActHotkey
+    at: str
+    reason: ActReason
+
+
+Act = FlagsCleared | PairReset
+Acts = Annotated[tuple[Act, ...], Meta(max_length=MAX_ACTS)]
 
 
 INPUT_VERSION: Final = "1"
@@ -307,6 +336,8 @@ class MinerState(Document, frozen=True):
         flags: standing collusion flags, over all types.
         history: per type.
         agreements: counted samples per type since the last flag, oldest first, at most 30.
+        turns: of the declared types (SPEC 17, D-34); unset before 2.0.0.
+        record: of its planted answers (SPEC 17, D-38); unset before 2.0.0.
     """
 
     hotkey: str
@@ -316,6 +347,8 @@ class MinerState(Document, frozen=True):
     flags: int
     history: dict[SkillType, TypeHistory]
     agreements: dict[SkillType, tuple[AgreementPair, ...]]
+    turns: dict[SkillType, int] | UnsetType = UNSET
+    record: Record | UnsetType = UNSET
 
 
 class ExecutionResult(Document, frozen=True):
@@ -370,6 +403,10 @@ class RoundInput(Document, frozen=True):
         executions: results since the last round, by round, then plan order of the task, then group order.
         filled: qualities of earlier rounds' answers since the last round, by check id.
         acts: of the operator since the last round, by time, then hotkey (SPEC 16, D-28).
+        kinds: of planted faults, found and answers (SPEC 17, D-39); unset before 2.0.0, as are the fields below.
+        slopes: slope to its number (SPEC 17, D-39).
+        pairs: that are to meet, in order (SPEC 17, D-36).
+        proven: pairs of registered hotkeys, by pair (SPEC 17, D-40).
     """
 
     input_version: Literal["1"]
@@ -386,6 +423,10 @@ class RoundInput(Document, frozen=True):
     executions: tuple[ExecutionResult, ...]
     filled: tuple[FilledQuality, ...]
     acts: Acts
+    kinds: dict[str, tuple[int, int]] | UnsetType = UNSET
+    slopes: dict[str, float] | UnsetType = UNSET
+    pairs: tuple[HotkeyPair, ...] | UnsetType = UNSET
+    proven: tuple[HotkeyPair, ...] | UnsetType = UNSET
 
     @property
     def index(self) -> int:
@@ -504,7 +545,10 @@ class AnyMember(Document, frozen=True, tag_field="kind"):
 
 
 class FailedMember(AnyMember, frozen=True, tag="failed"):
-    """A dispatch of either kind that failed a gate."""
+    """A dispatch of either kind that failed a gate; from 2.0.0 on with fields as of `AssessedMember`."""
+
+    tally: Tally | UnsetType | None = UNSET
+    answer_score: float | UnsetType | None = UNSET
 
 
 class AssessedMember(AnyMember, frozen=True, tag="assessed"):
@@ -514,12 +558,20 @@ class AssessedMember(AnyMember, frozen=True, tag="assessed"):
         components: None where consensus is off (D-3).
         agreement_with_primaries, agreement_with_auditors: None without a counterpart.
         emission: None where there is no verdict to score against (D-7).
+        tally: entry of the score window (SPEC 17, D-38); unset before 2.0.0, as are the fields below.
+        answer_score: of a planted task (SPEC 17, D-38).
+        found: for each fault of the truth `1` where the answer found it, else `0`; None without such a truth.
+        weight: in what others are compared with (SPEC 17, D-37).
     """
 
     components: Components | None
     agreement_with_primaries: float | None
     agreement_with_auditors: float | None
     emission: Emission | None
+    tally: Tally | UnsetType | None = UNSET
+    answer_score: float | UnsetType | None = UNSET
+    found: str | UnsetType | None = UNSET
+    weight: float | UnsetType = UNSET
 
 
 class RanMember(AnyMember, frozen=True, tag="ran"):
@@ -588,7 +640,10 @@ class ReputationEvent(Document, frozen=True):
 
 
 class RoundOutcome(Document, frozen=True):
-    """What a round comes to; one transaction stores it."""
+    """What a round comes to; one transaction stores it.
+
+    `evidence` has the steps of pairs (SPEC 17, D-39), and is unset before 2.0.0.
+    """
 
     round_id: str
     scoring_version: str
@@ -597,6 +652,7 @@ class RoundOutcome(Document, frozen=True):
     samples: tuple[AgreementSample, ...]
     flags: tuple[FlagRaised, ...]
     reputation: tuple[ReputationEvent, ...]
+    evidence: tuple[EvidenceRow, ...] | UnsetType = UNSET
 
 
 def truth_sha256(random: str, secret: Any) -> str:
@@ -619,7 +675,8 @@ def _take(task: dict[str, Any]) -> dict[str, Any]:
     else:
         name, secret, goal["reference"] = "reference", goal["reference"], {}
     task["truth_sha256"] = truth_sha256(random, secret)
-    return {"task_id": task["task_id"], "random": random, name: secret}
+    planted = {"planted": task.pop("planted")} if "planted" in task else {}
+    return {"task_id": task["task_id"], "random": random, name: secret, **planted}
 
 
 def commands_of(documents: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
@@ -630,8 +687,36 @@ def commands_of(documents: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, 
 def outcome_as_told(frozen: RoundInput, outcome: RoundOutcome) -> RoundOutcome:
     """Return what a round came to as the log tells it: without the verdicts of truths that it commits to."""
     committed = {task.task_id for task in frozen.tasks if is_committed(task)}
-    groups = (structs.replace(one, scored_verdict=None) if one.task_id in committed else one for one in outcome.groups)
-    return structs.replace(outcome, groups=tuple(groups)) if committed else outcome
+    if not committed:
+        return outcome
+    evidence = outcome.evidence
+    if evidence is not UNSET:
+        evidence = tuple(structs.replace(one, ratio=None) if one.task_id in committed else one for one in evidence)
+    return structs.replace(
+        outcome,
+        groups=tuple(
+            structs.replace(one, scored_verdict=None) if one.task_id in committed else one for one in outcome.groups
+        ),
+        members=tuple(_as_told(one) if one.task_id in committed else one for one in outcome.members),
+        evidence=evidence,
+    )
+
+
+FROM_TRUTH: Final = ("answer_score", "found", "ratio")
+TALLY_FROM_TRUTH: Final = ("hits", "said", "known", "reference", "risk", "risk_null")
+"""Fields of members, steps and entries that follow from a truth (SPEC 17)."""
+
+
+def _as_told(member: MemberOutcome) -> MemberOutcome:
+    """Return what an answer came to without what follows from a truth (SPEC 17)."""
+    if not isinstance(member, AssessedMember | FailedMember) or member.tally is UNSET:
+        return member
+    tally = member.tally
+    if tally is not None:
+        tally = structs.replace(tally, **dict.fromkeys(TALLY_FROM_TRUTH))
+    if isinstance(member, FailedMember):
+        return structs.replace(member, tally=tally, answer_score=None)
+    return structs.replace(member, tally=tally, answer_score=None, found=None)
 
 
 def expected_commands(frozen: RoundInput) -> Mapping[str, tuple[str, ...]]:

@@ -33,10 +33,10 @@ from validator.protocol.runtime_image import RuntimeImages
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.receipts import epoch_salt, is_over, salt_to_use, write_receipt
-from validator.scoring import DEFAULT, Rules, Schedule, version
+from validator.scoring import DEFAULT, Schedule, Version, version
 from validator.settings import Settings
 from validator.sources import Clock, RandomBytes
-from validator.state import Change, apply, frozen_miner
+from validator.state import State, acted, frozen_miner
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.store.log import open_log
 from validator.store.rows import SaltRecord
@@ -193,7 +193,10 @@ class Preparer:
     ) -> RoundInput:
         scoring_version = self.schedule.version_at(snapshot.epoch)
         acts = await tx.acts.tell(int(round_id))
-        return RoundInput(
+        miners, state = await miner_states(
+            tx, version(scoring_version), int(round_id), snapshot, self.signer.hotkey, self.clock.now(), acts
+        )
+        frozen = RoundInput(
             input_version=INPUT_VERSION,
             scoring_version=scoring_version,
             round_id=round_id,
@@ -201,9 +204,7 @@ class Preparer:
             snapshot=snapshot,
             seed=round_seed(salt.salt, round_id, snapshot.block_hash).hex(),
             salt_commitment=salt.commitment,
-            miners=await miner_states(
-                tx, version(scoring_version).rules, int(round_id), snapshot, self.signer.hotkey, self.clock.now(), acts
-            ),
+            miners=miners,
             tasks=tuple(self._committed(task.task) for task in packed),
             executions=await tx.executions.results(),
             filled=await tx.code_checks.results(MAX_FILLED),
@@ -211,6 +212,7 @@ class Preparer:
             runtime_image=self.images.image_at(snapshot.epoch),
             executes=self.executes,
         )
+        return version(scoring_version).complete(state, frozen)
 
     def _committed(self, task: RoundTask) -> RoundTask:
         """Return the task with the bytes that the log commits to its truth with; drawn here, once (SPEC 16, D-31)."""
@@ -230,14 +232,14 @@ def _sources(packed: Sequence[PackedTask]) -> dict[SkillType, list[str]]:
 
 async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and how far back
     tx: Transaction,
-    rules: Rules,
+    scored_by: Version,
     round_id: int,
     snapshot: MetagraphSnapshot,
     own_hotkey: str,
     now: datetime,
     acts: Acts = (),
-) -> tuple[MinerState, ...]:
-    """Return everything selection and scoring need of the registered miners with a valid declaration, by hotkey.
+) -> tuple[tuple[MinerState, ...], State]:
+    """Return the registered miners with a valid declaration, by hotkey, and the state that they were frozen from.
 
     The transaction is that of the round's opening; `own_hotkey` is the validator's, who is no miner; `acts` are those
     that the round's input tells.
@@ -245,11 +247,10 @@ async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and 
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {own_hotkey}
     documents = await tx.capabilities.valid(now)
     declared = [typed.decode(documents[hotkey], Capabilities) for hotkey in sorted(documents.keys() & registered)]
-    state = await tx.state.of({*(one.hotkey for one in declared), *(act.hotkey for act in acts)})
-    change = Change(state)
-    change.clear(acts)
-    state = apply(state, change.delta())
-    return tuple(
+    others = registered if scored_by.pays_tallies else {one.hotkey for one in declared}
+    state = acted(await tx.state.of({*others, *(act.hotkey for act in acts)}), acts)
+    rules = scored_by.rules
+    miners = tuple(
         frozen_miner(
             state,
             one.hotkey,
@@ -261,6 +262,7 @@ async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and 
         )
         for one in declared
     )
+    return miners, state
 
 
 def schedule_of(settings: Settings) -> Schedule:

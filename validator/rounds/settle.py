@@ -39,7 +39,7 @@ from validator.protocol.round import (
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import WorkflowRun
 from validator.rounds.receipts import write_receipt
-from validator.scoring import FindingKeys, ScoredTask, Version, version
+from validator.scoring import FindingKeys, PairValues, ScoredTask, Version, version
 from validator.sources import Clock
 from validator.state import Ended, unscored
 from validator.store import Store, Transaction
@@ -139,9 +139,10 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     scored_by = version(frozen.scoring_version)
     async with store.read() as tx:
         raw = await tx.submissions.raw(frozen.index)
+        pairs = await tx.state.pair_values(scored_by, frozen)
     # A thread: hostile answers can be so long that scoring them takes a second for each group.
     with _no_collection():
-        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, raw)
+        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, raw, pairs)
     outcome, now = scored.outcome, clock.now()
     await store.lasting(lambda tx: _write_judgements(tx, frozen.index, scored.judged, returned.alone))
     proofs = {proof.note.task_id: proof.packed for proof in scored.proofs}
@@ -247,6 +248,7 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     plan: RoundPlan,
     returned: Returned,
     raw: RawAnswers,
+    pairs: PairValues,
 ) -> Scored:
     """Return what a round comes to; the answers of one group at a time are decoded."""
     groups = {
@@ -255,7 +257,7 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
         if task.task_id not in returned.void
     }
     outcome = scored_by.round_outcome(
-        frozen, plan, returned.void, {task_id: group.scored for task_id, group in groups.items()}
+        frozen, plan, returned.void, {task_id: group.scored for task_id, group in groups.items()}, pairs
     )
     proofs = [group.proof for group in groups.values() if group.proof is not None]
     lines = msgspec.structs.replace(
@@ -291,7 +293,7 @@ def _settled_group(  # noqa: PLR0913, PLR0917 - a task of a round, and what came
     alone = tuple(VoidDispatch(*key, reason) for key, reason in returned.alone.items() if key[0] == task.task_id)
     keys = FindingKeys()
     results = RoundResults.of((*answers, *rejections), alone=alone)
-    scored = scored_by.score_group(task, group, frozen.snapshot.epoch, results, keys)
+    scored = scored_by.score_group(frozen, task, group, results, keys)
     packed = {hotkey: one.result for hotkey, one in judged.items() if isinstance(one.result, Packed)}
     return SettledGroup(
         scored,

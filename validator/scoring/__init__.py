@@ -5,12 +5,13 @@ Pure: no clock, no randomness, no I/O, no settings.
 
 from validator.scoring.rules import ExecutionRules, Rules
 from validator.scoring.v1_0.keys import FindingKeys
-from validator.scoring.v2_0.evidence import PairValue, PlantedAnswers
-from validator.scoring.v2_0.groups import KnownPair
+from validator.scoring.v2_0.evidence import PlantedAnswers
 from validator.scoring.v2_0.tallies import TalliedAnswer
 from validator.scoring.values import (
+    NO_VALUES,
     Addend,
     AnswerFacts,
+    AnyCandidate,
     Candidate,
     Claims,
     ComparedAnswer,
@@ -24,6 +25,7 @@ from validator.scoring.values import (
     Member,
     MemberConsensus,
     MinerStanding,
+    PairValues,
     PayBasis,
     Penalty,
     PlannedTask,
@@ -51,9 +53,11 @@ from validator.scoring.versions import (
 __all__ = [
     "CURRENT",
     "DEFAULT",
+    "NO_VALUES",
     "VERSIONS",
     "Addend",
     "AnswerFacts",
+    "AnyCandidate",
     "Candidate",
     "Claims",
     "ComparedAnswer",
@@ -65,12 +69,11 @@ __all__ = [
     "ExecutionRun",
     "Fault",
     "FindingKeys",
-    "KnownPair",
     "LastTurn",
     "Member",
     "MemberConsensus",
     "MinerStanding",
-    "PairValue",
+    "PairValues",
     "PayBasis",
     "Penalty",
     "PlannedTask",

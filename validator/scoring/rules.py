@@ -49,6 +49,7 @@ class GroupRules:
         max_failure_rate: above it nobody is selected, once there are `min_failure_samples` dispatches.
         history_rounds: how many rounds those are of.
         rotation_streak: so many assignments as auditor in a row make a miner due.
+        canary_slots: slots of a round for tasks made here, of different types (SPEC 16, D-33).
     """
 
     slots_per_type: int
@@ -59,6 +60,7 @@ class GroupRules:
     min_failure_samples: int
     history_rounds: int
     rotation_streak: int
+    canary_slots: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

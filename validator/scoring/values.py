@@ -3,21 +3,26 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from validator.protocol.answer import Role
 from validator.protocol.execution import ExecutionEvent
 from validator.protocol.limits import MAX_SAFE_INTEGER
 from validator.protocol.reasons import Reason
+from validator.protocol.receipt import PaidType, Pool
 from validator.protocol.results import Checks
 from validator.protocol.round import AgreementPair, Components, GroupOutcome, GroupPlan, MemberOutcome, RoundTask
 from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.sssa import Document, Finding, Rule, Unit, Verdict
 from validator.protocol.tallies import HotkeyPair
 from validator.protocol.task import Truth, Window
+from validator.state import PairEvidence
 
+PairValues = Mapping[HotkeyPair, PairEvidence]
+"""Pairs with evidence; every other pair has the value 1."""
+NO_VALUES: Final[PairValues] = MappingProxyType({})
 Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
 Seconds = Annotated[float, Meta(ge=0)]
 ScoredAgainst = Literal["curated", "canary", "consensus"]
@@ -88,7 +93,7 @@ class LastTurn(Document, frozen=True):
 class Ranked(NamedTuple):
     """A candidate that may be selected; its rank is its place in the order."""
 
-    candidate: Candidate
+    candidate: AnyCandidate
     draw: bytes
 
 
@@ -103,7 +108,7 @@ class PlannedTask(NamedTuple):
     """A task with its candidates as they stood when its turn came, and its group."""
 
     task: RoundTask
-    candidates: Sequence[Candidate]
+    candidates: Sequence[AnyCandidate]
     group: GroupPlan
 
 
@@ -445,6 +450,9 @@ class PayBasis(NamedTuple):
     proven: AbstractSet[HotkeyPair] = frozenset()
 
 
+NO_BASIS: Final = PayBasis()
+
+
 class Ratio(NamedTuple):
     """A component of one type (SPEC 17, D-41).
 
@@ -476,6 +484,7 @@ class TallyPay(NamedTuple):
     Attributes:
         scores: hotkey to assessment score, seniors included.
         parts: of the paid types with entries.
+        worth: what each of these types adds to a miner's score before the ramp.
         entries: hotkey to n.
         seniors: hotkey to its proven seniors; absent without any.
         pool: component to p.
@@ -486,12 +495,30 @@ class TallyPay(NamedTuple):
 
     scores: Mapping[str, float]
     parts: Mapping[str, Mapping[str, TypePay]]
+    worth: Mapping[str, Mapping[str, float]]
     entries: Mapping[str, int]
     seniors: Mapping[str, tuple[str, ...]]
     pool: Mapping[str, float]
     verdicts: Mapping[str, Mapping[str, float]]
     risks: Mapping[str, float]
     share: float
+
+    def told_parts(self, hotkey: str) -> dict[str, PaidType] | UnsetType:
+        """Return what the log tells of the windows of tallies that pay a miner; unset without any."""
+        told = {
+            name: PaidType(
+                **{component: ratio.value for component, ratio in one.components.items()},
+                epsilon=one.epsilon,
+                quality=one.quality,
+            )
+            for name, one in self.parts.get(hotkey, {}).items()
+        }
+        return told or UNSET
+
+    def told_pool(self) -> Pool:
+        """Return what the log tells of all miners' tallies."""
+        verdicts = {name: dict(of_type) for name, of_type in self.verdicts.items()}
+        return Pool(dict(self.pool), verdicts, dict(self.risks), self.share)
 
 
 class WeightPlan(NamedTuple):

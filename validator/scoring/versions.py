@@ -15,6 +15,7 @@ from validator.scoring.v1_0 import (
     collusion,
     consensus,
     emission,
+    events,
     execution,
     filled,
     groups,
@@ -40,6 +41,8 @@ from validator.scoring.v1_1 import workflow as workflow_1_1
 from validator.scoring.v1_1.rules import RULES as RULES_1_1
 from validator.scoring.v2_0 import evidence as evidence_2_0
 from validator.scoring.v2_0 import groups as groups_2_0
+from validator.scoring.v2_0 import inputs as inputs_2_0
+from validator.scoring.v2_0 import round as round_2_0
 from validator.scoring.v2_0 import tallies as tallies_2_0
 from validator.scoring.v2_0 import weights as weights_2_0
 from validator.scoring.v2_0.rules import RULES as RULES_2_0
@@ -77,6 +80,10 @@ class Version:
     score = round.score_round
     score_group = round.score_group
     round_outcome = round.round_outcome
+    collusion_round = samples.collusion_round
+    member_event = events.member_event
+    complete = planning.complete
+    pair_values = staticmethod(planning.pair_values)
     window_entries = staticmethod(round.window_entries)
     struck_entries = staticmethod(round.struck_entries)
 
@@ -114,7 +121,6 @@ class Version:
     compare_execution = execution.compare_execution
     executed_tasks = staticmethod(execution.executed_tasks)
 
-    schedulable = True
     pays_tallies = False
 
     # Weights (SPEC 11): whether a miner's standing decides what its windows pay (SPEC 16, D-23)
@@ -127,6 +133,8 @@ class Version:
     mechanism_weights = weights.mechanism_weights
     kind_weights = weights.kind_weights
     share_of = weights.share_of
+    entries_of = weights.entries_of
+    pay_basis = weights.pay_basis
 
     # Workflows (SPEC 12)
     tao = staticmethod(workflow_runs.tao)
@@ -181,21 +189,34 @@ class Version20(Version11):
     __slots__ = ()
 
     rules: Rules20
-    schedulable = False
     pays_tallies = True
+
+    complete = inputs_2_0.complete
+    pair_values = staticmethod(inputs_2_0.pair_values)
+    plan = inputs_2_0.plan_round
+    plan_tasks = inputs_2_0.plan_tasks
+    score_group = round_2_0.score_group
+    round_outcome = round_2_0.round_outcome
+    collusion_round = staticmethod(round_2_0.collusion_round)
+    member_event = round_2_0.member_event
+    step = round_2_0.step
 
     next_turns = staticmethod(groups_2_0.next_turns)
     meeting_pairs = groups_2_0.meeting_pairs
+    rank_candidates = groups_2_0.rank_candidates
     select_group = groups_2_0.select_group  # type: ignore[assignment]  # its candidates have turns
     tally_task = tallies_2_0.tally_task
     weigh_round = evidence_2_0.weigh_round
     pay_tallies = weights_2_0.pay_tallies
     score_weights = weights_2_0.score_weights
     mechanism_weights = weights_2_0.mechanism_weights
+    paid_scores = weights_2_0.paid_scores
+    entries_of = weights_2_0.entries_of
+    pay_basis = weights_2_0.pay_basis
 
 
 CURRENT: Final = "1.1.0"
-"""The version of new rounds."""
+"""The version of new rounds, unless a schedule says another."""
 
 VERSIONS: Mapping[str, Version] = MappingProxyType(
     {
@@ -237,11 +258,9 @@ class Schedule:
     def __post_init__(self) -> None:
         for name in self.starts:
             try:
-                known = version(name)
+                version(name)
             except UnknownScoringVersionError as error:
                 raise ScheduleError(f"scoring.schedule: {error}") from None
-            if not known.schedulable:
-                raise ScheduleError(f"scoring.schedule: {name} scores no rounds yet; leave it out")
         check_starts("scoring.schedule", self.starts)
 
     def version_at(self, epoch: int) -> str:
@@ -250,4 +269,4 @@ class Schedule:
 
 
 DEFAULT: Final = Schedule()
-"""The newest version, from the start."""
+"""The version of new rounds where no schedule says another, from the start."""

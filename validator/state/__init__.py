@@ -5,12 +5,26 @@ Every frozen round is one, void and abandoned ones too. What a log does not show
 Pure: no clock, no randomness, no I/O, no settings.
 """
 
-from validator.state.ended import Change, Ended, UnknownFlagError, apply, begin, clouded, known_from, paid, unscored
+from validator.state.ended import (
+    Change,
+    Ended,
+    UnknownFlagError,
+    acted,
+    apply,
+    begin,
+    blinded,
+    clouded,
+    known_from,
+    paid,
+    unscored,
+)
 from validator.state.inputs import frozen_miner, learned
+from validator.state.tallies import ANSWERS, TALLIES, PairEvidence, TallyWindow, record_of, with_answer
 from validator.state.values import (
     ENTRIES,
     FROZEN_ROUNDS,
     LATE_ROUNDS,
+    NO_EVIDENCE,
     RESULTS,
     ROLES,
     ROUNDS,
@@ -28,17 +42,21 @@ from validator.state.values import (
     Shared,
     State,
     Window,
+    answer_number,
     late_key,
 )
 
 __all__ = [
+    "ANSWERS",
     "ENTRIES",
     "FROZEN_ROUNDS",
     "LATE_ROUNDS",
+    "NO_EVIDENCE",
     "RESULTS",
     "ROLES",
     "ROUNDS",
     "SAMPLES",
+    "TALLIES",
     "Change",
     "Declarations",
     "DeferredAnswer",
@@ -50,18 +68,25 @@ __all__ = [
     "Mechanism",
     "Miner",
     "Pair",
+    "PairEvidence",
     "PairKey",
     "Shared",
     "State",
+    "TallyWindow",
     "UnknownFlagError",
     "Window",
+    "acted",
+    "answer_number",
     "apply",
     "begin",
+    "blinded",
     "clouded",
     "frozen_miner",
     "known_from",
     "late_key",
     "learned",
     "paid",
+    "record_of",
     "unscored",
+    "with_answer",
 ]

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
-from validator.protocol.round import ClearedFlag, FlagsCleared, RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round import Act, ClearedFlag, PairReset, RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.workflow_run import WorkflowRun
 from validator.state.values import (
     EPOCHS,
@@ -94,13 +94,23 @@ class Change:
         pair = structs.replace(miner.pairs.get(name, NO_PAST), **fields)
         self._miners[key[0]] = structs.replace(miner, pairs={**miner.pairs, name: pair})
 
-    def clear(self, acts: Sequence[FlagsCleared]) -> None:
-        """Take away the flags that an operator's acts clear.
+    def change_miner(self, hotkey: str, **fields: Any) -> None:
+        """Change fields of a miner."""
+        self._miners[hotkey] = structs.replace(self.miner(hotkey), **fields)
+
+    def clear(self, acts: Sequence[Act]) -> None:
+        """Take away the flags that an operator's acts clear, and the evidence of pairs that they reset.
 
         Raises:
             UnknownFlagError: one of them does not stand.
         """
         for i, act in enumerate(acts):
+            if isinstance(act, PairReset):
+                evidence = self.miner(act.hotkey).evidence
+                if act.other in evidence:  # else it fell to 1 meanwhile
+                    rest = {other: one for other, one in evidence.items() if other != act.other}
+                    self.change_miner(act.hotkey, evidence=rest)
+                continue
             for j, flag in enumerate(act.flags):
                 miner = self.miner(act.hotkey)
                 if flag in miner.flags:
@@ -128,10 +138,18 @@ class Change:
             for hotkey, reason in group.excluded.items():
                 if reason in _EXCLUDING:
                     self.update((hotkey, task.skill_type), excluded=frozen.index)
+            for hotkey, _ in group.members:
+                if self.miner(hotkey).since is None:
+                    self.change_miner(hotkey, since=frozen.index)
+        for miner in frozen.miners:
+            for name, turn in (miner.turns or {}).items():
+                if self.pair((miner.hotkey, name)).turn != turn:
+                    self.update((miner.hotkey, name), turn=turn)
         rounds, snapshot, declared = self.shared.rounds, frozen.snapshot, self._declared(frozen)
         if rounds and rounds[-1].declared == declared:
             declared = rounds[-1].declared  # one object
-        newest = FrozenRound(frozen.index, snapshot.block, frozen.scoring_version, declared, counted)
+        barred = self._barred(frozen, plan)
+        newest = FrozenRound(frozen.index, snapshot.block, frozen.scoring_version, declared, counted, barred)
         self.shared = structs.replace(
             self.shared,
             netuid=snapshot.netuid,
@@ -153,6 +171,16 @@ class Change:
                 bits.extend(bytes(max(0, number // 8 + 1 - len(bits))))
                 bits[number // 8] |= 1 << number % 8
         return bytes(bits)
+
+    def _barred(self, frozen: RoundInput, plan: RoundPlan) -> tuple[int, ...]:
+        """Return the numbers of the pairs that the plan excludes for another reason than open dispatches."""
+        barred = {
+            self.pair((hotkey, task.skill_type)).number
+            for task, group in zip(frozen.tasks, plan.groups, strict=True)
+            for hotkey, reason in group.excluded.items()
+            if reason != Reason.IN_FLIGHT
+        }
+        return tuple(sorted(number for number in barred if number is not None))
 
     def came(self, round_id: int, task_id: str, hotkey: str | None = None) -> None:
         """Take results off what is to come; remember those of rounds that the state does not know.
@@ -178,6 +206,13 @@ class Change:
             del kept[number]
             since = number + 1
         self.shared = structs.replace(self.shared, late=kept, late_since=since)
+
+
+def acted(state: State, acts: Sequence[Act]) -> State:
+    """Return the state with an operator's acts applied (UnknownFlagError: one clears a flag that does not stand)."""
+    change = Change(state)
+    change.clear(acts)
+    return apply(state, change.delta())
 
 
 def begin(state: State, ended: Ended) -> Change:
@@ -206,6 +241,11 @@ def known_from(state: State, round_id: int) -> State:
 def clouded(state: State, round_id: int) -> State:
     """Return the state after a round that was abandoned and whose plan nobody can read: who it left out is unknown."""
     return State(state.miners, structs.replace(state.shared, clouded=round_id))
+
+
+def blinded(state: State, level: int) -> State:
+    """Return the state after a round of which not all truths are shown; see `Shared.blind`."""
+    return State(state.miners, structs.replace(state.shared, blind=max(level, state.shared.blind)))
 
 
 def paid(state: State, mechanism: Mechanism, epoch: int, round_id: str | None) -> State:

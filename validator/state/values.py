@@ -8,7 +8,9 @@ from msgspec import Struct, field
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import AgreementPair, ClearedFlag
 from validator.protocol.skill_types import SkillType
+from validator.protocol.tallies import HotkeyPair
 from validator.protocol.workflow_run import WorkflowRun
+from validator.state.tallies import PairEvidence, TallyWindow
 
 
 class ExecutedTask(Struct, frozen=True):
@@ -126,6 +128,11 @@ class Window(Struct, frozen=True, gc=False):
         return Window(values.tobytes(), self.answers, self.added)
 
 
+def answer_number(round_id: int, task_id: str) -> int:
+    """Return the number that a window names an answer by."""
+    return array("q", _answer(round_id, task_id))[0]
+
+
 def _answer(round_id: int, task_id: str) -> bytes:
     return bytes.fromhex(sha256_hex(f"{round_id}|{task_id}".encode())[:16])
 
@@ -143,6 +150,8 @@ class Pair(Struct, frozen=True):
         excluded: the newest round whose plan left it out, while no answer of a later round has passed (SPEC 16, D-23).
         proven: the newest round with an answer that passed.
         number: its place in the declarations of rounds; None before the first.
+        tallies: what it is paid for under 2.0.0; `window` then holds the entries of earlier versions.
+        turn: after the newest round that froze one for it (SPEC 17, D-34).
     """
 
     reputation: float | None = None
@@ -154,6 +163,8 @@ class Pair(Struct, frozen=True):
     excluded: int | None = None
     proven: int | None = None
     number: int | None = None
+    tallies: TallyWindow = TallyWindow()
+    turn: int = 0
 
     def dispatched(self, since: int) -> tuple[int, int]:
         """Return dispatches and failures in the rounds from `since` on."""
@@ -172,6 +183,9 @@ class Miner(Struct, frozen=True):
         pairs: by skill type; those without any past are absent.
         flags: standing ones, raised in rounds that the state knows.
         earlier: how many stand that older rounds raised.
+        since: the first round whose plan named it (SPEC 17, D-40).
+        answers: newest planted answers of all types, packed (SPEC 17, D-38).
+        evidence: of the pairs in which it is the smaller hotkey, by the other (SPEC 17, D-39).
         known: False: reputations, samples, roles and earlier flags are unknown.
     """
 
@@ -179,6 +193,9 @@ class Miner(Struct, frozen=True):
     flags: tuple[ClearedFlag, ...] = ()
     earlier: int = 0
     known: bool = True
+    since: int | None = None
+    answers: bytes = b""
+    evidence: dict[str, PairEvidence] = {}
 
     @property
     def reputations(self) -> dict[SkillType, float]:
@@ -188,7 +205,7 @@ class Miner(Struct, frozen=True):
     @property
     def has_window(self) -> bool:
         """Whether anything ever entered a window of it."""
-        return any(pair.window.added for pair in self.pairs.values())
+        return any(pair.window.added or pair.tallies.added for pair in self.pairs.values())
 
 
 class FrozenRound(Struct, frozen=True, gc=False):
@@ -200,6 +217,7 @@ class FrozenRound(Struct, frozen=True, gc=False):
         version: scoring version.
         declared: a bit for each pair that was declared, by the numbers of pairs.
         counted: it settled or is void.
+        barred: numbers of the pairs that its plan excluded for another reason than open dispatches (SPEC 17, D-34).
     """
 
     number: int
@@ -207,6 +225,7 @@ class FrozenRound(Struct, frozen=True, gc=False):
     version: str
     declared: bytes
     counted: bool
+    barred: tuple[int, ...] = ()
 
     def declares(self, number: int | None) -> bool:
         """Whether the pair of this number was declared."""
@@ -227,6 +246,11 @@ class Shared(Struct, frozen=True):
         late: round to what is still to come of it.
         late_since: what comes of earlier rounds is unknown.
         late_unknown: what came of those, each once.
+        kinds: of planted faults, found and answers (SPEC 17, D-39).
+        slopes: slope to its number (SPEC 17, D-39).
+        tallied: settled rounds whose entries are tallies (SPEC 17, D-42).
+        blind: truths that were not shown: 1 of tasks of a source, so that not all entries are known; 2 of planted ones,
+            so that records and kinds are not known either.
         vectors: epoch to the newest round frozen when its vector was computed (SPEC 16, D-23), of each mechanism.
     """
 
@@ -240,6 +264,10 @@ class Shared(Struct, frozen=True):
     late: dict[int, Late] = {}
     late_since: int | None = None
     late_unknown: frozenset[tuple[str, ...]] = frozenset()
+    kinds: dict[str, tuple[int, int]] = {}
+    slopes: dict[str, float] = {}
+    tallied: int = 0
+    blind: int = 0
     vectors: dict[Mechanism, dict[int, str | None]] = {}
 
 
@@ -294,6 +322,10 @@ class State(Struct, frozen=True):
         """Return a pair, one without a past where there is none."""
         return self.miner(hotkey).pairs.get(skill_type, NO_PAST)
 
+    def evidence(self, pair: HotkeyPair) -> PairEvidence:
+        """Return the evidence of a pair; its value is 1 where there is none."""
+        return self.miner(pair[0]).evidence.get(pair[1], NO_EVIDENCE)
+
     def covers(self, since: int) -> bool:
         """Whether all rounds from `since` on are known."""
         return self.whole or (self.shared.since is not None and since >= self.shared.since)
@@ -312,5 +344,6 @@ class Delta(Struct, frozen=True):
 
 
 NO_PAST: Final = Pair()
+NO_EVIDENCE: Final = PairEvidence()
 _NEW: Final = Miner()
 _UNKNOWN: Final = Miner(known=False)

@@ -1,7 +1,7 @@
 """Inputs of a weight vector: score windows, and who could be drawn (SPEC 16, D-23), all of it from the state."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
@@ -11,7 +11,7 @@ from validator.store.repositories.state import NOTHING
 from validator.store.rows import UnpaidWindow, VectorRecord
 from validator.store.transaction import Transaction
 
-Windows = Mapping[str, Mapping[str, Sequence[float]]]
+Windows = Mapping[str, Mapping[str, Sequence[Any]]]
 
 
 class Basis(NamedTuple):
@@ -40,6 +40,12 @@ class Basis(NamedTuple):
     declared: Declarations = Declarations((), counted=False)
     next_round: int = 0
     since_round: int | None = None
+
+    def plan(self, hotkeys: Collection[str], kinds: Sequence[Share]) -> WeightPlan:
+        """Return what a mechanism that pays for these kinds gives to these hotkeys."""
+        windows = {one: of_types for one, of_types in self.windows.items() if one in hotkeys}
+        basis = self.version.pay_basis(self.state, self.epoch, windows)
+        return self.version.mechanism_weights(windows, kinds, self.standing, basis)
 
     def unpaid(self, plan: WeightPlan) -> tuple[UnpaidWindow, ...]:
         """Return what the plan leaves unpaid, by hotkey, then in the order of SPEC 1, and since when."""
@@ -92,9 +98,9 @@ async def basis_of(tx: Transaction, netuid: int, mechid: int, epoch: int, block:
         version=pays,
         windows={
             hotkey: {
-                str(name): pair.window.newest(pays.rules.pay.window).tolist()
+                str(name): entries
                 for name, pair in sorted(miner.pairs.items())
-                if pair.window.added
+                if (entries := pays.entries_of(pair, str(name)))
             }
             for hotkey, miner in sorted(state.miners.items())
             if miner.has_window
@@ -105,7 +111,7 @@ async def basis_of(tx: Transaction, netuid: int, mechid: int, epoch: int, block:
                 types={
                     str(name): _standing(pair, declared, pays.rules, following)
                     for name, pair in miner.pairs.items()
-                    if pair.window.added
+                    if pair.window.added or pair.tallies.added
                 },
             )
             for hotkey, miner in state.miners.items()
@@ -174,9 +180,22 @@ class Paid(NamedTuple):
         """The windows that it would leave unpaid."""
         return self.basis.unpaid(self.plan)
 
+    def score(self, hotkey: str, unpaid: Collection[str]) -> float:
+        """Return what weights are made of: the sum of the paid types' scores, from 2.0.0 on the share of all."""
+        if self.plan.tallied is not None:
+            return self.plan.scores.get(hotkey, 0.0)
+        windows = self.basis.windows.get(hotkey, {})
+        return self.basis.version.miner_score({name: of for name, of in windows.items() if name not in unpaid})
+
+    def type_score(self, hotkey: str, name: str) -> float:
+        """Return the score of a type; from 2.0.0 on what it adds before the ramp."""
+        tallied, window = self.plan.tallied, self.basis.windows.get(hotkey, {}).get(name, ())
+        if tallied is not None and name != SkillType.WORKFLOW:
+            return tallied.worth.get(hotkey, {}).get(name, 0.0)
+        return self.basis.version.type_score(window)
+
 
 async def paid_now(tx: Transaction, mechid: int, kinds: Sequence[Share], registered: Collection[str]) -> Paid:
     """Return what the mechanism would pay these hotkeys now; raises as `basis_now`."""
     basis = await basis_now(tx, mechid)
-    windows = {one: of_types for one, of_types in basis.windows.items() if one in registered}
-    return Paid(basis, basis.version.mechanism_weights(windows, kinds, basis.standing))
+    return Paid(basis, basis.plan(registered, kinds))

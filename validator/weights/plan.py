@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from validator.chain.weight_rows import left_over, shares_of
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.scoring import Share, Version, WeightPlan
+from validator.scoring import Share, TallyPay, Version, WeightPlan
 from validator.settings import WeightsSettings
 from validator.store.rows import UnpaidWindow
 from validator.store.vector_inputs import Basis, Windows
@@ -27,6 +27,7 @@ class Vector(NamedTuple):
         unpaid: windows of registered miners that count as 0 (SPEC 16, D-23).
         assessments, workflows: hotkey to score of each kind, 0 where the mechanism does not pay it.
         workflow_share: of the pay, where the mechanism pays both kinds; else None.
+        tallied: how tallies became scores; None before 2.0.0.
         link: number of the receipt that says all of this; None before it is written.
     """
 
@@ -41,6 +42,7 @@ class Vector(NamedTuple):
     workflows: Mapping[str, float] = {}
     workflow_share: float | None = None
     link: int | None = None
+    tallied: TallyPay | None = None
 
     @property
     def positive(self) -> bool:
@@ -78,7 +80,7 @@ def plan_vector(basis: Basis, snapshot: MetagraphSnapshot, validator_hotkey: str
     """
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {validator_hotkey}
     windows = {hotkey: of_types for hotkey, of_types in basis.windows.items() if hotkey in registered}
-    plan = basis.version.mechanism_weights(windows, kinds, basis.standing)
+    plan = basis.plan(registered, kinds)
     positive = bool(plan.weights)
     return Vector(
         uids=resolve(plan.weights, plan.unallocated, snapshot) if positive else {},
@@ -88,6 +90,7 @@ def plan_vector(basis: Basis, snapshot: MetagraphSnapshot, validator_hotkey: str
         owner=_heir(plan.unallocated, snapshot) if positive else None,
         scoring_version=basis.version.name,
         unpaid=basis.unpaid(plan),
+        tallied=plan.tallied,
         **_by_kind(basis.version, windows, kinds, plan),
     )
 

@@ -119,13 +119,14 @@ def document_of(snapshot: MetagraphSnapshot, basis: Basis, vector: Vector, kinds
         workflow_share=vector.workflow_share,
         unallocated=vector.unallocated,
         row=tuple(to_u16(vector.uids).items()),
+        pool=UNSET if vector.tallied is None else vector.tallied.told_pool(),
     )
 
 
 def _miners(
     snapshot: MetagraphSnapshot, vector: Vector, unpaid: Mapping[str, dict[str, str]]
 ) -> tuple[WeightedMiner, ...]:
-    uids = {neuron.hotkey: neuron.uid for neuron in snapshot.neurons}
+    uids, tallied = {neuron.hotkey: neuron.uid for neuron in snapshot.neurons}, vector.tallied
     return tuple(
         WeightedMiner(
             hotkey=hotkey,
@@ -134,6 +135,9 @@ def _miners(
             workflows=vector.workflows[hotkey],
             weight=vector.weights.get(hotkey, 0.0),
             unpaid=unpaid.get(hotkey, UNSET),
+            parts=UNSET if tallied is None else tallied.told_parts(hotkey),
+            entries=UNSET if tallied is None else tallied.entries.get(hotkey, UNSET),
+            seniors=UNSET if tallied is None else tallied.seniors.get(hotkey, UNSET),
         )
         for hotkey in sorted(vector.scores)
     )

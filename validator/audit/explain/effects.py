@@ -237,7 +237,7 @@ async def explain_windows(
         if name in added
     )
     registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
-    if hotkey not in registered:
+    if hotkey not in registered or version.pays_tallies:  # a vector of tallies is explained as a whole
         return changed, ()
     windows: dict[str, Mapping[str, Sequence[float]]] = {**await tx.windows.all(most, round_id, registered)}
     own = {**windows[hotkey], **{name: _without(entries[name], added[name], most) for name in added}}

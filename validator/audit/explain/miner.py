@@ -9,11 +9,10 @@ from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
-from validator.scoring import Version
 from validator.store import DispatchKey, Transaction
 from validator.store.repositories.miners import usable_types
 from validator.store.rows import ScoreRecord, UnpaidTold
-from validator.store.vector_inputs import UNMIXED, Mechanisms, paid_now
+from validator.store.vector_inputs import UNMIXED, Mechanisms, Paid, paid_now
 
 _FAILURES: Final = 5
 
@@ -104,16 +103,15 @@ async def explain_miner(
     uid, registered = next((uid, here) for one, uid, here in seen if one == hotkey)
     seen_now = {one for one, _, is_here in seen if is_here}
     paying = {mechid: await paid_now(tx, mechid, kinds, seen_now) for mechid, kinds in mechanisms.items()}
-    basis = next(iter(paying.values())).basis
-    pays = basis.version
+    first = next(iter(paying.values()))
+    pays = first.basis.version
     scores = await tx.scores.of_miner(hotkey, last * pays.rules.groups.slots_per_type * len(WINDOW_TYPES))
     rounds = tuple(dict.fromkeys(score.round_id for score in scores))[:last]
     scores = tuple(score for score in scores if score.round_id in rounds)
-    windows = basis.windows
     flags = (await tx.flags.standing()).get(hotkey, 0)
     unpaid = {one.skill_type: one.told for each in paying.values() for one in each.unpaid if one.hotkey == hotkey}
     late = await tx.code_checks.entered_of(hotkey, rounds)
-    types = await _types(tx, pays, hotkey, scores, windows.get(hotkey, {}), now, late)
+    types = await _types(tx, first, hotkey, scores, now, late)
     return MinerExplanation(
         hotkey=hotkey,
         uid=uid,
@@ -122,7 +120,7 @@ async def explain_miner(
         flags=flags,
         ejected=flags >= pays.rules.groups.ejecting_flags,
         scoring_version=pays.name,
-        score=pays.miner_score({n: of for n, of in windows.get(hotkey, {}).items() if n not in unpaid}),
+        score=first.score(hotkey, unpaid),
         weights={mechid: each.plan.weights.get(hotkey, 0.0) for mechid, each in paying.items()} if registered else {},
         unpaid=tuple(unpaid[name] for name in WINDOW_TYPES if name in unpaid),
         types=types,
@@ -132,13 +130,13 @@ async def explain_miner(
 
 async def _types(  # noqa: PLR0913, PLR0917 - a miner, its scores and windows
     tx: Transaction,
-    pays: Version,
+    paid: Paid,
     hotkey: str,
     scores: Sequence[ScoreRecord],
-    windows: Mapping[str, Sequence[float]],
     now: datetime,
     late: Mapping[str, float],
 ) -> tuple[TypeSummary, ...]:
+    pays, windows = paid.basis.version, paid.basis.windows.get(hotkey, {})
     declared = usable_types((await tx.capabilities.valid(now)).get(hotkey))
     reputations = (await tx.state.of([hotkey])).miner(hotkey).reputations
     scored: dict[str, list[ScoreRecord]] = {}
@@ -151,17 +149,23 @@ async def _types(  # noqa: PLR0913, PLR0917 - a miner, its scores and windows
             reputation = reputations.get(kind, pays.rules.reputation.start)
             found.append(
                 _type(
-                    pays, kind, scored.get(name, ()), windows.get(name, ()), reputation, late, declared=kind in declared
+                    kind,
+                    scored.get(name, ()),
+                    len(windows.get(name, ())),
+                    paid.type_score(hotkey, name),
+                    reputation,
+                    late,
+                    declared=kind in declared,
                 )
             )
     return tuple(found)
 
 
 def _type(  # noqa: PLR0913, PLR0917 - what is known of a miner and a type
-    pays: Version,
     kind: SkillType,
     scores: Sequence[ScoreRecord],
-    window: Sequence[float],
+    entries: int,
+    score: float,
     reputation: float,
     late: Mapping[str, float],
     *,
@@ -187,8 +191,8 @@ def _type(  # noqa: PLR0913, PLR0917 - what is known of a miner and a type
         failure_rate=failures / len(points) if points else None,
         mean_emission=mean(values) if values else None,
         points=points,
-        window_entries=len(window),
-        score=pays.type_score(window),
+        window_entries=entries,
+        score=score,
     )
 
 

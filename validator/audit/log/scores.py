@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from validator.audit.log.answers import Answers
 from validator.audit.log.lines import FaultError, Line, LineReader, Planned
@@ -26,6 +26,7 @@ from validator.protocol.round import (
     AssessedMember,
     AssessmentTask,
     Emission,
+    FailedMember,
     GroupPlan,
     MemberOutcome,
     RoundInput,
@@ -35,9 +36,10 @@ from validator.protocol.round import (
 )
 from validator.protocol.sssa import Verdict
 from validator.protocol.strict_json import decode_plain
+from validator.protocol.tallies import Tally
 from validator.protocol.task import Truth
 from validator.protocol.workflow_run import WorkflowRun
-from validator.scoring import FindingKeys, ScoredTask, Standard, Version
+from validator.scoring import FindingKeys, PairValues, ScoredTask, Standard, Version
 
 _VERDICTS: Final[tuple[Verdict, ...]] = ("ALLOW", "REVIEW", "BLOCK")
 _KNOWN: Final = ("alpha", "eta")  # the axes that a verdict and the time alone give
@@ -56,12 +58,15 @@ class Scores:
     planned: Planned
     answers: Answers
     scored_by: Version
+    pairs: PairValues
     measured: dict[tuple[str, str], WorkflowRun] = field(default_factory=dict)
     untold: Counter[str] = field(default_factory=Counter)
     proofs: int = 0
 
-    def check(self, told: RoundOutcome, found: Line) -> None:
+    def check(self, told: RoundOutcome, found: Line) -> RoundOutcome:
         """Read the round's proofs, and compare them and the outcome, which has the line `found`, with the answers.
+
+        Return the outcome with everything that follows from the truths that are shown.
 
         Raises:
             FaultError: the outcome does not follow; or else a proof is missing, was changed or does not follow.
@@ -81,7 +86,7 @@ class Scores:
                 except FaultError as error:
                     wrong_proof = error
         try:
-            again = self.scored_by.round_outcome(frozen, plan, void, scored)
+            again = self.scored_by.round_outcome(frozen, plan, void, scored, self.pairs)
         except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
             raise self._unscored(error) from None
         again = structs.replace(
@@ -89,7 +94,9 @@ class Scores:
             groups=tuple(shown[one.task_id].group if one.task_id in shown else one for one in again.groups),
             members=tuple(member for one in shown.values() for member in one.members),
         )
-        again = outcome_as_told(frozen, again)
+        if self.scored_by.pays_tallies and any(task.made_here and _is_hidden(task) for task in frozen.tasks):
+            again = structs.replace(again, evidence=told.evidence, reputation=told.reputation)
+        whole, again = again, outcome_as_told(frozen, again)
         if outcome_line(again) != found.data:
             what = "does not follow from input, groups and answers"
             raise found.fault(what, _first_difference(told, again))
@@ -97,6 +104,7 @@ class Scores:
             raise wrong_proof
         if self.proofs != len(self.end.lines.proofs):
             raise self._receipt("names proofs of tasks that have none")
+        return whole
 
     def _group(
         self, task: RoundTask, group: GroupPlan, told: RoundOutcome
@@ -106,7 +114,7 @@ class Scores:
         answers = [one.unpacked() for one in self.answers.of_task(task.task_id)]
         results = structs.replace(results, passed=tuple(answers))
         try:
-            scored = self.scored_by.score_group(task, group, frozen.snapshot.epoch, results, keys)
+            scored = self.scored_by.score_group(frozen, task, group, results, keys)
             self.measured |= self.scored_by.measured_runs(task, answers, scored)
         except Exception as error:  # noqa: BLE001 - likewise
             raise self._unscored(error) from None
@@ -117,7 +125,10 @@ class Scores:
                 self.untold[kind.name] += resting
             if isinstance(task, AssessmentTask):
                 said = [member for member in told.members if member.task_id == task.task_id]
-                shown = _with_told_axes(self.scored_by, frozen, task, answers, scored, said)
+                if self.scored_by.pays_tallies:
+                    shown = _with_told_tallies(task, scored, said)
+                else:
+                    shown = _with_told_axes(self.scored_by, frozen, task, answers, scored, said)
         proof = kind_of(task).prove(ProvenTask(frozen, task, answers, shown, keys))
         return scored, shown, None if proof is None else Unsealed.of(proof)
 
@@ -141,6 +152,28 @@ class Scores:
 
     def _receipt(self, what: str) -> FaultError:
         return FaultError(self.reader.number, "receipt", self.end.round_id, what)
+
+
+def _is_hidden(task: RoundTask) -> bool:
+    return task.truth_sha256 is not UNSET
+
+
+def _with_told_tallies(task: AssessmentTask, scored: ScoredTask, told: Sequence[MemberOutcome]) -> ScoredTask:
+    """Return what a task comes to with what is told of entries that rest on its truth; shares of the others stay."""
+    members = list(scored.members)
+    for i, (member, said) in enumerate(zip(members, told, strict=False)):
+        if isinstance(member, AssessedMember) and isinstance(said, AssessedMember):
+            tally = _told_tally(member.tally, said.tally)
+            members[i] = structs.replace(member, reason=said.reason, tally=tally)
+        elif isinstance(member, FailedMember) and isinstance(said, FailedMember):
+            members[i] = structs.replace(member, tally=_told_tally(member.tally, said.tally))
+    return ScoredTask(structs.replace(scored.group, provenance=task.provenance), tuple(members))
+
+
+def _told_tally(again: Tally | UnsetType | None, told: Tally | UnsetType | None) -> Tally | UnsetType | None:
+    if not isinstance(again, Tally) or not isinstance(told, Tally):
+        return told
+    return structs.replace(told, capabilities=again.capabilities, dependencies=again.dependencies)
 
 
 def _with_told_axes(  # noqa: PLR0913, PLR0917 - a task, and what is told of it

@@ -1,10 +1,11 @@
 """A vector computed again from the rounds of a log: reasons, scores, share, cap, row (SPEC 11; SPEC 16, D-23, D-24)."""
 
-from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from msgspec import UNSET
 
 from validator.audit.log.lines import Line
 from validator.chain.weight_rows import shares_of, to_u16
@@ -12,7 +13,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.receipt import WeightedMiner, WeightsDocument, WeightsLink
 from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.skill_types import ASSESSED_TYPES, WINDOW_TYPES, SkillType
-from validator.scoring import ExecutionRules, Share, TypeStanding, Version, version
+from validator.scoring import ExecutionRules, Share, TypeStanding, Version, Version20, version
 from validator.state import Change, Declarations, Pair, State, apply, clouded
 
 ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
@@ -80,10 +81,12 @@ class Claim:
 class Window:
     """A window when the vector was computed, and what may be true of it; more than one of it is not known.
 
-    `whole`: nothing that counts is from before the file; `failures`: dispatches and how many of them failed.
+    `earlier`: entries of versions before 2.0.0, where that pays; `whole`: nothing that counts is from before the file;
+    `failures`: dispatches and how many of them failed.
     """
 
-    entries: "array[float]"
+    entries: Sequence[Any]
+    earlier: Sequence[float]
     whole: bool
     flags: tuple[int, ...]
     reputations: tuple[float, ...]
@@ -122,7 +125,7 @@ def windows_of(claim: Claim) -> Mapping[tuple[str, str], Window]:
 def _windows(claim: Claim) -> Iterator[tuple[tuple[str, str], Window]]:
     state, rules, document = claim.state, claim.version.rules, claim.document
     lookback = claim.next_round - rules.groups.history_rounds
-    declares = _Declares(claim)
+    declares, tallies = _Declares(claim), claim.version.pays_tallies
     for listed in document.miners:
         miner = state.miner(listed.hotkey)
         flags = (len(miner.flags) + miner.earlier,) if miner.known else (0, rules.groups.ejecting_flags)
@@ -133,8 +136,9 @@ def _windows(claim: Claim) -> Iterator[tuple[tuple[str, str], Window]]:
             yield (
                 (listed.hotkey, name),
                 Window(
-                    entries=pair.window.newest(rules.pay.window),
-                    whole=state.whole or pair.window.added >= rules.pay.window,
+                    entries=claim.version.entries_of(pair, name),
+                    earlier=pair.window.newest(rules.pay.window).tolist() if tallies and name != WORKFLOW else (),
+                    whole=state.whole or (not tallies and pair.window.added >= rules.pay.window),
                     flags=flags,
                     reputations=(reputation,) if miner.known else (0.0, 1.0),
                     failures=(pair.dispatched(lookback),) if state.covers(lookback) else (_FEW, _ALL),
@@ -215,7 +219,7 @@ def recompute(claim: Claim, hotkey: str) -> Recomputed:
     bases = _check_basis(claim)
     windows = windows_of(claim)
     reasons = sum(_reasons_of(claim, windows, i, miner) for i, miner in enumerate(claim.document.miners))
-    kinds, scores = _kinds(claim, windows)
+    kinds, scores = _tallied(claim, windows) if claim.version.pays_tallies else _kinds(claim, windows)
     _check_weights(claim, kinds)
     return Recomputed(scores, reasons, bases, claim.left_out)
 
@@ -230,6 +234,11 @@ def _check_form(claim: Claim, hotkey: str) -> None:
         raise claim.line.fault("the validator itself is no miner", f"miners[{hotkeys.index(hotkey)}]")
     if list(document.kinds) != sorted(set(document.kinds)) or not document.kinds:
         raise claim.line.fault("must be assessments, workflows or both, each once", "kinds")
+    if claim.version.pays_tallies is (document.pool is UNSET):
+        raise claim.line.fault(f"does not go with {claim.link.scoring_version}", "pool")
+    for i, miner in enumerate(document.miners):
+        if document.pool is UNSET and (miner.parts, miner.entries, miner.seniors) != (UNSET, UNSET, UNSET):
+            raise claim.line.fault(f"does not go with {claim.link.scoring_version}", f"miners[{i}].parts")
     owner = document.owner
     if owner is not None and (
         uids.get(owner.uid, owner.hotkey) != owner.hotkey
@@ -282,6 +291,54 @@ def _reasons_of(claim: Claim, windows: Windows, i: int, miner: WeightedMiner) ->
             raise claim.line.fault(f"{given.get(name, 'paid')}, where {follows} follows", f"miners[{i}].unpaid.{name}")
         unsure += len(may) > 1 and (bool(window.entries) or name in given)
     return unsure
+
+
+def _tallied(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
+    """Return the scores of each kind under 2.0.0, and how many of them are the validator's word.
+
+    One window that is not whole leaves all of them its word: they are compared with each other.
+    """
+    document, told = claim.document, {miner.hotkey: miner for miner in claim.document.miners}
+    warm = claim.version.rules.pay.warm_up
+    full = sum(
+        miner.workflows > 0 and len(window.entries) >= warm
+        for miner in document.miners
+        if (window := found.get((miner.hotkey, WORKFLOW))) is not None
+    )
+    kinds = _Kinds(
+        {miner.hotkey: miner.assessments for miner in document.miners},
+        {miner.hotkey: miner.workflows for miner in document.miners},
+        full,
+        0,
+    )
+    paid: dict[str, dict[str, Sequence[Any]]] = {hotkey: {} for hotkey in told}
+    earlier: dict[str, dict[str, Sequence[float]]] = {hotkey: {} for hotkey in told}
+    sure = claim.state.whole and not claim.state.shared.blind
+    for (hotkey, name), window in found.items():
+        reasons = window.reasons(claim.version)
+        sure = sure and window.whole and (len(reasons) == 1 or not (window.entries or window.earlier))
+        if name not in (told[hotkey].unpaid or {}):
+            paid[hotkey][name] = window.entries
+        if None in reasons:
+            earlier[hotkey][name] = window.earlier
+    if not sure or not isinstance(claim.version, Version20):
+        return kinds, len(told)
+    basis = claim.version.pay_basis(claim.state, claim.link.epoch, told)
+    assessed, planned, tallied = claim.version.paid_scores(paid, earlier, basis)
+    if document.pool != tallied.told_pool():
+        raise claim.line.fault("is not what the tallies give", "pool")
+    for i, miner in enumerate(document.miners):
+        hotkey = miner.hotkey
+        for name, again in (
+            ("parts", tallied.told_parts(hotkey)),
+            ("entries", tallied.entries.get(hotkey, UNSET)),
+            ("seniors", tallied.seniors.get(hotkey, UNSET)),
+            ("assessments", assessed[hotkey]),
+            ("workflows", planned[hotkey]),
+        ):
+            if getattr(miner, name) != again:
+                raise claim.line.fault("is not what the tallies give", f"miners[{i}].{name}")
+    return kinds, 0
 
 
 def _kinds(claim: Claim, found: Windows) -> tuple[_Kinds, int]:

@@ -31,9 +31,10 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_MINERS, MAX_LOG_SALTS, MAX_LOG_TASKS, MAX_RECEIPT
 from validator.protocol.receipt import Receipt, RoundEnd, plan_line
+from validator.protocol.round import FlagsCleared
 from validator.protocol.strict_json import JsonError, decode
 from validator.scoring import UnknownScoringVersionError, Version, version
-from validator.state import Change, Ended, State, UnknownFlagError, apply, clouded, known_from, learned
+from validator.state import Change, Ended, State, UnknownFlagError, apply, blinded, clouded, known_from, learned
 
 
 def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before it
@@ -94,9 +95,15 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
     answers = read_answers(reader, end, lines.answers, planned, scored_by)
     counts.answered(planned, answers, given.judge(planned, answers))
     outcome, found = read_outcome(reader, end, lines.outcome)
-    scores = Scores(reader, end, receipt.validator_hotkey, planned, answers, scored_by)
-    scores.check(outcome, found)
+    pairs = scored_by.pair_values(apply(before, acted.delta()), frozen, outcome)
+    scores = Scores(reader, end, receipt.validator_hotkey, planned, answers, scored_by, pairs)
+    whole = scores.check(outcome, found)
+    if scored_by.pays_tallies:
+        outcome = whole
     after = apply(before, scored_by.step(before, Ended(frozen, planned.plan, "settled", outcome, scores.measured)))
+    if scored_by.pays_tallies:
+        hidden = [task.made_here for task in frozen.tasks if task.truth_sha256 is not UNSET]
+        after = blinded(after, 0 if not hidden else 2 if any(hidden) else 1)
     late, waiting = late_counts(before.shared, after.shared, frozen)
     counts.numbers.update(late)
     counts.word.update(waiting)
@@ -115,7 +122,7 @@ def _begun(planned: Planned, state: State, counts: Counts) -> tuple[State, Chang
     for act in frozen.acts:
         counts.numbers["acts"] += 1
         counts.word["flags from before the file"] += sum(
-            flag not in state.miner(act.hotkey).flags for flag in act.flags
+            flag not in state.miner(act.hotkey).flags for flag in (act.flags if isinstance(act, FlagsCleared) else ())
         )
     change = Change(state)
     try:

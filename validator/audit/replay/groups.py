@@ -194,7 +194,7 @@ class GroupsReplay:
         alone = tuple(one for key, one in self.alone.items() if key.task_id == task.task_id)
         results = RoundResults.of(answers, alone=alone)
         try:
-            scored = self.scored_by.score_group(task, planned, self.frozen.snapshot.epoch, results, keys)
+            scored = self.scored_by.score_group(self.frozen, task, planned, results, keys)
             self.measured |= self.scored_by.measured_runs(task, results.passed, scored)
         except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
             self.outcome.append(_uncomputed("outcome", error))

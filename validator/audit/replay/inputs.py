@@ -9,10 +9,10 @@ from validator.audit.replay.differences import Difference, compared
 from validator.protocol.draws import round_seed, salt_commitment, task_id
 from validator.protocol.errors import ValidatorError
 from validator.protocol.results import WorkflowSubmission
-from validator.protocol.round import FilledQuality, GoalTask, RoundInput
+from validator.protocol.round import FilledQuality, GoalTask, RoundInput, RoundOutcome
 from validator.protocol.text import printable
-from validator.scoring import Version, version
-from validator.state import Change, Ended, State, UnknownFlagError, apply, known_from, learned
+from validator.scoring import PairValues, Version, version
+from validator.state import Ended, State, UnknownFlagError, acted, apply, known_from, learned
 from validator.store import DispatchKey, Transaction
 from validator.store.errors import ArchivedError, ArchiveError
 from validator.store.rows import RoundRecord, SaltRecord, StoredRound
@@ -68,13 +68,16 @@ class Past:
     def difference(self, scored_by: Version, frozen: RoundInput) -> Difference | None:
         """Return where a round's input does not follow from the rounds before it; learn what they do not tell."""
         self.state = learned(self.state, frozen)
-        change = Change(self.state)
         try:
-            change.clear(frozen.acts)
+            state = acted(self.state, frozen.acts)
         except UnknownFlagError as error:
             return Difference(f"input.acts{error.place}", "is not a flag that stands")
-        wrong = input_fault(scored_by, apply(self.state, change.delta()), frozen)
+        wrong = input_fault(scored_by, state, frozen)
         return None if wrong is None else Difference(f"input.{wrong[0]}", wrong[1])
+
+    def pair_values(self, scored_by: Version, frozen: RoundInput, told: RoundOutcome | None) -> PairValues:
+        """Return the evidence between pairs before a round (UnknownFlagError: as `acted`)."""
+        return scored_by.pair_values(acted(self.state, frozen.acts), frozen, told)
 
     def step(self, scored_by: Version, ended: Ended) -> None:
         """Take in what the round left."""

@@ -45,7 +45,7 @@ class Bundles:
     async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:
         """Return the round's assessments; () when the source had none. See `Supply`."""
         packed: list[PackedTask] = []
-        with_canary_slot = canary_types(salt, round_id) if self.canary else ()
+        with_canary_slot = canary_types(salt, round_id, rules.groups.canary_slots) if self.canary else ()
         for skill_type in ASSESSED_TYPES:
             canary = await self._made(skill_type) if skill_type in with_canary_slot else None
             for slot, sourced in enumerate(await self._slots(rules, skill_type, order, canary)):

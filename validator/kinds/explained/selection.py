@@ -7,7 +7,7 @@ import msgspec
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import RoundInput
 from validator.protocol.sssa import Document
-from validator.scoring import Candidate, PlannedTask, Rules, Version
+from validator.scoring import AnyCandidate, Candidate, PlannedTask, Rules, TurnCandidate, Version
 
 _SHORT: Final = 8
 _DRAW: Final = 8
@@ -85,9 +85,9 @@ def explain_selection(version: Version, frozen: RoundInput, planned: PlannedTask
     key = (bytes.fromhex(frozen.seed), frozen.round_id, planned.task.task_id)
     ranked = version.rank_candidates(planned.candidates, *key)
     group = planned.group
-    drawn = version.draw_auditors(
-        [r.candidate.hotkey for r in ranked if r.candidate.hotkey not in group.primaries], *key
-    )
+    by_turn = isinstance(own, TurnCandidate)
+    rest = [r.candidate.hotkey for r in ranked if r.candidate.hotkey not in group.primaries]
+    drawn = version.draw_auditors([one for one, _ in group.members] if by_turn else rest, *key)
     rank = next((i for i, r in enumerate(ranked, 1) if r.candidate.hotkey == hotkey), None)
     place = next((i for i, d in enumerate(drawn, 1) if d.hotkey == hotkey), None)
     pairs = tuple(zip(group.promoted, group.demoted, strict=True))
@@ -101,11 +101,11 @@ def explain_selection(version: Version, frozen: RoundInput, planned: PlannedTask
         max_concurrent=own.max_concurrent,
         dispatches=own.dispatches,
         failures=own.failures,
-        auditor_streak=version.auditor_streak(own),
+        auditor_streak=version.auditor_streak(own) if isinstance(own, Candidate) else 0,
         candidates=len(planned.candidates),
         pool=len(ranked),
         rank=rank,
-        tied=sum(1 for r in ranked if r.candidate.reputation == own.reputation) - 1 if rank else 0,
+        tied=sum(1 for r in ranked if _order(r.candidate) == _order(own)) - 1 if rank else 0,
         rank_draw=draw_prefix(ranked[rank - 1].draw) if rank else None,
         auditor_place=place,
         auditor_pool=len(drawn),
@@ -118,6 +118,13 @@ def explain_selection(version: Version, frozen: RoundInput, planned: PlannedTask
     return _with_why(version.rules, facts, own, excluded)
 
 
+def _order(candidate: AnyCandidate) -> tuple[float, ...]:
+    """Return what candidates are ordered by before their draws."""
+    if isinstance(candidate, TurnCandidate):
+        return candidate.turn, candidate.total
+    return (candidate.reputation,)
+
+
 def _place(hotkey: str, planned: PlannedTask, excluded: Reason | None) -> Place:
     if excluded is not None:
         return "excluded"
@@ -128,9 +135,20 @@ def _place(hotkey: str, planned: PlannedTask, excluded: Reason | None) -> Place:
     return "auditor_by_draw" if hotkey in planned.group.auditors else "not_drawn"
 
 
-def _with_why(rules: Rules, facts: Selection, own: Candidate, excluded: Reason | None) -> Selection:
-    why = _excluded(rules, own, excluded) if excluded is not None else _chosen(rules, facts)
+def _with_why(rules: Rules, facts: Selection, own: AnyCandidate, excluded: Reason | None) -> Selection:
+    if excluded is not None:
+        why = _excluded(rules, own, excluded)
+    else:
+        why = _served(facts, own) if isinstance(own, TurnCandidate) else _chosen(rules, facts)
     return msgspec.structs.replace(facts, why=why)
+
+
+def _served(facts: Selection, own: TurnCandidate) -> str:
+    counted = f"turn {own.turn} of the type, {own.total} of all: place {facts.rank} of {facts.pool}"
+    if facts.place == "not_drawn":
+        return f"{counted}; the first ones, or pairs that were to meet, are the group"
+    of_group = f"auditor draw {facts.auditor_place} of the {facts.auditor_pool} in the group"
+    return f"{counted}; {of_group} made it {'a primary' if facts.place == 'primary_by_rank' else 'an auditor'}"
 
 
 def _chosen(rules: Rules, facts: Selection) -> str:
@@ -150,7 +168,7 @@ def _chosen(rules: Rules, facts: Selection) -> str:
     )
 
 
-def _excluded(rules: Rules, own: Candidate, reason: Reason) -> str:
+def _excluded(rules: Rules, own: AnyCandidate, reason: Reason) -> str:
     match reason:
         case Reason.COLLUSION_FLAGS:
             return f"{count(own.collusion_flags, 'collusion flag')} ≥ {rules.groups.ejecting_flags}"

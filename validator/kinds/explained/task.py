@@ -48,7 +48,7 @@ class TaskFacts(NamedTuple, Generic[T]):
         if stored is None:
             return True
         group = self.planned.group
-        again = self.version.score_group(self.planned.task, group, frozen.snapshot.epoch, self.results, self.keys)
+        again = self.version.score_group(frozen, self.planned.task, group, self.results, self.keys)
         return stored == _of(hotkey, again.members)
 
 

@@ -15,6 +15,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.scoring.rules import Ruled
+from validator.scoring.v1_0.parts import Scoring
 from validator.scoring.v1_0.reputation import apply_event, event_of_consensus, event_of_failure
 from validator.scoring.values import ScoredTask
 
@@ -38,7 +39,7 @@ class _Ledger:
 
 
 def reputation_events(
-    version: Ruled, frozen: RoundInput, plan: RoundPlan, scored: Sequence[ScoredTask], flags: Sequence[FlagRaised]
+    version: Scoring, frozen: RoundInput, plan: RoundPlan, scored: Sequence[ScoredTask], flags: Sequence[FlagRaised]
 ) -> tuple[ReputationEvent, ...]:
     """Return every event: of executions, of tasks in plan order and members in group order, of flags, of D-10."""
     ledger = _Ledger(version, frozen)
@@ -47,7 +48,7 @@ def reputation_events(
         ledger.record(result.hotkey, result.skill_type, result.event, result.task_id)
     for outcome in scored:
         for member in outcome.members:
-            kind = _event_of(version, member)
+            kind = version.member_event(member)
             if kind is not None:
                 ledger.record(member.hotkey, types[member.task_id], kind, member.task_id)
     for flag in flags:  # already sorted by hotkey
@@ -56,7 +57,8 @@ def reputation_events(
     return tuple(ledger.events)
 
 
-def _event_of(version: Ruled, member: MemberOutcome) -> ReputationKind | None:
+def member_event(version: Ruled, member: MemberOutcome) -> ReputationKind | None:
+    """Return the event of what one dispatch came to (SPEC 5, 10)."""
     match member:
         case FailedMember():
             return event_of_failure(version, member.reason)

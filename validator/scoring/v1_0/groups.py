@@ -65,7 +65,7 @@ def select_group(
 
 
 def rank_candidates(
-    version: Ruled, candidates: Sequence[Candidate], seed: bytes, round_id: str, task_id: str
+    version: Ruled, candidates: Sequence[AnyCandidate], seed: bytes, round_id: str, task_id: str
 ) -> list[Ranked]:
     """Return those that may be selected: reputation descending, ties by rank draw ascending (SPEC 8.2)."""
     pool = [c for c in candidates if exclusion_reason(version, c) is None]

@@ -1,16 +1,27 @@
 """What the rounds of this version ask of their version: a later one may answer some of it by functions of its own."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from validator.protocol.reasons import Reason
 from validator.protocol.results import RoundResults
-from validator.protocol.round import GroupPlan, RoundTask
+from validator.protocol.round import (
+    AgreementSample,
+    FlagRaised,
+    GroupPlan,
+    MemberOutcome,
+    ReputationKind,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundTask,
+)
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord, WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.keys import FindingKeys
-from validator.scoring.values import ScoredTask
+from validator.scoring.values import PairValues, ScoredTask
 
 
 class Scoring(Ruled, Protocol):
@@ -22,13 +33,31 @@ class Scoring(Ruled, Protocol):
 
     def score_group(
         self,
+        frozen: RoundInput,
         task: RoundTask,
         group: GroupPlan,
-        epoch: int,
         results: RoundResults,
         keys: FindingKeys | None = None,
     ) -> ScoredTask:
         """Return what one task comes to."""
+
+    def round_outcome(
+        self,
+        frozen: RoundInput,
+        plan: RoundPlan,
+        void: Mapping[str, Reason],
+        scored: Mapping[str, ScoredTask],
+        pairs: PairValues = ...,
+    ) -> RoundOutcome:
+        """Return what a round comes to."""
+
+    def collusion_round(
+        self, frozen: RoundInput, scored: Sequence[tuple[RoundTask, ScoredTask]]
+    ) -> tuple[tuple[AgreementSample, ...], tuple[FlagRaised, ...]]:
+        """Return the collusion samples of a round, and the flags that they raise."""
+
+    def member_event(self, member: MemberOutcome) -> ReputationKind | None:
+        """Return the reputation event of what one dispatch came to."""
 
     def tao(self, amount: float) -> float:
         """Return an amount of TAO as it is compared."""

@@ -11,13 +11,17 @@ from validator.scoring.v1_0.events import reputation_events
 from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.v1_0.parts import Scoring
 from validator.scoring.v1_0.plans import score_plans
-from validator.scoring.v1_0.samples import collusion_round
 from validator.scoring.v1_0.task import score_task
-from validator.scoring.values import ScoredTask, StruckEntry
+from validator.scoring.values import NO_VALUES, PairValues, ScoredTask, StruckEntry
 
 
-def score_round(
-    version: Scoring, frozen: RoundInput, plan: RoundPlan, results: RoundResults, keys: FindingKeys | None = None
+def score_round(  # noqa: PLR0913, PLR0917 - a round, what came back, and what stood against pairs
+    version: Scoring,
+    frozen: RoundInput,
+    plan: RoundPlan,
+    results: RoundResults,
+    keys: FindingKeys | None = None,
+    pairs: PairValues = NO_VALUES,
 ) -> RoundOutcome:
     """Return what the round comes to.
 
@@ -28,23 +32,25 @@ def score_round(
         results: one submission or rejection per planned dispatch, except of those that are void, alone or with their
             task: everything but D-10 is as if they had not been planned (D-26).
         keys: filled on the way; the round's proofs need the same.
+        pairs: evidence before the round, its acts applied; 1.0.0 and 1.1.0 look at none.
     """
     void = {task.task_id: task.reason for task in results.void}
     keys = keys or FindingKeys()
     scored = {
-        task.task_id: version.score_group(task, group, frozen.snapshot.epoch, results, keys)
+        task.task_id: version.score_group(frozen, task, group, results, keys)
         for task, group in zip(frozen.tasks, plan.groups, strict=True)
         if task.task_id not in void
     }
-    return round_outcome(version, frozen, plan, void, scored)
+    return version.round_outcome(frozen, plan, void, scored, pairs)
 
 
-def round_outcome(
+def round_outcome(  # noqa: PLR0913, PLR0917 - a round, what came back, and what stood against pairs
     version: Scoring,
     frozen: RoundInput,
     plan: RoundPlan,
     void: Mapping[str, Reason],
     scored: Mapping[str, ScoredTask],
+    pairs: PairValues = NO_VALUES,  # noqa: ARG001 - 2.0.0 asks
 ) -> RoundOutcome:
     """Return what the round comes to, from what each of its tasks came to.
 
@@ -54,29 +60,30 @@ def round_outcome(
         plan: `plan_round(frozen)`.
         void: task_id to reason, of the tasks that enter nothing.
         scored: task_id to `score_group`, of all others.
+        pairs: evidence before the round, its acts applied.
     """
     groups = tuple(
         _void_group(group, void[group.task_id]) if group.task_id in void else scored[group.task_id].group
         for group in plan.groups
     )
-    pairs = [(task, scored[task.task_id]) for task in frozen.tasks if task.task_id not in void]
-    samples, flags = collusion_round(version, frozen, pairs)
+    ended = [(task, scored[task.task_id]) for task in frozen.tasks if task.task_id not in void]
+    samples, flags = version.collusion_round(frozen, ended)
     return RoundOutcome(
         round_id=frozen.round_id,
         scoring_version=version.name,
         groups=groups,
-        members=tuple(member for _, outcome in pairs for member in outcome.members),
+        members=tuple(member for _, outcome in ended for member in outcome.members),
         samples=samples,
         flags=flags,
-        reputation=reputation_events(version, frozen, plan, [outcome for _, outcome in pairs], flags),
+        reputation=reputation_events(version, frozen, plan, [outcome for _, outcome in ended], flags),
     )
 
 
 def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
     version: Scoring,
+    frozen: RoundInput,
     task: RoundTask,
     group: GroupPlan,
-    epoch: int,
     results: RoundResults,
     keys: FindingKeys | None = None,
 ) -> ScoredTask:
@@ -84,20 +91,21 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
 
     Args:
         version: the round's.
+        frozen: the round's input.
         task: not void.
         group: as planned.
-        epoch: the round's.
         results: of the round; what belongs to other tasks is left out.
         keys: of the round's findings.
     """
-    group = _without_void(group, results)
+    group, epoch = without_void(group, results), frozen.snapshot.epoch
     rejections = [r for r in results.rejections if r.task_id == task.task_id]
     if isinstance(task, GoalTask):
         return score_plans(version, task, group, results.answers(task.task_id, WorkflowSubmission), rejections)
     return score_task(version, task, group, epoch, results.answers(task.task_id, Submission), rejections, keys)
 
 
-def _without_void(group: GroupPlan, results: RoundResults) -> GroupPlan:
+def without_void(group: GroupPlan, results: RoundResults) -> GroupPlan:
+    """Return a group without the members whose dispatches are void (D-26)."""
     void = {one.hotkey for one in results.alone if one.task_id == group.task_id}
     if not void:
         return group

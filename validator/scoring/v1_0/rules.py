@@ -78,6 +78,7 @@ RULES: Final = Rules(
         min_failure_samples=5,
         history_rounds=30,
         rotation_streak=3,
+        canary_slots=2,
     ),
     consensus=ConsensusRules(
         min_valid=3,

@@ -85,7 +85,12 @@ def measured_runs(
 
 
 def step(version: Stepping, state: State, ended: Ended) -> Delta:
-    """Return what an ended round changes.
+    """Return what an ended round changes; see `changed`."""
+    return changed(version, state, ended).delta()
+
+
+def changed(version: Stepping, state: State, ended: Ended) -> Change:
+    """Return what an ended round changes, as a delta in the making.
 
     Args:
         version: the one that the round was frozen under.
@@ -98,7 +103,7 @@ def step(version: Stepping, state: State, ended: Ended) -> Delta:
     change = begin(state, ended)
     if ended.outcome is not None:
         _settle(version, change, ended, ended.outcome)
-    return change.delta()
+    return change
 
 
 def _settle(version: Stepping, change: Change, ended: Ended, outcome: RoundOutcome) -> None:

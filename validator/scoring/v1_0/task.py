@@ -61,7 +61,7 @@ def score_task(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
         else failed_member(failed[hotkey])
         for hotkey, _ in plan.members
     )
-    return ScoredTask(_group_outcome(version, task, plan, valid, group, standard), members)
+    return ScoredTask(group_outcome(version, task, plan, valid, group, standard), members)
 
 
 def _standard(task: AssessmentTask, group: Claims | None) -> Standard | None:
@@ -135,7 +135,7 @@ def answer_facts(
     )
 
 
-def _group_outcome(  # noqa: PLR0913, PLR0917 - everything that a group comes to
+def group_outcome(  # noqa: PLR0913, PLR0917 - everything that a group comes to
     version: Ruled,
     task: AssessmentTask,
     plan: GroupPlan,
@@ -143,6 +143,7 @@ def _group_outcome(  # noqa: PLR0913, PLR0917 - everything that a group comes to
     group: Claims | None,
     standard: Standard | None,
 ) -> GroupOutcome:
+    """Return what the group of a task comes to (SPEC 4)."""
     skipped = plan.mode == "skip"
     return GroupOutcome(
         task_id=task.task_id,

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.scoring.rules import Ruled
-from validator.scoring.values import MinerStanding, Share, TypeStanding, WeightPlan
+from validator.scoring.values import NO_BASIS, MinerStanding, PayBasis, Share, TypeStanding, WeightPlan
+from validator.state import Pair, State
 
 Windows = Mapping[str, Mapping[str, Sequence[float]]]
 Standing = Mapping[str, MinerStanding]
@@ -48,6 +49,7 @@ def mechanism_weights(
     windows: Windows,
     kinds: Sequence[Share],
     standing: Standing = NOBODY,  # noqa: ARG001 - nobody is unpaid in this version
+    basis: PayBasis = NO_BASIS,  # noqa: ARG001 - 2.0.0 looks at more
 ) -> WeightPlan:
     """Return scores and capped weights of one mechanism (SPEC 11). Who stands how decides nothing before 1.1.0.
 
@@ -135,3 +137,18 @@ def capped_weights(cap: float, scores: Mapping[str, float]) -> dict[str, float]:
         if not over:
             return weights
         capped |= over
+
+
+def entries_of(version: Ruled, pair: Pair, name: str) -> list[Any]:  # noqa: ARG001 - 2.0.0 has entries of two kinds
+    """Return the newest entries of a window."""
+    return pair.window.newest(version.rules.pay.window).tolist()
+
+
+def pay_basis(
+    version: Ruled,  # noqa: ARG001 - 2.0.0 looks at all of it
+    state: State,  # noqa: ARG001
+    epoch: int,  # noqa: ARG001
+    hotkeys: Iterable[str],  # noqa: ARG001
+) -> PayBasis:
+    """Return what decides a vector of these hotkeys besides windows and standing: nothing before 2.0.0."""
+    return NO_BASIS

@@ -34,12 +34,17 @@ def plan_tasks(version: Ruled, frozen: RoundInput) -> Iterator[PlannedTask]:
     The frozen histories are of before the results in the frozen input. An answer that is older than the rounds that
     failures are counted over counts no more.
     """
+    return planning.plan_tasks(version, with_late_failures(version, frozen))
+
+
+def with_late_failures(version: Ruled, frozen: RoundInput) -> RoundInput:
+    """Return the input with a failure more for each answer that its executions catch."""
     oldest = int(frozen.round_id) - version.rules.groups.history_rounds
     caught = Counter(
         (struck.hotkey, struck.skill_type) for struck in struck_entries(frozen) if int(struck.round_id) >= oldest
     )
     miners = tuple(_with_failures(miner, caught) for miner in frozen.miners)
-    return planning.plan_tasks(version, msgspec.structs.replace(frozen, miners=miners))
+    return msgspec.structs.replace(frozen, miners=miners)
 
 
 def _with_failures(miner: MinerState, caught: Counter[Pair]) -> MinerState:

@@ -9,7 +9,7 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.groups import fails_too_often
 from validator.scoring.v1_0.weights import NOBODY, Standing, Windows, miner_score, plan_weights
-from validator.scoring.values import MinerStanding, Share, TypeStanding, WeightPlan
+from validator.scoring.values import NO_BASIS, MinerStanding, PayBasis, Share, TypeStanding, WeightPlan
 
 _ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
 _WORKFLOW: Final = str(SkillType.WORKFLOW)
@@ -43,7 +43,11 @@ def score_weights(version: Ruled, windows: Windows, standing: Standing = NOBODY)
 
 
 def mechanism_weights(
-    version: Ruled, windows: Windows, kinds: Sequence[Share], standing: Standing = NOBODY
+    version: Ruled,
+    windows: Windows,
+    kinds: Sequence[Share],
+    standing: Standing = NOBODY,
+    basis: PayBasis = NO_BASIS,  # noqa: ARG001 - 2.0.0 looks at more
 ) -> WeightPlan:
     """Return scores and capped weights of one mechanism (SPEC 11; SPEC 16, D-23, D-24).
 
@@ -55,6 +59,7 @@ def mechanism_weights(
         windows: {hotkey: {skill_type: entries, oldest first}} of the registered miners.
         kinds: what the mechanism pays for.
         standing: of the miners; one that is missing has declared nothing.
+        basis: what later versions look at.
     """
     types = {name for kind in kinds for name in kind.types}
     ours = {hotkey: {name: of[name] for name in of if name in types} for hotkey, of in windows.items()}

@@ -5,18 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from validator.protocol.tallies import NO_RECORD, EvidenceRow, HotkeyPair, Record, pair_of
+from validator.protocol.tallies import NO_RECORD, EvidenceRow, Record, pair_of
 from validator.scoring.v2_0.rules import EvidenceRules, Ruled20
+from validator.scoring.values import PairValues
+from validator.state import NO_EVIDENCE, PairEvidence
 
 Kinds = Mapping[str, tuple[int, int]]
 """Kind of fault to how often it was found, and how often it could have been."""
-
-
-class PairValue(NamedTuple):
-    """The evidence against a pair so far."""
-
-    value: float = 1.0
-    proven: bool = False
 
 
 class PlantedAnswers(NamedTuple):
@@ -47,7 +42,7 @@ class Evidence(NamedTuple):
 
     rate: float
     slope: int
-    slopes: dict[int, float]
+    slopes: dict[str, float]
     abilities: dict[str, float]
     rows: tuple[EvidenceRow, ...]
     kinds: dict[str, tuple[int, int]]
@@ -60,10 +55,10 @@ def cut(x: float, low: float, high: float) -> float:
 
 def weigh_round(  # noqa: PLR0913, PLR0917 - what was frozen, and the answers
     version: Ruled20,
-    slopes: Mapping[int, float],
+    slopes: Mapping[str, float],
     kinds: Kinds,
     records: Mapping[str, Record],
-    pairs: Mapping[HotkeyPair, PairValue],
+    pairs: PairValues,
     tasks: Sequence[PlantedAnswers],
 ) -> Evidence:
     """Return the evidence of a round.
@@ -89,7 +84,7 @@ def weigh_round(  # noqa: PLR0913, PLR0917 - what was frozen, and the answers
     return Evidence(
         rate=rate,
         slope=slope,
-        slopes={s: slopes.get(s, 0.0) + _misses(chances[s], curves[s].odds, tasks) for s in rules.slopes},
+        slopes={f"{s}": slopes.get(f"{s}", 0.0) + _misses(chances[s], curves[s].odds, tasks) for s in rules.slopes},
         abilities=abilities[slope],
         rows=_rows(rules, chances[slope], curves[slope].odds, pairs, tasks),
         kinds=_kinds_after(rules, kinds, tasks),
@@ -101,9 +96,9 @@ def mean_rate(kinds: Kinds) -> float:
     return (sum(found for found, _ in kinds.values()) + 1) / (sum(answers for _, answers in kinds.values()) + 2)
 
 
-def slope_in_force(rules: EvidenceRules, slopes: Mapping[int, float]) -> int:
+def slope_in_force(rules: EvidenceRules, slopes: Mapping[str, float]) -> int:
     """Return the slope with the smallest number; of equals the smaller slope."""
-    return min(rules.slopes, key=lambda slope: (slopes.get(slope, 0.0), slope))
+    return min(rules.slopes, key=lambda slope: (slopes.get(f"{slope}", 0.0), slope))
 
 
 class Curve:
@@ -169,7 +164,7 @@ def _rows(
     rules: EvidenceRules,
     chances: Mapping[str, Mapping[str, float]],
     counted: Collection[str],
-    pairs: Mapping[HotkeyPair, PairValue],
+    pairs: PairValues,
     tasks: Sequence[PlantedAnswers],
 ) -> tuple[EvidenceRow, ...]:
     rows, values = [], dict(pairs)
@@ -185,9 +180,10 @@ def _rows(
                 for kind, x, y in zip(kinds, found, others, strict=True)
             ]
             ratio = ratio_of(rules, faults)
-            before = values.get(pair, PairValue())
+            before = values.get(pair, NO_EVIDENCE)
             values[pair] = step_of(rules, before, ratio)
-            rows.append(EvidenceRow(task.task_id, pair, ratio, before.value, *values[pair]))
+            after = values[pair]
+            rows.append(EvidenceRow(task.task_id, pair, ratio, before.value, after.value, after.proven))
     return tuple(rows)
 
 
@@ -211,10 +207,10 @@ def ratio_of(rules: EvidenceRules, faults: Sequence[tuple[float, float, bool, bo
     return cut(ratio, *rules.ratio)
 
 
-def step_of(rules: EvidenceRules, before: PairValue, ratio: float) -> PairValue:
+def step_of(rules: EvidenceRules, before: PairEvidence, ratio: float) -> PairEvidence:
     """Return the value of a pair after a bet of a part of it at these odds."""
     value = cut(before.value * (1 - rules.stake + rules.stake * ratio), *rules.value)
-    return PairValue(value, value >= rules.proven_from or (before.proven and value >= rules.proven_until))
+    return PairEvidence(value, value >= rules.proven_from or (before.proven and value >= rules.proven_until))
 
 
 def _kinds_after(rules: EvidenceRules, kinds: Kinds, tasks: Sequence[PlantedAnswers]) -> dict[str, tuple[int, int]]:

@@ -2,32 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import NamedTuple
 
 from validator.protocol.draws import draws_of
 from validator.protocol.round import GroupPlan
 from validator.protocol.tallies import HotkeyPair
 from validator.scoring.v1_0.groups import MODES, exclusion_reason, first_of
 from validator.scoring.v2_0.rules import MeetingRules, Ruled20
-from validator.scoring.values import LastTurn, TurnCandidate
+from validator.scoring.values import AnyCandidate, LastTurn, PairValues, Ranked, TurnCandidate
 
 AUDITORS = {5: 2, 4: 1}  # of a group of so many; of fewer, none
-
-
-class KnownPair(NamedTuple):
-    """A pair with evidence, before a round.
-
-    Attributes:
-        pair: the two hotkeys.
-        value: of the evidence.
-        proven: whether it is proven.
-        last_round: the newest round with a step of it.
-    """
-
-    pair: HotkeyPair
-    value: float
-    proven: bool
-    last_round: int
 
 
 def next_turns(previous: Mapping[str, LastTurn], candidates: Iterable[str]) -> dict[str, int]:
@@ -45,7 +28,7 @@ def next_turns(previous: Mapping[str, LastTurn], candidates: Iterable[str]) -> d
 
 
 def meeting_pairs(
-    version: Ruled20, round_id: int, candidates: Collection[str], pairs: Iterable[KnownPair]
+    version: Ruled20, round_id: int, candidates: Collection[str], pairs: PairValues
 ) -> tuple[HotkeyPair, ...]:
     """Return the pairs that are to meet in a round, in order (D-36).
 
@@ -56,14 +39,12 @@ def meeting_pairs(
         pairs: with a value above the least, or proven; any order.
     """
     rules, present = version.rules.meetings, set(candidates)
-    here = [one for one in pairs if present.issuperset(one.pair)]
-    proven = [one for one in here if one.proven and round_id - one.last_round > rules.proven_after]
-    longest = sorted(proven, key=lambda one: (one.last_round, one.pair))[:1]
-    suspects = sorted(
-        (one for one in here if not one.proven and one.value > rules.suspect_above),
-        key=lambda one: (-one.value, one.pair),
-    )
-    return tuple(one.pair for one in (*longest, *suspects[: rules.suspects]))
+    here = [(pair, one) for pair, one in pairs.items() if present.issuperset(pair)]
+    proven = [
+        (one.last_round, pair) for pair, one in here if one.proven and round_id - one.last_round > rules.proven_after
+    ]
+    suspects = sorted((-one.value, pair) for pair, one in here if not one.proven and one.value > rules.suspect_above)
+    return tuple(pair for _, pair in (*sorted(proven)[:1], *suspects[: rules.suspects]))
 
 
 def select_group(  # noqa: PLR0913 - a frozen pool, its draws, and the pairs that may meet
@@ -106,6 +87,17 @@ def select_group(  # noqa: PLR0913 - a frozen pool, its draws, and the pairs tha
         demoted=(),
         excluded={hotkey: reason for hotkey, reason in sorted(reasons.items()) if reason is not None},
         met=met,
+    )
+
+
+def rank_candidates(
+    version: Ruled20, candidates: Sequence[AnyCandidate], seed: bytes, round_id: str, task_id: str
+) -> list[Ranked]:
+    """Return those that may be selected, the least served first (D-35)."""
+    rank_draw = draws_of(seed, "rank", round_id, task_id)
+    pool = [one for one in candidates if exclusion_reason(version, one) is None]
+    return sorted(
+        (Ranked(one, rank_draw(one.hotkey)) for one in pool), key=lambda one: (*_served(one.candidate), one.draw)
     )
 
 

@@ -40,6 +40,7 @@ class TallyRules:
         least_weight: of a valid member.
         findings, verdict: parts of the answer score.
         null_risk: that an answer which knows nothing would say.
+        truth_check: weight in epsilon of the manifest hash, and of the expected commands.
         record: newest planted answers that a record counts.
     """
 
@@ -50,6 +51,7 @@ class TallyRules:
     findings: float
     verdict: float
     null_risk: float
+    truth_check: float
     record: int
 
 
@@ -72,7 +74,6 @@ class EvidenceRules:
         stake: share of the value that is bet.
         value: bounds of a value.
         proven_from, proven_until: value that proves a pair, and value under which it no longer is.
-        shown_from: value that listings begin at.
     """
 
     prior: int
@@ -91,7 +92,6 @@ class EvidenceRules:
     value: tuple[float, float]
     proven_from: float
     proven_until: float
-    shown_from: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,9 +144,7 @@ _FACTORS: Final[dict[ReputationKind, float]] = {
 }
 _LATER: Final = replace(
     RULES_1_1,
-    quality=replace(
-        RULES_1_1.quality, evidence=(*RULES_1_1.quality.evidence, ("manifest_sha256", 0.2), ("shell_commands", 0.2))
-    ),
+    groups=replace(RULES_1_1.groups, canary_slots=4),
     reputation=replace(
         _EVENTS,
         high=0.5,
@@ -167,6 +165,7 @@ RULES: Final = Rules20(
         findings=0.75,
         verdict=0.25,
         null_risk=0.5,
+        truth_check=0.2,
         record=100,
     ),
     evidence=EvidenceRules(
@@ -186,7 +185,6 @@ RULES: Final = Rules20(
         value=(1.0, 1e6),
         proven_from=1e5,
         proven_until=10.0,
-        shown_from=1000.0,
     ),
     components=ComponentRules(
         weights=(

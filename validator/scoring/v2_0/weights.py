@@ -13,8 +13,10 @@ from validator.scoring.v1_0.emission import bootstrap
 from validator.scoring.v1_0.weights import NOBODY, Standing, miner_score
 from validator.scoring.v1_1.weights import kind_weights, unpaid_windows, workflow_share
 from validator.scoring.v2_0.evidence import cut
+from validator.scoring.v2_0.inputs import evidence_among
 from validator.scoring.v2_0.rules import ComponentRules, Ruled20
-from validator.scoring.values import PayBasis, Ratio, Share, TallyPay, TypePay, WeightPlan
+from validator.scoring.values import NO_BASIS, PayBasis, Ratio, Share, TallyPay, TypePay, WeightPlan
+from validator.state import Pair, State
 
 Windows = Mapping[str, Mapping[str, Sequence[Any]]]
 """Hotkey to skill type to entries, oldest first: tallies, and numbers of workflows."""
@@ -23,11 +25,10 @@ Tallies = Mapping[str, Mapping[str, Sequence[Tally]]]
 _ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
 _WORKFLOW: Final = str(SkillType.WORKFLOW)
 _VERDICTS: Final[tuple[Verdict, ...]] = ("ALLOW", "REVIEW", "BLOCK")  # in the order of the formula
-_NOTHING: Final = PayBasis()
 
 
 def score_weights(
-    version: Ruled20, windows: Windows, standing: Standing = NOBODY, basis: PayBasis = _NOTHING
+    version: Ruled20, windows: Windows, standing: Standing = NOBODY, basis: PayBasis = NO_BASIS
 ) -> WeightPlan:
     """Return the vector of a mechanism that pays assessments and workflows (D-24)."""
     return mechanism_weights(version, windows, (Share(_ASSESSMENTS), Share((_WORKFLOW,))), standing, basis)
@@ -38,7 +39,7 @@ def mechanism_weights(
     windows: Windows,
     kinds: Sequence[Share],
     standing: Standing = NOBODY,
-    basis: PayBasis = _NOTHING,
+    basis: PayBasis = NO_BASIS,
 ) -> WeightPlan:
     """Return scores and capped weights of one mechanism.
 
@@ -56,15 +57,27 @@ def mechanism_weights(
     unpaid = unpaid_windows(version, ours, standing)
     unpaid_before = unpaid_windows(version, before, standing)
     paid = {one: _paid(of_types, unpaid.get(one, {})) for one, of_types in ours.items()}
-    tallied = pay_tallies(version, {one: _of_types(of, _ASSESSMENTS) for one, of in paid.items()}, basis)
-    earlier = {
-        one: miner_score(version, _paid(of_types, unpaid_before.get(one, {})), _ASSESSMENTS)
-        for one, of_types in before.items()
-    }
-    assessed = blended(earlier, tallied.scores, tallied.share)
-    planned = {one: miner_score(version, of_types, (_WORKFLOW,)) for one, of_types in paid.items()}
+    earlier = {one: _paid(of_types, unpaid_before.get(one, {})) for one, of_types in before.items()}
+    assessed, planned, tallied = paid_scores(version, paid, earlier, basis)
     plan = kind_weights(version, kinds, assessed, planned, workflow_share(version, paid, planned))
     return plan._replace(assessments=assessed, workflows=planned, unpaid=unpaid, tallied=tallied)
+
+
+def paid_scores(
+    version: Ruled20, paid: Windows, earlier: Windows, basis: PayBasis
+) -> tuple[dict[str, float], dict[str, float], TallyPay]:
+    """Return assessment shares and workflow scores, and what made the former, of windows that are all paid.
+
+    Args:
+        version: whose numbers count.
+        paid: of 2.0.0, and workflows.
+        earlier: as the entries of earlier versions left them, of the same hotkeys.
+        basis: what else decides.
+    """
+    tallied = pay_tallies(version, {one: _of_types(of, _ASSESSMENTS) for one, of in paid.items()}, basis)
+    before = {one: miner_score(version, of_types, _ASSESSMENTS) for one, of_types in earlier.items()}
+    planned = {one: miner_score(version, of_types, (_WORKFLOW,)) for one, of_types in paid.items()}
+    return blended(before, tallied.scores, tallied.share), planned, tallied
 
 
 def _of_types(windows: Mapping[str, Sequence[Any]], types: Iterable[str]) -> dict[str, Sequence[Any]]:
@@ -103,15 +116,16 @@ def pay_tallies(version: Ruled20, windows: Tallies, basis: PayBasis) -> TallyPay
     pool = _Pool(version, newest)
     parts = {hotkey: {name: pool.pay(hotkey, name) for name in newest[hotkey]} for hotkey in newest}
     entries = {hotkey: sum(map(len, of_types.values())) for hotkey, of_types in newest.items()}
-    alone = {
-        hotkey: math.fsum(_worth(version, name, one, basis.epoch) for name, one in parts[hotkey].items())
-        * (n / (n + rules.ramp))
-        for hotkey, n in entries.items()
+    worth = {
+        hotkey: {name: _worth(version, name, one, basis.epoch) for name, one in of_types.items()}
+        for hotkey, of_types in parts.items()
     }
+    alone = {hotkey: math.fsum(worth[hotkey].values()) * (n / (n + rules.ramp)) for hotkey, n in entries.items()}
     seniors = seniors_of(alone, basis.proven, basis.since)
     return TallyPay(
         scores={one: score * rules.senior ** len(seniors.get(one, ())) for one, score in alone.items()},
         parts={one: of_types for one, of_types in parts.items() if of_types},
+        worth=worth,
         entries={one: n for one, n in entries.items() if n},
         seniors=seniors,
         pool=pool.ratios,
@@ -249,3 +263,29 @@ def _frequencies(verdicts: Iterable[str | None]) -> dict[str, float]:
     counts = Counter(verdict for verdict in verdicts if verdict is not None)
     known = counts.total()
     return {verdict: counts[verdict] / known if known else 0.0 for verdict in _VERDICTS}
+
+
+def entries_of(version: Ruled20, pair: Pair, name: str) -> list[Any]:
+    """Return the newest entries of a window: tallies, or numbers of workflows."""
+    most = version.rules.pay.window
+    return pair.window.newest(most).tolist() if name == _WORKFLOW else pair.tallies.tallies(most)
+
+
+def pay_basis(version: Ruled20, state: State, epoch: int, hotkeys: Iterable[str]) -> PayBasis:
+    """Return what decides a vector of these hotkeys besides windows and standing."""
+    chosen, most = set(hotkeys), version.rules.pay.window
+    miners = {hotkey: state.miner(hotkey) for hotkey in sorted(chosen)}
+    return PayBasis(
+        epoch=epoch,
+        rounds=state.shared.tallied,
+        before={
+            hotkey: {
+                str(name): pair.window.newest(most).tolist()
+                for name, pair in sorted(miner.pairs.items())
+                if name != SkillType.WORKFLOW and pair.window.added
+            }
+            for hotkey, miner in miners.items()
+        },
+        since={hotkey: miner.since for hotkey, miner in miners.items() if miner.since is not None},
+        proven=frozenset(pair for pair, one in evidence_among(state, chosen).items() if one.proven),
+    )

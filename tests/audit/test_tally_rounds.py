@@ -1,0 +1,195 @@
+"""Rounds and vectors of 2.0.0 after those of 1.1.0: replayed, checked, verified; forgers of new fields are found."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from audit_file import export, fault_of, with_document, with_weights
+from pay_world import PayWorld
+from world import VALIDATOR, WINDOWS, frozen_of
+
+from validator.audit.log.verify import verify_file
+from validator.audit.replay.inputs import Past
+from validator.audit.replay.rounds import replay_round
+from validator.audit.views import pair_list
+from validator.kinds.assessment.supply import Bundles
+from validator.protocol.round import AssessedMember, AssessmentTask, PairReset
+from validator.protocol.skill_types import ASSESSED_TYPES
+from validator.protocol.tallies import Tally, pair_of
+from validator.rounds.receipts import close_epoch
+from validator.scoring import Schedule
+from validator.settings import WeightsSettings
+from validator.sources import SeededRandom
+from validator.state import Delta, PairEvidence
+from validator.store import Store, open_store
+from validator.store.checking import checks
+from validator.store.vector_inputs import basis_now
+from validator.tasks.canary import Canaries
+from validator.weights.plan import mechanisms
+
+BEFORE, AFTER = 2, 4
+
+
+async def played(store: Store) -> PayWorld:
+    """Two rounds of 1.1.0 and a vector, four of 2.0.0 with four planted tasks each, and two vectors."""
+    pay = PayWorld(store)
+    world, random = pay.world, SeededRandom("tallies")
+    for hotkey in pay.hotkeys:
+        pay.declare(hotkey, *ASSESSED_TYPES)
+    canaries = Canaries(random, windows=WINDOWS)
+    world.preparer = replace(world.preparer, supplies=(Bundles(world.source, canaries.make, random),))
+    await pay.rounds(BEFORE)
+    await pay.vector()
+    world.preparer = replace(world.preparer, schedule=Schedule({"2.0.0": 0}))
+    await pay.rounds(AFTER - 1)
+    await pay.vector()
+    await pay.rounds()
+    await pay.vector()
+    assert await close_epoch(store, VALIDATOR, world.clock)
+    return pay
+
+
+async def test_rounds_and_vectors_over_a_switch_follow_from_what_is_stored(store: Store, tmp_path: Path) -> None:
+    await played(store)
+    past, planted = Past(), 0
+    async with store.read() as tx:
+        for round_id in range(BEFORE + AFTER):
+            found = await replay_round(tx, round_id, past)
+            assert found is not None
+            assert found.verdict == "equal", [*map(str, found.differences)]
+            stored = await tx.rounds.get(round_id)
+            assert stored is not None
+            assert stored.input is not None
+            assert stored.outcome is not None
+            members = [one for one in stored.outcome.members if isinstance(one, AssessedMember)]
+            if round_id < BEFORE:
+                assert all(one.tally is msgspec.UNSET and one.emission is not None for one in members)
+                continue
+            tasks = [one for one in stored.input.tasks if isinstance(one, AssessmentTask) and one.planted]
+            assert len(tasks) == 4
+            planted += len(tasks)
+            assert all(isinstance(one.tally, Tally) and one.window_entry is None for one in members)
+            assert (stored.outcome.flags, stored.outcome.samples) == ((), ())
+        state = await tx.state.whole()
+        assert [one.faults async for one in checks(tx) if one.faults] == []
+    assert state.shared.tallied == AFTER
+    assert sum(answers for _, answers in state.shared.kinds.values()) > 0
+    verified = verify_file(await export(store, tmp_path / "log.jsonl"))
+    assert verified.rounds == {"settled": BEFORE + AFTER}
+    assert verified.vectors_recomputed == verified.vectors == 3
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The log of the same rounds and vectors."""
+    folder = tmp_path_factory.mktemp("tallies")
+
+    async def write() -> bytes:
+        async with open_store(f"sqlite:///{folder}/store.sqlite", create=True) as store:
+            await played(store)
+            return (await export(store, folder / "log.jsonl")).read_bytes()
+
+    return asyncio.run(write())
+
+
+def first_assessed(outcome: dict[str, Any]) -> dict[str, Any]:
+    return next(one for one in outcome["members"] if one.get("tally") and one["tally"]["capabilities"])
+
+
+FORGED_ROUNDS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
+    "miners[0].turns": ("input", lambda line: line["miners"][0]["turns"].update(declarative=99)),
+    "miners[0].record": ("input", lambda line: line["miners"][0]["record"].update(score=0.5)),
+    "kinds": ("input", lambda line: line["kinds"].update({"secret/other": [1, 2]})),
+    "slopes": ("input", lambda line: line["slopes"].update({"1": 0.25})),
+    "pairs": ("input", lambda line: line["pairs"].append(["nobody", "no one"])),
+    "proven": ("input", lambda line: line["proven"].append([line["miners"][0]["hotkey"], line["miners"][1]["hotkey"]])),
+    "groups[0]": ("plan", lambda line: line["groups"][0]["met"].append(line["groups"][0]["primaries"][:2])),
+    "members[": ("outcome", lambda line: first_assessed(line).update(weight=0.125)),
+    "evidence[0]": ("outcome", lambda line: line["evidence"][0].update(after=2.0)),
+}
+
+
+@pytest.mark.parametrize("place", FORGED_ROUNDS)
+def test_a_forger_of_what_a_round_freezes_or_comes_to_is_found(log: bytes, tmp_path: Path, place: str) -> None:
+    kind, change = FORGED_ROUNDS[place]
+    fault = fault_of(tmp_path, with_document(log, kind, change, BEFORE + AFTER - 1))
+    assert fault.path.startswith(place), str(fault)
+
+
+@pytest.mark.parametrize("name", ["capabilities", "verdict", "epsilon"])
+def test_a_forger_of_an_entry_is_found(log: bytes, tmp_path: Path, name: str) -> None:
+    forged: dict[str, Any] = {"capabilities": [0, 9], "verdict": "REVIEW", "epsilon": 0.5}
+
+    def change(line: dict[str, Any]) -> None:
+        first_assessed(line)["tally"][name] = forged[name]
+
+    fault = fault_of(tmp_path, with_document(log, "outcome", change, BEFORE))
+    assert fault.path.startswith("members["), str(fault)
+
+
+FORGED_VECTORS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "pool": lambda line: line["pool"].update(share=0.75),
+    "miners[0].entries": lambda line: line["miners"][0].update(entries=1),
+    "miners[0].seniors": lambda line: line["miners"][0].update(seniors=[line["miners"][1]["hotkey"]]),
+    "miners[0].parts": lambda line: next(iter(line["miners"][0]["parts"].values())).update(risk=0.875),
+    "miners[0].assessments": lambda line: line["miners"][0].update(assessments=0.125),
+}
+
+
+@pytest.mark.parametrize("place", FORGED_VECTORS)
+def test_a_forger_of_what_tallies_pay_is_found(log: bytes, tmp_path: Path, place: str) -> None:
+    fault = fault_of(tmp_path, with_weights(log, 2, FORGED_VECTORS[place]))
+    assert fault.path == place, str(fault)
+
+
+def test_a_vector_of_1_1_0_has_no_pool(log: bytes, tmp_path: Path) -> None:
+    pool = {"ratios": {}, "verdicts": {}, "risks": {}, "share": 0.0}
+    fault = fault_of(tmp_path, with_weights(log, 0, lambda line: line.update(pool=pool)))
+    assert fault.path == "pool", str(fault)
+
+
+def with_turns(line: dict[str, Any]) -> None:
+    """Freeze turns in an input of an earlier version."""
+    line["miners"][0]["turns"] = {}
+
+
+def test_an_input_of_1_1_0_has_no_turns(log: bytes, tmp_path: Path) -> None:
+    fault = fault_of(tmp_path, with_document(log, "input", with_turns, 0))
+    assert fault.path == "miners[0].turns", str(fault)
+
+
+async def test_a_proven_pair_is_frozen_listed_and_paid_once_until_an_operator_resets_it(store: Store) -> None:
+    pay = PayWorld(store, "2.0.0")
+    await pay.rounds(2)
+    pair = pair_of(*sorted(pay.hotkeys)[:2])
+    async with store.begin() as tx:
+        before = await tx.state.whole()
+        proven = {pair[1]: PairEvidence(2e5, proven=True, last_round=1)}
+        miner = msgspec.structs.replace(before.miner(pair[0]), evidence=proven)
+        await tx.state.write(before.shared, Delta({pair[0]: miner}, before.shared))
+        assert [one.pair for one in await pair_list(tx)] == [pair]
+        assert await pair_list(tx, "nobody") == ()
+    await pay.rounds()
+    frozen = await frozen_of(store, 2)
+    assert (frozen.proven, frozen.acts) == ((pair,), ())
+    async with store.read() as tx:
+        paid = (await basis_now(tx, 0)).plan(pay.hotkeys, mechanisms(WeightsSettings())[0])
+    assert paid.tallied is not None
+    assert paid.tallied.seniors == {pair[1]: (pair[0],)}, "both were named first in round 0: the smaller is senior"
+    assert paid.scores[pair[1]] * 2 < paid.scores[pair[0]]
+    async with store.begin() as tx:
+        assert not await tx.acts.reset(pair_of(*sorted(pay.hotkeys)[2:4]), "nothing there", pay.world.clock.now())
+        assert await tx.acts.reset(pair, "one owner, two analysts", pay.world.clock.now())
+    await pay.rounds()
+    frozen = await frozen_of(store, 3)
+    assert frozen.proven == ()
+    assert [(type(act), act.hotkey, act.reason) for act in frozen.acts] == [
+        (PairReset, pair[0], "one owner, two analysts")
+    ]
+    async with store.read() as tx:
+        assert await pair_list(tx, pair[0]) == ()
+        assert (await tx.state.whole()).evidence(pair).value == 1.0

@@ -1,0 +1,146 @@
+"""What an input of 2.0.0 freezes besides, from the state before its round; and its groups (SPEC 17, D-34 to D-36)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+
+from msgspec import UNSET, structs
+
+from validator.protocol.round import (
+    AssessmentTask,
+    MinerState,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundTask,
+    TypeHistory,
+)
+from validator.protocol.skill_types import SkillType
+from validator.protocol.tallies import HotkeyPair
+from validator.scoring.v1_1.execution import with_late_failures
+from validator.scoring.v2_0.groups import meeting_pairs, next_turns, select_group
+from validator.scoring.v2_0.rules import Ruled20
+from validator.scoring.v2_0.tallies import is_planted
+from validator.scoring.values import LastTurn, PairValues, PlannedTask, TurnCandidate
+from validator.state import PairEvidence, State, record_of
+
+
+def complete(version: Ruled20, state: State, frozen: RoundInput) -> RoundInput:
+    """Return an input with everything that 2.0.0 freezes besides.
+
+    Args:
+        version: the round's.
+        state: before the round, its acts applied; it has all miners of the input.
+        frozen: the input as earlier versions have it.
+    """
+    hotkeys = {miner.hotkey for miner in frozen.miners}
+    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons}
+    evidence = evidence_among(state, registered)
+    turns = _turns(state, frozen)
+    return structs.replace(
+        frozen,
+        miners=tuple(
+            structs.replace(miner, turns=turns[miner.hotkey], record=record_of(state.miner(miner.hotkey).answers))
+            for miner in frozen.miners
+        ),
+        tasks=tuple(map(_marked, frozen.tasks)),
+        kinds=dict(sorted(state.shared.kinds.items())),
+        slopes={f"{slope}": state.shared.slopes.get(f"{slope}", 0.0) for slope in version.rules.evidence.slopes},
+        pairs=meeting_pairs(version, frozen.index, hotkeys, evidence),
+        proven=tuple(sorted(pair for pair, one in evidence.items() if one.proven)),
+    )
+
+
+def evidence_among(state: State, hotkeys: set[str]) -> dict[HotkeyPair, PairEvidence]:
+    """Return the evidence of all pairs of these hotkeys."""
+    return {
+        (hotkey, other): one
+        for hotkey in hotkeys
+        for other, one in state.miner(hotkey).evidence.items()
+        if other in hotkeys
+    }
+
+
+def pair_values(state: State, frozen: RoundInput, told: RoundOutcome | None = None) -> PairValues:
+    """Return the evidence before a round.
+
+    Args:
+        state: before the round, its acts applied.
+        frozen: the round's input.
+        told: the round's outcome, which is believed for pairs that the state does not know.
+    """
+    known: dict[HotkeyPair, PairEvidence] = evidence_among(state, {miner.hotkey for miner in frozen.miners})
+    if not state.whole and told is not None:
+        proven = set(frozen.proven or ())
+        for row in told.evidence or ():
+            known.setdefault(row.pair, PairEvidence(row.before, row.pair in proven))
+    return known
+
+
+def _marked(task: RoundTask) -> RoundTask:
+    if not isinstance(task, AssessmentTask):
+        return task
+    return structs.replace(task, planted=is_planted(task.truth, made_here=task.made_here))
+
+
+def _turns(state: State, frozen: RoundInput) -> Mapping[str, dict[SkillType, int]]:
+    """Return the turns of every miner for the types that it declares (D-34)."""
+    newest = state.shared.rounds[-1] if state.shared.rounds else None
+    previous: defaultdict[SkillType, dict[str, LastTurn]] = defaultdict(dict)
+    for miner in frozen.miners:
+        for name in miner.skill_types:
+            pair = state.pair(miner.hotkey, name)
+            stayed = newest is not None and newest.declares(pair.number) and pair.number not in newest.barred
+            previous[name][miner.hotkey] = LastTurn(pair.turn, 0, stayed)
+    found: defaultdict[str, dict[SkillType, int]] = defaultdict(dict)
+    for name in SkillType:
+        for hotkey, turn in next_turns(previous[name], previous[name]).items():
+            found[hotkey][name] = turn
+    return {miner.hotkey: found[miner.hotkey] for miner in frozen.miners}
+
+
+def plan_round(version: Ruled20, frozen: RoundInput) -> RoundPlan:
+    """Return the groups, planned in the order of the tasks."""
+    return RoundPlan(frozen.round_id, tuple(planned.group for planned in plan_tasks(version, frozen)))
+
+
+def plan_tasks(version: Ruled20, frozen: RoundInput) -> Iterator[PlannedTask]:
+    """Yield every task with its candidates and group; dispatches of earlier tasks are in turns and totals (D-35)."""
+    frozen = with_late_failures(version, frozen)
+    seed = bytes.fromhex(frozen.seed)
+    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons} - {frozen.validator_hotkey}
+    miners = [miner for miner in frozen.miners if miner.hotkey in registered]
+    given: Counter[tuple[str, SkillType]] = Counter()
+    totals: Counter[str] = Counter({one.hotkey: sum((one.turns or {}).values()) for one in miners})
+    unused = list(frozen.pairs or ())
+    for task in frozen.tasks:
+        name = task.skill_type
+        candidates = [
+            _candidate(version, one, name, given[one.hotkey, name], totals[one.hotkey])
+            for one in miners
+            if name in one.skill_types
+        ]
+        planted = isinstance(task, AssessmentTask) and bool(task.planted)
+        group = select_group(
+            version, candidates, seed, frozen.round_id, task.task_id, planted=planted, pairs=tuple(unused)
+        )
+        unused = [pair for pair in unused if pair not in (group.met or ())]
+        for hotkey, _ in group.members:
+            given[hotkey, name] += 1
+            totals[hotkey] += 1
+        yield PlannedTask(task, candidates, group)
+
+
+def _candidate(version: Ruled20, miner: MinerState, name: SkillType, given: int, total: int) -> TurnCandidate:
+    history = miner.history.get(name, TypeHistory())
+    turns = {} if miner.turns is UNSET else miner.turns
+    return TurnCandidate(
+        hotkey=miner.hotkey,
+        reputation=miner.reputations.get(name, version.rules.reputation.start),
+        collusion_flags=miner.flags,
+        in_flight=history.in_flight + given,
+        max_concurrent=miner.max_concurrent,
+        dispatches=history.dispatches,
+        failures=history.failures,
+        turn=turns.get(name, 0) + given,
+        total=total,
+    )

@@ -1,0 +1,251 @@
+"""A round's outcome under 2.0.0: entries, answer scores and evidence, and its step (SPEC 17, D-37 to D-39)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from msgspec import UNSET, structs
+
+from validator.protocol.reasons import Reason
+from validator.protocol.results import RoundResults, Submission
+from validator.protocol.round import (
+    AgreementSample,
+    AssessedMember,
+    AssessmentTask,
+    FailedMember,
+    FlagRaised,
+    GoalTask,
+    GroupPlan,
+    MemberOutcome,
+    ReputationKind,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundTask,
+)
+from validator.protocol.tallies import NO_RECORD, Record, Tally
+from validator.protocol.task import Truth
+from validator.scoring.v1_0 import events
+from validator.scoring.v1_0 import round as round_1_0
+from validator.scoring.v1_0 import step as step_1_0
+from validator.scoring.v1_0.keys import FindingKeys
+from validator.scoring.v1_0.parts import Scoring
+from validator.scoring.v1_0.quality import evidence_parts
+from validator.scoring.v1_0.task import compare_answers, failed_member, group_outcome
+from validator.scoring.v2_0.evidence import Evidence, PlantedAnswers, weigh_round
+from validator.scoring.v2_0.rules import Ruled20, Rules20
+from validator.scoring.v2_0.tallies import MemberTally, TalliedAnswer, event_of_score, struck, tally_task
+from validator.scoring.values import NO_VALUES, PairValues, ScoredTask
+from validator.state import Change, Delta, Ended, PairEvidence, State, answer_number, with_answer
+
+
+class Scoring20(Scoring, step_1_0.Stepping, Protocol):
+    """A version of 2.0.0's kind, as far as a round needs it."""
+
+    @property
+    def rules(self) -> Rules20:
+        """Its constants."""
+
+
+def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
+    version: Scoring20,
+    frozen: RoundInput,
+    task: RoundTask,
+    group: GroupPlan,
+    results: RoundResults,
+    keys: FindingKeys | None = None,
+) -> ScoredTask:
+    """Return what one task of a round comes to; arguments as in 1.0.0."""
+    if isinstance(task, GoalTask):
+        return round_1_0.score_group(version, frozen, task, group, results, keys)
+    group, keys = round_1_0.without_void(group, results), keys or FindingKeys()
+    passed = {one.hotkey: one for one in results.answers(task.task_id, Submission)}
+    failed = {one.hotkey: one for one in results.rejections if one.task_id == task.task_id}
+    compared = compare_answers(version, task, group, tuple(passed.values()), keys)
+    consensus = {member.hotkey: score for member, score in zip(compared.members, compared.scores, strict=True)}
+    records = {one.hotkey: one.record or NO_RECORD for one in frozen.miners}
+    truth = task.truth if task.provenance != "none" else None
+    answers = [_answer(version, task, truth, hotkey, passed.get(hotkey), records) for hotkey, _ in group.members]
+    tallied = tally_task(version, answers, truth, made_here=task.made_here, proven=set(frozen.proven or ()), keys=keys)
+    members: list[MemberOutcome] = []
+    for one, answer in zip(tallied, answers, strict=True):
+        if one.hotkey in failed:
+            member = failed_member(failed[one.hotkey])
+            members.append(structs.replace(member, window_entry=None, tally=one.tally, answer_score=one.answer_score))
+        else:
+            scores = consensus[one.hotkey]
+            members.append(
+                AssessedMember(
+                    task_id=task.task_id,
+                    hotkey=one.hotkey,
+                    role=passed[one.hotkey].role,
+                    reason=_reason(one, early=answer.early),
+                    components=scores.components,
+                    consensus=scores.consensus,
+                    agreement_with_primaries=scores.with_primaries,
+                    agreement_with_auditors=scores.with_auditors,
+                    emission=None,
+                    window_entry=None,
+                    tally=one.tally,
+                    answer_score=one.answer_score,
+                    found=None if one.found is None else "".join("01"[found] for found in one.found),
+                    weight=0.0 if one.weight is None else one.weight,
+                )
+            )
+    outcome = group_outcome(version, task, group, compared.members, compared.group, compared.standard)
+    return ScoredTask(outcome, tuple(members))
+
+
+def _reason(one: MemberTally, *, early: bool) -> Reason:
+    if one.tally is None:
+        return Reason.VOID_NO_VERDICT
+    return Reason.ACCEPTED_EARLY if early else Reason.ACCEPTED
+
+
+def _answer(  # noqa: PLR0913, PLR0917 - an answer, and what is known of task and miner
+    version: Ruled20,
+    task: AssessmentTask,
+    truth: Truth | None,
+    hotkey: str,
+    passed: Submission | None,
+    records: Mapping[str, Record],
+) -> TalliedAnswer:
+    record = records.get(hotkey, NO_RECORD)
+    if passed is None:
+        return TalliedAnswer(hotkey, None, early=False, epsilon=None, record=record)
+    early = passed.seconds < task.windows.of(passed.role).t_min
+    return TalliedAnswer(hotkey, passed.sssa, early, epsilon_of(version, passed, truth), record)
+
+
+def epsilon_of(version: Ruled20, answer: Submission, truth: Truth | None) -> float:
+    """Return the evidence factor: checks of section 6, and two more where the truth says (D-38)."""
+    held = total = 0.0
+    for part in evidence_parts(version, answer.checks, answer.semantic_subset):
+        held += part.held
+        total += part.weight
+    weight = version.rules.tallies.truth_check
+    if truth is not None and truth.manifest_sha256 is not None:
+        held += weight if answer.sssa.evidence.manifest_sha256 == truth.manifest_sha256 else 0.0
+        total += weight
+    if truth is not None and truth.shell_commands is not None and answer.role == "primary":
+        expected = set(truth.shell_commands)
+        shown = len(expected.intersection(answer.shell_commands or ()))
+        held += weight * (shown / len(expected) if expected else 1.0)
+        total += weight
+    return held / total
+
+
+def member_event(version: Ruled20, member: MemberOutcome) -> ReputationKind | None:
+    """Return the event of what one dispatch came to: of the truth, where the task was planted (D-38)."""
+    if isinstance(member, FailedMember):
+        return events.member_event(version, member)
+    score = member.answer_score if isinstance(member, AssessedMember) else None
+    return event_of_score(version, score) if isinstance(score, float) else None
+
+
+def round_outcome(  # noqa: PLR0913, PLR0917 - a round, what came back, and what stood against pairs
+    version: Scoring20,
+    frozen: RoundInput,
+    plan: RoundPlan,
+    void: Mapping[str, Reason],
+    scored: Mapping[str, ScoredTask],
+    pairs: PairValues = NO_VALUES,
+) -> RoundOutcome:
+    """Return what the round comes to, with the evidence of its planted tasks; arguments as in 1.0.0."""
+    outcome = round_1_0.round_outcome(version, frozen, plan, void, scored)
+    return structs.replace(outcome, evidence=evidence_of(version, frozen, outcome, pairs).rows)
+
+
+def collusion_round(
+    frozen: RoundInput,  # noqa: ARG001 - a round gives no samples, whatever came back (D-39)
+    scored: Sequence[tuple[RoundTask, ScoredTask]],  # noqa: ARG001
+) -> tuple[tuple[AgreementSample, ...], tuple[FlagRaised, ...]]:
+    """Return no samples and no flags."""
+    return (), ()
+
+
+def evidence_of(version: Ruled20, frozen: RoundInput, outcome: RoundOutcome, pairs: PairValues) -> Evidence:
+    """Return the evidence of a round from what its members found."""
+    return weigh_round(
+        version,
+        frozen.slopes or {},
+        frozen.kinds or {},
+        {one.hotkey: one.record or NO_RECORD for one in frozen.miners},
+        pairs,
+        planted_answers(frozen, outcome.members),
+    )
+
+
+def planted_answers(frozen: RoundInput, members: Sequence[MemberOutcome]) -> tuple[PlantedAnswers, ...]:
+    """Return the planted tasks with what their valid members found, in plan order."""
+    found: dict[str, list[tuple[str, tuple[bool, ...]]]] = {}
+    for one in members:
+        if isinstance(one, AssessedMember) and isinstance(one.found, str):
+            found.setdefault(one.task_id, []).append((one.hotkey, tuple(bit == "1" for bit in one.found)))
+    return tuple(
+        PlantedAnswers(task.task_id, tuple(one.kind for one in task.truth.findings), tuple(found[task.task_id]))
+        for task in frozen.tasks
+        if isinstance(task, AssessmentTask) and task.planted and task.task_id in found
+        if task.truth is not None and isinstance(task.truth.findings, tuple)
+    )
+
+
+def step(version: Scoring20, state: State, ended: Ended) -> Delta:
+    """Return what an ended round changes: as in 1.0.0, then turns, tallies, records and evidence."""
+    change = step_1_0.changed(version, state, ended)
+    if ended.outcome is not None:
+        _enter(version, change, ended, ended.outcome)
+    return change.delta()
+
+
+def _enter(version: Ruled20, change: Change, ended: Ended, outcome: RoundOutcome) -> None:
+    frozen = ended.frozen
+    tasks = {task.task_id: task for task in frozen.tasks}
+    settled = {group.task_id for group in outcome.groups if group.task_state == "settled"}
+    for member in outcome.members:
+        task = tasks[member.task_id]
+        if member.task_id not in settled:
+            continue
+        key = member.hotkey, task.skill_type
+        pair = change.pair(key)
+        fields: dict[str, Any] = {"turn": pair.turn + 1}
+        tally = UNSET if not isinstance(member, AssessedMember | FailedMember) else member.tally
+        if isinstance(tally, Tally):
+            answer = answer_number(frozen.index, member.task_id)
+            fields["tallies"] = pair.tallies.entered(answer, tally)
+        change.update(key, **fields)
+        if isinstance(member, AssessedMember | FailedMember) and isinstance(member.answer_score, float):
+            _record(change, member)
+    for one in frozen.executions:
+        if one.event == "rerun_fail":
+            _strike(change, (one.hotkey, one.skill_type), answer_number(int(one.round_id), one.task_id))
+    _take_evidence(version, change, frozen, outcome)
+
+
+def _record(change: Change, member: AssessedMember | FailedMember) -> None:
+    score = member.answer_score
+    found = member.found if isinstance(member, AssessedMember) else None
+    hits = found.count("1") if isinstance(found, str) else None
+    faults = len(found) if isinstance(found, str) else 0
+    if isinstance(score, float):
+        answers = with_answer(change.miner(member.hotkey).answers, score, hits, faults)
+        change.change_miner(member.hotkey, answers=answers)
+
+
+def _strike(change: Change, key: tuple[str, Any], answer: int) -> None:
+    window = change.pair(key).tallies
+    tally = window.of_answer(answer)
+    if tally is not None:
+        change.update(key, tallies=window.replaced(answer, struck(tally)))
+
+
+def _take_evidence(version: Ruled20, change: Change, frozen: RoundInput, outcome: RoundOutcome) -> None:
+    after = evidence_of(version, frozen, outcome, NO_VALUES)
+    change.shared = structs.replace(
+        change.shared, kinds=after.kinds, slopes=after.slopes, tallied=change.shared.tallied + 1
+    )
+    for row in outcome.evidence or ():
+        smaller, other = row.pair
+        evidence = {**change.miner(smaller).evidence, other: PairEvidence(row.after, row.proven, frozen.index)}
+        if row.after <= version.rules.evidence.value[0] and not row.proven:
+            del evidence[other]
+        change.change_miner(smaller, evidence=evidence)

@@ -1,0 +1,119 @@
+"""Windows of 2.0.0: tallies of a (hotkey, type), planted answers of a hotkey, and evidence between two (SPEC 17).
+
+Entries are packed, so that reading many miners costs little; only what a vector or an input asks for is unpacked.
+"""
+
+import math
+from struct import Struct as Packing
+from typing import Final
+
+from msgspec import Struct
+
+from validator.protocol.sssa import Verdict
+from validator.protocol.tallies import Record, Share, Tally
+
+_TALLY: Final = Packing("<q?BBdddIIIIIIIII")
+_ANSWER: Final = Packing("<dHH")
+_NONE: Final = 0xFFFFFFFF
+_FAILED: Final = 0xFFFF
+_VERDICTS: Final[tuple[Verdict | None, ...]] = (None, "ALLOW", "REVIEW", "BLOCK")
+TALLIES: Final = 100  # of a window
+ANSWERS: Final = 100  # of a record
+
+
+class PairEvidence(Struct, frozen=True, gc=False):
+    """The evidence that two hotkeys share one analysis (SPEC 17, D-39).
+
+    Attributes:
+        value: of the pair.
+        proven: whether it is proven.
+        last_round: the newest round with a step of it.
+    """
+
+    value: float = 1.0
+    proven: bool = False
+    last_round: int = 0
+
+
+class TallyWindow(Struct, frozen=True, gc=False):
+    """The newest tallies of a (hotkey, type), oldest first, packed.
+
+    Attributes:
+        data: the tallies, each with the number of its answer.
+        added: how many there ever were.
+    """
+
+    data: bytes = b""
+    added: int = 0
+
+    def tallies(self, most: int = TALLIES) -> list[Tally]:
+        """Return the newest tallies, oldest first."""
+        return [_unpacked(fields) for fields in _TALLY.iter_unpack(self.data[-most * _TALLY.size :])]
+
+    def entered(self, answer: int, tally: Tally) -> "TallyWindow":
+        """Return the window with one more entry."""
+        return TallyWindow((self.data + _packed(answer, tally))[-TALLIES * _TALLY.size :], self.added + 1)
+
+    def replaced(self, answer: int, tally: Tally) -> "TallyWindow":
+        """Return the window with another entry for an answer; the same where the answer has none."""
+        size = _TALLY.size
+        for place in range(0, len(self.data), size):
+            if _TALLY.unpack_from(self.data, place)[0] == answer:
+                packed = _packed(answer, tally)
+                return TallyWindow(self.data[:place] + packed + self.data[place + size :], self.added)
+        return self
+
+    def of_answer(self, answer: int) -> Tally | None:
+        """Return the entry of an answer, None where it has none."""
+        found = (fields for fields in _TALLY.iter_unpack(self.data) if fields[0] == answer)
+        return next(map(_unpacked, found), None)
+
+
+def _packed(answer: int, one: Tally) -> bytes:
+    counts = [_NONE if count is None else count for count in (one.hits, one.said, one.known)]
+    shares = [count for share in (one.capabilities, one.dependencies, one.rules) for count in share or (_NONE, _NONE)]
+    numbers = [math.nan if number is None else number for number in (one.risk, one.risk_null, one.epsilon)]
+    verdicts = (_VERDICTS.index(one.verdict), _VERDICTS.index(one.reference))
+    return _TALLY.pack(answer, one.ok, *verdicts, *numbers, *counts, *shares)
+
+
+def _unpacked(fields: tuple[float, ...]) -> Tally:
+    _, ok, verdict, reference, risk, risk_null, epsilon, *counts = fields
+    hits, said, known = (None if count == _NONE else int(count) for count in counts[:3])
+    capabilities, dependencies, rules = (_share(counts[place], counts[place + 1]) for place in (3, 5, 7))
+    return Tally(
+        ok=bool(ok),
+        hits=hits,
+        said=said,
+        known=known,
+        verdict=_VERDICTS[int(verdict)],
+        reference=_VERDICTS[int(reference)],
+        risk=None if math.isnan(risk) else risk,
+        risk_null=None if math.isnan(risk_null) else risk_null,
+        capabilities=capabilities,
+        dependencies=dependencies,
+        rules=rules,
+        epsilon=None if math.isnan(epsilon) else epsilon,
+    )
+
+
+def _share(got: float, offered: float) -> Share | None:
+    return None if got == _NONE else (int(got), int(offered))
+
+
+def with_answer(answers: bytes, score: float, found: int | None, faults: int) -> bytes:
+    """Return packed planted answers with one more; `found` None: it failed a gate."""
+    one = _ANSWER.pack(score, _FAILED if found is None else found, faults)
+    return (answers + one)[-ANSWERS * _ANSWER.size :]
+
+
+def record_of(answers: bytes) -> Record:
+    """Return the record that packed planted answers make (D-38)."""
+    all_answers = list(_ANSWER.iter_unpack(answers))
+    passed = [(found, faults) for _, found, faults in all_answers if found != _FAILED]
+    return Record(
+        score=math.fsum(score for score, _, _ in all_answers),
+        answers=len(all_answers),
+        found=sum(found for found, _ in passed),
+        faults=sum(faults for _, faults in passed),
+    )
