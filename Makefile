@@ -8,7 +8,7 @@ PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reo
 # Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills wild-skills benign-skills test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -98,6 +98,13 @@ bench-growth: setup  ## How time, memory and size grow with MINERS=64,…, FINDI
 
 real-skills: setup  ## Real packages with planted faults, over the network: what analysers find of them, into docs/reference-miner.md; QUICK=1 tries it
 	PYTHONPATH=benchmarks $(BIN)/python -m real_skills $(if $(QUICK),--only vulture --only gsd-agents --count 2 --rounds 3)
+
+wild-skills: setup  ## Malicious skills in the style of those in the wild, and benign twins: recall and twins flagged
+	PYTHONPATH=benchmarks $(BIN)/python -m wild_skills
+
+benign-skills: setup  ## Popular packages, fetched by benchmarks/wild_skills/popular.json: verdicts, findings and processor time
+	test -d build/benign-skills || $(BIN)/validator tasks pack --manifest benchmarks/wild_skills/popular.json --out build/benign-skills
+	PYTHONPATH=benchmarks $(BIN)/python -m wild_skills build/benign-skills
 
 bench-log: setup  ## What the log costs as it grows to LOG_ROUNDS=1600: memory and time of audit verify, bytes of weights and digests
 	LOG_ROUNDS=$(or $(LOG_ROUNDS),1600) $(BIN)/python benchmarks/audit_growth.py

@@ -21,13 +21,14 @@ from typing import Any, Final, NamedTuple, cast
 
 from miner.scanners.prose import READERS, audience_of, host_of
 from miner.scanners.scanner import Bundle, Report, Tool, Use, found
-from miner.scanners.source import KIB, SourceFile, is_document
+from miner.scanners.source import KIB, SourceFile, is_document, read_object
 from validator.protocol import vocabulary as cap
 from validator.protocol.sssa import Category, Finding, Severity
 
-MAX_FILE: Final = 384 * KIB  # bytes of a source that is scanned as code
-MAX_CODE: Final = 1536 * KIB  # bytes of all of them together
-MAX_TEXT: Final = 4096 * KIB  # bytes of all files that are searched for secrets
+MAX_FILE: Final = 256 * KIB  # bytes of a source that is scanned as code, or of a file that is searched as text
+MAX_CODE: Final = 512 * KIB  # bytes of all sources together; one of JavaScript or TypeScript costs as much as three
+MAX_TEXT: Final = 1024 * KIB  # bytes of all files that are searched as text
+_SCRIPT_COST: Final = 3
 MAX_COMMANDS: Final = 1_000
 _CPU_S: Final = 20  # of the process, beyond which it is ended: a bundle may not keep a miner
 _MEMORY_MIB: Final = 1_500
@@ -45,6 +46,9 @@ _LITERAL: Final = re.compile(r"^([rbuf]{0,2})(\"\"\"|'''|[\"'`])(.*)\2$", re.DOT
 _HOST: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,62}")
 _JOINED: Final = re.compile(r"[\"'`]?https?://[\w.-]+\.[a-z]{2,24}(?=[:/?\"'`]|$)")
 _STOLEN: Final = re.compile(r"AWS_|GITHUB_TOKEN|GH_TOKEN|NPM_TOKEN|SSH|\w*(?:PRIVATE_KEY|MNEMONIC|DECOY_SECRET)")
+_MINIFIED: Final = re.compile(
+    rb"[^\n]{8000}"
+)  # the engine's time is not linear in such lines, and no reader can check them
 _BINARY: Final = 1_024  # bytes in which a NUL tells that a file is no text
 
 
@@ -86,7 +90,7 @@ class Semgrep:
         results, broken = _run(targets) if targets else ([], frozenset())
         matches = [_Match(targets[int(one["path"].rpartition("/")[2].partition(".")[0])], one) for one in results]
         matches.sort(key=lambda match: (match.target.source.path, match.line, match.start, match.rule))
-        findings = [*beyond, *_findings(matches), *_leaks(matches, bundle)]
+        findings = [*beyond, *_findings(matches, is_library=_is_library(bundle)), *_leaks(matches, bundle)]
         for number in sorted(broken):
             source = targets[number].source
             text = "The file is beyond what the engine reads: the rest can hold anything."
@@ -109,13 +113,14 @@ def _targets(bundle: Bundle) -> tuple[list[_Target], list[Finding]]:
     for source in sorted(bundle.sources.values(), key=lambda s: (s.path.count("/"), len(s.content), s.path)):
         language = language_of(source)
         size = len(source.content)
-        if language and size <= min(code, MAX_FILE):
-            code -= size
+        cost = size * _SCRIPT_COST if language in ("javascript", "typescript") else size
+        if language and size <= MAX_FILE and cost <= code and not _MINIFIED.search(source.content):
+            code -= cost
             targets.append(_Target(source, language, source.content))
         elif language and not beyond:
-            text_ = f"More than is read of one bundle: {source.path[:200]} is the first file beyond."
+            text_ = f"Minified, or more than is read of one bundle: {source.path[:200]} is the first such file."
             beyond.append(found("other", "medium", source.place(), text_, source.path))
-        if size <= min(text, MAX_FILE) and b"\0" not in source.content[:_BINARY]:
+        if size <= min(text, MAX_FILE) and source.suffix != "map" and b"\0" not in source.content[:_BINARY]:
             text -= size
             part = bundle.part_of(source.path)
             trusted = is_document(source) and audience_of(source, part.skill_type) is READERS
@@ -241,7 +246,8 @@ class _Match:
         return str(self._variables.get(name, {}).get("propagated_value", {}).get("svalue_abstract_content", ""))
 
 
-def _findings(matches: Iterable[_Match]) -> Iterator[Finding]:
+def _findings(matches: Iterable[_Match], *, is_library: bool) -> Iterator[Finding]:
+    """Yield the findings; what a library offers to its callers counts less than what a skill does itself."""
     for match in matches:
         category, _, rest = match.rule.partition(".")
         severity = rest.partition(".")[0]
@@ -254,7 +260,17 @@ def _findings(matches: Iterable[_Match]) -> Iterator[Finding]:
         if (match.target.trusted and not is_written) or ("secret-sent" in match.rule and _is_credential(match)):
             severity = "low"
         target = _url(match) or match.target.source.path
+        if severity == "medium" and category != "secrets_exposure" and is_library:
+            severity = "low"
         yield found(cast("Category", category), cast("Severity", severity), match.place, match.message, target)
+
+
+def _is_library(bundle: Bundle) -> bool:
+    """Return whether the bundle is a distribution that other programs import: a wheel, or a package of npm."""
+    package = bundle.sources.get("package.json")
+    document = (read_object(package) or {}) if package is not None else {}
+    of_npm = not {"main", "exports", "module", "bin"}.isdisjoint(document)
+    return of_npm or any(path.endswith(".dist-info/METADATA") for path in bundle.sources)
 
 
 def _is_credential(match: _Match) -> bool:
@@ -499,7 +515,8 @@ def _tools(matches: list[_Match], bundle: Bundle) -> Iterator[Tool]:
     for match in matches:
         if match.rule.startswith("tool.") and not match.target.trusted:
             quoted = match.text_of("$TEXT")
-            text = match.spelled("$TEXT", followed=True) or "".join(_QUOTED.findall(quoted)) or quoted
+            is_code = quoted.lstrip("frbu")[:1] in ('"', "'", "`", "(")
+            text = match.spelled("$TEXT", followed=True) or ("".join(_QUOTED.findall(quoted)) if is_code else quoted)
             source, name = match.target.source, _tool_name(match, bundle)
             line = match.line_of("$NAME") if "table" in match.rule else match.line
             known = tools.get((source.path, line, name))

@@ -5,12 +5,13 @@ a key, the keys above it, and its value, which the rules of `rules/settings.toml
 (hooks of an agent, scripts of a package, servers of tools) become snippets for the scanner of code.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from miner.scanners.prose import READERS, audience_of
 from miner.scanners.scanner import Bundle, Part, Report, Snippet, found
@@ -109,6 +110,10 @@ class Setting(NamedTuple):
 
 def settings_of(source: SourceFile) -> Iterator[Setting]:
     """Yield the values of a file of settings with the keys above them, which is told by how far lines are indented."""
+    document = read_object(source) if source.suffix == "json" else None
+    if document is not None:
+        yield from _of_json(source, document, "", 1, 0)
+        return
     above: list[tuple[int, str]] = []
     for number, line in enumerate(_lines(source), start=1):
         text = line[:_LINE].rstrip()
@@ -131,6 +136,23 @@ def settings_of(source: SourceFile) -> Iterator[Setting]:
         keys = ".".join([*(one for _, one in above), key])
         above.append((indent, key))
         yield from _parts(number, keys, value)
+
+
+def _of_json(source: SourceFile, value: Any, keys: str, line: int, depth: int) -> Iterator[Setting]:
+    """Yield the values of a JSON document in their order, each on the first line behind `line` that holds it."""
+    if isinstance(value, dict) and depth < _ABOVE:
+        for key, inner in value.items():
+            line = line_of(source, key, line)
+            yield from _of_json(source, inner, f"{keys}.{key.lower().replace('-', '_')}".lstrip("."), line, depth + 1)
+    elif isinstance(value, list):
+        for inner in value[:100]:
+            line = line_of(source, inner, line) if isinstance(inner, str) else line
+            yield from _of_json(source, inner, keys, line, depth)
+    elif not isinstance(value, dict):
+        text = json.dumps(value) if not isinstance(value, str) else value
+        yield Setting(line, keys, text)
+        if isinstance(value, str) and " " in value:
+            yield from (Setting(line, keys, word) for word in value.split()[:40])
 
 
 def _parts(number: int, keys: str, value: str) -> Iterator[Setting]:
@@ -203,7 +225,7 @@ def _grants(source: SourceFile) -> Iterator[_Grant]:
         command = next((line for line in lines if line.keys.endswith(".command")), None)
         if command is not None and _may_change(command.value, [line.value for line in lines if line is not command]):
             last = max(line.number for line in lines)
-            yield _Grant(command.number, max(command.number, min(last, command.number + _BLOCK)), _CHANGING, "medium")
+            yield _Grant(command.number, max(command.number, min(last, command.number + _BLOCK)), _CHANGING, "high")
 
 
 def _may_change(command: str, arguments: list[str]) -> bool:

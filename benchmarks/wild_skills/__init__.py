@@ -1,0 +1,1 @@
+"""Malicious skills in the style of those in the wild, their benign twins, and popular packages."""
