@@ -6,6 +6,7 @@ import msgspec
 
 from validator.proofs.rules import first_difference, shown
 from validator.protocol.canonical import canonical_bytes
+from validator.protocol.text import printable
 
 
 class Difference(NamedTuple):
@@ -16,6 +17,11 @@ class Difference(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.what}"
+
+
+def uncomputed(part: str, error: Exception) -> Difference:
+    """Return the difference of what the stored values make no sense to."""
+    return Difference(part, f"cannot be recomputed: {type(error).__name__} {printable(str(error))}")
 
 
 def _said(stored: Any, recomputed: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from validator.audit.replay.differences import Difference, compared
+from validator.audit.replay.differences import Difference, compared, uncomputed
 from validator.audit.replay.gates import StoredGates
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
@@ -26,10 +26,9 @@ from validator.protocol.results import Packed, Passed, RawAnswers, Rejection, Ro
 from validator.protocol.round import GroupPlan, RoundInput, RoundPlan, RoundTask
 from validator.protocol.signatures import verified_once
 from validator.protocol.strict_json import JsonError, decode_plain
-from validator.protocol.text import printable
 from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import FindingKeys, ScoredTask, Version
-from validator.store import DispatchKey, Transaction
+from validator.store import Transaction
 from validator.store.codec import unpack
 from validator.store.dispatch import Dispatch
 from validator.store.errors import DamagedError
@@ -121,7 +120,7 @@ class GroupsReplay:
     """The results of the groups of a settled round, and what differs: answers, gates, outcome, proofs.
 
     Attributes:
-        expected: its dispatches that are not void; `alone` are those that are void alone.
+        expected: (task_id, hotkey) of its dispatches that are not void; `alone` are those that are void alone.
         judged: the dispatches whose stored judgement can be read.
         scored: by task, where all of a group can be read.
         measured: as in `Ended`.
@@ -133,11 +132,11 @@ class GroupsReplay:
     frozen: RoundInput
     plan: RoundPlan
     void: AbstractSet[str]
-    expected: AbstractSet[DispatchKey]
-    alone: Mapping[DispatchKey, VoidDispatch]
+    expected: AbstractSet[tuple[str, str]]
+    alone: Mapping[tuple[str, str], VoidDispatch]
     bodies: RawBodies
     digest: AnswersDigest
-    judged: set[DispatchKey] = field(default_factory=set)
+    judged: set[tuple[str, str]] = field(default_factory=set)
     scored: dict[str, ScoredTask] = field(default_factory=dict)
     measured: dict[tuple[str, str], WorkflowRun] = field(default_factory=dict)
     answers: list[Difference] = field(default_factory=list)
@@ -168,7 +167,7 @@ class GroupsReplay:
 
     async def _group(self, task: RoundTask, planned: GroupPlan, facts: Sequence[Dispatch], group: Group) -> None:
         named = group.named()
-        counted = [one for one in facts if DispatchKey(one.round_id, one.task_id, one.hotkey) in self.expected]
+        counted = [one for one in facts if (one.task_id, one.hotkey) in self.expected]
         kept = [(one, kept_answer(one, named)) for one in counted]
         answers: list[Passed | Rejection] = []
         stored: dict[str, Packed | Rejection] = {}
@@ -179,11 +178,11 @@ class GroupsReplay:
                 continue
             answers.append(answer)
             stored[dispatch.hotkey] = one
-            self.judged.add(dispatch.key)
+            self.judged.add((task.task_id, dispatch.hotkey))
             if isinstance(one, Packed):
                 self.digest.add(one)
         await self._judge_again(task, [dispatch for dispatch, _ in kept], stored)
-        members = {DispatchKey(self.frozen.index, task.task_id, hotkey) for hotkey, _ in planned.members}
+        members = {(task.task_id, hotkey) for hotkey, _ in planned.members}
         if task.task_id in self.void or len(answers) != len(members & self.expected):
             self._without_proof(group)
         else:
@@ -191,20 +190,20 @@ class GroupsReplay:
 
     def _score(self, task: RoundTask, planned: GroupPlan, answers: Sequence[Passed | Rejection], group: Group) -> None:
         keys = FindingKeys()
-        alone = tuple(one for key, one in self.alone.items() if key.task_id == task.task_id)
+        alone = tuple(one for one in self.alone.values() if one.task_id == task.task_id)
         results = RoundResults.of(answers, alone=alone)
         try:
             scored = self.scored_by.score_group(self.frozen, task, planned, results, keys)
             self.measured |= self.scored_by.measured_runs(task, results.passed, scored)
         except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
-            self.outcome.append(_uncomputed("outcome", error))
+            self.outcome.append(uncomputed("outcome", error))
             return
         self.scored[task.task_id] = scored
         try:
             proof = kind_of(task).prove(ProvenTask(self.frozen, task, results.passed, scored, keys))
             again = None if proof is None else Unsealed.of(proof)
         except Exception as error:  # noqa: BLE001 - likewise
-            self.proofs.append(_uncomputed("proofs", error))
+            self.proofs.append(uncomputed("proofs", error))
             return
         if again is None:
             self._without_proof(group)
@@ -283,7 +282,3 @@ def _answer_differences(
 
 def _gates(record: Dispatch) -> str:
     return f"gates[{record.task_id}/{record.hotkey}]"
-
-
-def _uncomputed(part: str, error: Exception) -> Difference:
-    return Difference(part, f"cannot be recomputed: {type(error).__name__} {printable(str(error))}")

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from validator.audit.replay.differences import Difference, compared, compared_bytes
+from validator.audit.replay.differences import Difference, compared, compared_bytes, uncomputed
 from validator.audit.replay.groups import AnswersDigest, Bodies, GroupsReplay, RawBodies
 from validator.audit.replay.inputs import Past, filled_differences, input_differences
 from validator.protocol import typed
@@ -18,7 +18,7 @@ from validator.protocol.round import FlagRaised, GroupPlan, RoundInput, RoundOut
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state import Ended
-from validator.store import DispatchKey, Transaction
+from validator.store import Transaction
 from validator.store.dispatch import Dispatch, PlannedDispatch, planned_dispatches
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
 from validator.store.rows import (
@@ -230,12 +230,14 @@ class _Replay:
         void = {task.task_id: task.reason for task in tasks if task.state == "void" and task.reason}
         alone = _alone(dispatches, void.keys())
         self._note(_void_fault(dispatches, alone))
-        expected = _counted(self.round_id, plan, void.keys()) - alone.keys()
+        expected = {
+            (group.task_id, hotkey) for group in plan.groups if group.task_id not in void for hotkey, _ in group.members
+        } - alone.keys()
         raw = tuple(tuple(one.raw for one in dispatches if one.task_id == task.task_id) for task in tasks)
         rejections = [
             Rejection(one.task_id, one.hotkey, one.role, one.reason, one.seconds)
             for one in dispatches
-            if one.state == "failed" and one.reason is not None and one.key in expected
+            if one.state == "failed" and one.reason is not None and (one.task_id, one.hotkey) in expected
         ]
         groups = GroupsReplay(
             self.tx,
@@ -336,9 +338,7 @@ class _Replay:
         except (ArchivedError, ArchiveError):
             raise
         except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
-            self._note(
-                Difference("input.filled", f"cannot be recomputed: {type(error).__name__} {printable(str(error))}")
-            )
+            self._note(uncomputed("input.filled", error))
         stored = await self._read("code_checks", self.tx.code_checks.entered_in(self.round_id))
         if stored is not None:
             self._note(compared("input.filled", [one.filled for one in stored], frozen.filled))
@@ -366,7 +366,7 @@ class _Replay:
         try:
             return compute()
         except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
-            self._note(Difference(part, f"cannot be recomputed: {type(error).__name__} {printable(str(error))}"))
+            self._note(uncomputed(part, error))
             return None
 
     def _note(self, difference: Difference | None) -> None:
@@ -374,28 +374,19 @@ class _Replay:
             self.found.append(difference)
 
 
-def _alone(records: Sequence[Dispatch], void: AbstractSet[str]) -> dict[DispatchKey, VoidDispatch]:
+def _alone(records: Sequence[Dispatch], void: AbstractSet[str]) -> dict[tuple[str, str], VoidDispatch]:
     """Return the dispatches that the record has as void alone; that cannot be computed again (D-26)."""
     return {
-        record.key: VoidDispatch(record.task_id, record.hotkey, record.reason)
+        (record.task_id, record.hotkey): VoidDispatch(record.task_id, record.hotkey, record.reason)
         for record in records
         if record.state == "void" and record.reason is not None and record.task_id not in void
     }
 
 
-def _void_fault(records: Sequence[Dispatch], alone: Mapping[DispatchKey, VoidDispatch]) -> Difference | None:
+def _void_fault(records: Sequence[Dispatch], alone: Mapping[tuple[str, str], VoidDispatch]) -> Difference | None:
     """Return the first dispatch that is void alone without a fault of the validator."""
-    wrong = next((record for record in records if record.key in alone and not record.void_alone), None)
+    wrong = next((one for one in records if (one.task_id, one.hotkey) in alone and not one.void_alone), None)
     if wrong is None:
         return None
-    path = f"dispatches[{wrong.key.task_id}/{wrong.key.hotkey}].reason"
+    path = f"dispatches[{wrong.task_id}/{wrong.hotkey}].reason"
     return Difference(path, f"{printable(str(wrong.reason))} is no reason for which a dispatch alone is void")
-
-
-def _counted(round_id: int, plan: RoundPlan, void: AbstractSet[str]) -> set[DispatchKey]:
-    return {
-        DispatchKey(round_id, group.task_id, hotkey)
-        for group in plan.groups
-        if group.task_id not in void
-        for hotkey, _ in group.members
-    }

@@ -122,4 +122,8 @@ _RUNTIME_PRIMARIES_ONLY: Final = (manifest, traces)
 
 def first_failure(case: Case) -> Reason | None:
     """Send the case through the gates; return the first reason that stops it, None if it passed all (SPEC 5)."""
-    return next((reason for reason in (gate(case) for gate in GATES) if reason is not None), None)
+    for gate in GATES:
+        reason = gate(case)
+        if reason is not None:
+            return reason
+    return None
