@@ -1,6 +1,7 @@
 """Rounds and vectors of 2.0.0 after those of 1.1.0: replayed, checked, verified; forgers of new fields are found."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,10 @@ import msgspec
 import pytest
 from audit_file import export, fault_of, with_document, with_weights
 from pay_world import PayWorld
+from truths_world import TruthsWorld
 from world import VALIDATOR, WINDOWS, frozen_of
 
+from validator.audit.log.export import RETIRED
 from validator.audit.log.verify import verify_file
 from validator.audit.replay.inputs import Past
 from validator.audit.replay.rounds import replay_round
@@ -193,3 +196,23 @@ async def test_a_proven_pair_is_frozen_listed_and_paid_once_until_an_operator_re
     async with store.read() as tx:
         assert await pair_list(tx, pair[0]) == ()
         assert (await tx.state.whole()).evidence(pair).value == 1.0
+
+
+async def test_a_part_of_a_log_and_one_without_truths_hold_too(tmp_path: Path) -> None:
+    async with open_store(f"sqlite:///{tmp_path}/store.sqlite", create=True) as store:
+        world = TruthsWorld(store)
+        world.preparer = replace(world.preparer, schedule=Schedule({"2.0.0": 0}))
+        for _ in range(4):
+            await world.play()
+        assert await close_epoch(store, VALIDATOR, world.clock)
+        whole = verify_file(await export(store, tmp_path / "whole.jsonl"))
+        part = verify_file(await export(store, tmp_path / "part.jsonl", since=2))
+        public = await export(store, tmp_path / "public.jsonl", truths=RETIRED)
+    assert whole.untold == {}
+    assert part.rounds == {"settled": 2}
+    assert verify_file(public).untold == {"assessment": 4 * 2 * 4, "workflow": 4 * 2 * 4}
+    data = public.read_bytes()
+    assert b"planted.example" not in data
+    outcomes = [json.loads(one)["outcome"] for one in data.splitlines() if one.startswith(b'{"outcome":')]
+    hidden = [one for end in outcomes for one in end["members"] if one.get("tally") and one["answer_score"] is None]
+    assert {(one["tally"]["reference"], one["tally"]["known"], one["found"]) for one in hidden} == {(None, None, None)}
