@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +15,13 @@ from pay_world import PayWorld
 from truths_world import TruthsWorld
 from world import VALIDATOR, WINDOWS, frozen_of
 
+from validator.audit.explain.miner import explain_miner
 from validator.audit.log.export import RETIRED
 from validator.audit.log.verify import verify_file
 from validator.audit.replay.inputs import Past
 from validator.audit.replay.rounds import replay_round
 from validator.audit.views import pair_list
+from validator.cli.explain import print_miner_explanation
 from validator.kinds.assessment.supply import Bundles
 from validator.protocol.round import AssessedMember, AssessmentTask, PairReset
 from validator.protocol.skill_types import ASSESSED_TYPES
@@ -56,8 +59,10 @@ async def played(store: Store) -> PayWorld:
     return pay
 
 
-async def test_rounds_and_vectors_over_a_switch_follow_from_what_is_stored(store: Store, tmp_path: Path) -> None:
-    await played(store)
+async def test_rounds_and_vectors_over_a_switch_follow_from_what_is_stored(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pay = await played(store)
     past, planted = Past(), 0
     async with store.read() as tx:
         for round_id in range(BEFORE + AFTER):
@@ -79,8 +84,21 @@ async def test_rounds_and_vectors_over_a_switch_follow_from_what_is_stored(store
             assert (stored.outcome.flags, stored.outcome.samples) == ((), ())
         state = await tx.state.whole()
         assert [one.faults async for one in checks(tx) if one.faults] == []
+        hotkey = min(state.miners)
+        explained = await explain_miner(tx, hotkey, 10, pay.world.clock.now(), {0: mechanisms(WeightsSettings())[0]})
     assert state.shared.tallied == AFTER
     assert sum(answers for _, answers in state.shared.kinds.values()) > 0
+    told = explained.tallies
+    assert told is not msgspec.UNSET
+    assert (told.entries, told.ramp) == (21, 21 / 41)
+    assert told.share == AFTER / 30
+    assert len(told.types) == len(ASSESSED_TYPES)
+    for one in told.types:
+        assert math.fsum(part.weight * part.value for part in one.components) == pytest.approx(one.quality)
+    assert told.score == pytest.approx(math.fsum(one.worth for one in told.types) * told.ramp)
+    assert {step.ratio for step in told.steps} == {1.0}, "all missed what everybody misses: that says nothing"
+    print_miner_explanation(explained)
+    assert "component" in capsys.readouterr().out
     verified = verify_file(await export(store, tmp_path / "log.jsonl"))
     assert verified.rounds == {"settled": BEFORE + AFTER}
     assert verified.vectors_recomputed == verified.vectors == 3

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Final
 
 import msgspec
 import typer
+from msgspec import UNSET
 
 from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
-from validator.audit.explain.miner import MinerExplanation, Point, explain_miner
+from validator.audit.explain.miner import MinerExplanation, Point, TalliesTold, explain_miner
 from validator.audit.explain.round import NothingToExplainError, RoundExplanation, explain_round
 from validator.cli.errors import say_no
 from validator.cli.executions import execution_json, write_execution
@@ -191,6 +192,8 @@ def print_miner_explanation(explained: MinerExplanation) -> None:
         page.line("it was never scored", indent=0)
     page.blank()
     _write_types(page, explained)
+    if explained.tallies is not UNSET:
+        _write_tallies(page, explained.tallies)
     if explained.unpaid:
         page.heading("Not paid now")
         page.line("These windows keep their entries, but count as 0 in the weights while the reason holds.")
@@ -202,6 +205,30 @@ def print_miner_explanation(explained: MinerExplanation) -> None:
             page.line(f"round {failure.round_id}, {failure.skill_type}, {failure.role}: {failure.reason}")
             page.line(f"{failure.meaning}{f' ({failure.detail})' if failure.detail else ''}", indent=4)
     page.write()
+
+
+def _write_tallies(page: Page, told: TalliesTold) -> None:
+    page.heading(f"Tallies: {told.score:.4f} of {told.entries} entries, ramp {told.ramp:.4f}")
+    page.line(f"they decide {told.share:.0%} of the assessments' pay; entries of earlier versions the rest")
+    for senior in told.seniors:
+        page.line(f"a quarter beside {senior}: they are proven to share one analysis, and that one came first")
+    for one in told.types:
+        page.line(f"{one.skill_type}: quality {one.quality:.4f}, epsilon {one.epsilon:.4f}, adds {one.worth:.4f}")
+        page.table(
+            "component weight> got> offered> pool> own> ratio> counts>",
+            (
+                (c.name, f"{c.weight:.2f}", f"{c.got:g}", f"{c.offered:g}", c.pool, c.own, c.ratio, c.value)
+                for c in one.components
+            ),
+            indent=4,
+        )
+    if told.steps:
+        page.line("evidence of one analysis, the largest ratios:")
+        rows = (
+            (s.round_id, s.task_id, s.other, cell(s.ratio), cell(s.after), ", ".join(s.both_found) or NONE)
+            for s in told.steps
+        )
+        page.table("round> task other ratio> value> both_found~", rows, indent=4)
 
 
 def _write_types(page: Page, explained: MinerExplanation) -> None:

@@ -4,17 +4,22 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
+from msgspec import UNSET, UnsetType
+
 from validator.audit.explain.round import NothingToExplainError, find_hotkey
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason, meaning_of
+from validator.protocol.round import AssessedMember, AssessmentTask, RoundTask
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
+from validator.scoring import Version20
 from validator.store import DispatchKey, Transaction
 from validator.store.repositories.miners import usable_types
 from validator.store.rows import ScoreRecord, UnpaidTold
 from validator.store.vector_inputs import UNMIXED, Mechanisms, Paid, paid_now
 
 _FAILURES: Final = 5
+_STEPS: Final = 5
 
 
 class Point(Document, frozen=True):
@@ -60,6 +65,70 @@ class Failure(Document, frozen=True):
     detail: str | None
 
 
+class ComponentTold(Document, frozen=True):
+    """A component of a type under 2.0.0 (SPEC 17, D-41).
+
+    Attributes:
+        got, offered: N and D of the miner's entries of the type.
+        pool: p, of all miners; the miner's own ratio leans on it.
+        own: o, of all of the miner's types; the type's ratio leans on it.
+        ratio: r, of the type.
+        value: what enters the quality, times `weight`.
+    """
+
+    name: str
+    weight: float
+    got: float
+    offered: float
+    pool: float
+    own: float
+    ratio: float
+    value: float
+
+
+class TallyTold(Document, frozen=True):
+    """A type that tallies pay: its quality and mean epsilon make what it adds to the score before the ramp."""
+
+    skill_type: str
+    components: tuple[ComponentTold, ...]
+    epsilon: float
+    quality: float
+    worth: float
+
+
+class StepTold(Document, frozen=True):
+    """A step of the evidence that the miner and another share one analysis, and the kinds of fault that both found."""
+
+    round_id: int
+    task_id: str
+    other: str
+    ratio: float | None
+    before: float
+    after: float
+    both_found: tuple[str, ...]
+
+
+class TalliesTold(Document, frozen=True):
+    """The way from a miner's tallies to its pay (SPEC 17, D-40 to D-42).
+
+    Attributes:
+        entries: n, of all types.
+        ramp: n / (n + 20).
+        seniors: proven partners that came first; each leaves a quarter of the score.
+        score: of the tallies, with both.
+        share: part of the assessments' pay that tallies decide.
+        steps: those of the largest ratios in the rounds looked at.
+    """
+
+    entries: int
+    ramp: float
+    seniors: tuple[str, ...]
+    score: float
+    share: float
+    types: tuple[TallyTold, ...]
+    steps: tuple[StepTold, ...]
+
+
 class MinerExplanation(Document, frozen=True):
     """The current state of a miner, and its last rounds.
 
@@ -71,6 +140,7 @@ class MinerExplanation(Document, frozen=True):
         weights: by mechanism, among those registered now; empty if it is not.
         unpaid: windows that would not be paid now, in the order of SPEC 1, and what brings each back (SPEC 16, D-23).
         failures: the newest of the rounds looked at.
+        tallies: how its tallies are paid; unset before 2.0.0.
     """
 
     hotkey: str
@@ -85,6 +155,7 @@ class MinerExplanation(Document, frozen=True):
     unpaid: tuple[UnpaidTold, ...]
     types: tuple[TypeSummary, ...]
     failures: tuple[Failure, ...]
+    tallies: TalliesTold | UnsetType = UNSET
 
 
 async def explain_miner(
@@ -125,7 +196,65 @@ async def explain_miner(
         unpaid=tuple(unpaid[name] for name in WINDOW_TYPES if name in unpaid),
         types=types,
         failures=await _failures(tx, hotkey, scores),
+        tallies=await _tallies(tx, first, hotkey, rounds),
     )
+
+
+async def _tallies(tx: Transaction, paid: Paid, hotkey: str, rounds: Sequence[int]) -> TalliesTold | UnsetType:
+    tallied, by = paid.plan.tallied, paid.basis.version
+    if tallied is None or not isinstance(by, Version20):
+        return UNSET
+    entries, rules = tallied.entries.get(hotkey, 0), by.rules.components
+    weights = dict(rules.weights)
+    return TalliesTold(
+        entries=entries,
+        ramp=entries / (entries + rules.ramp),
+        seniors=tallied.seniors.get(hotkey, ()),
+        score=tallied.scores.get(hotkey, 0.0),
+        share=tallied.share,
+        types=tuple(
+            TallyTold(
+                skill_type=name,
+                components=tuple(
+                    ComponentTold(one, weights[one], r.got, r.offered, tallied.pool[one], r.own, r.ratio, r.value)
+                    for one, r in part.components.items()
+                ),
+                epsilon=part.epsilon,
+                quality=part.quality,
+                worth=tallied.worth[hotkey][name],
+            )
+            for name, part in tallied.parts.get(hotkey, {}).items()
+        ),
+        steps=await _steps(tx, hotkey, rounds),
+    )
+
+
+async def _steps(tx: Transaction, hotkey: str, rounds: Sequence[int]) -> tuple[StepTold, ...]:
+    """Return the steps of the largest ratios that concern a miner."""
+    found = []
+    for round_id in rounds:
+        stored = await tx.rounds.get(round_id)
+        if stored is None or stored.input is None or stored.outcome is None:
+            continue
+        kinds = {task.task_id: _kinds_of(task) for task in stored.input.tasks}
+        bits = {
+            (one.task_id, one.hotkey): one.found
+            for one in stored.outcome.members
+            if isinstance(one, AssessedMember) and isinstance(one.found, str)
+        }
+        for row in stored.outcome.evidence or ():
+            if hotkey not in row.pair:
+                continue
+            other = next(one for one in row.pair if one != hotkey)
+            mine, theirs = bits.get((row.task_id, hotkey), ""), bits.get((row.task_id, other), "")
+            both = tuple(k for k, a, b in zip(kinds[row.task_id], mine, theirs, strict=False) if a == b == "1")
+            found.append(StepTold(round_id, row.task_id, other, row.ratio, row.before, row.after, both))
+    return tuple(sorted(found, key=lambda one: -(one.ratio or 0.0))[:_STEPS])
+
+
+def _kinds_of(task: RoundTask) -> tuple[str, ...]:
+    truth = task.truth if isinstance(task, AssessmentTask) else None
+    return tuple(one.kind for one in (truth.findings if truth is not None else None) or ())
 
 
 async def _types(  # noqa: PLR0913, PLR0917 - a miner, its scores and windows
