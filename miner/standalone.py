@@ -12,8 +12,7 @@ import structlog
 from miner.analyses import AnalysisPool
 from miner.assessment import Kit
 from miner.behaviours import BEHAVIOURS, Conduct, Paced
-from miner.server import LocalMiner
-from miner.serving import HOST
+from miner.server import HOST, LocalMiner
 from miner.tracing import RunPolicy, Tracer
 from validator.chain.base import ChainError, NotRegisteredError
 from validator.chain.opening import real_chain

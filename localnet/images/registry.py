@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from localnet.images.build import Blob, Image
-from miner.serving import HOST
+from miner.server import HOST
 from validator.incoming.server import BoundedServer, Bounds
 from validator.protocol.runtime_image import RuntimeImage
 

@@ -8,7 +8,7 @@ from aiohttp import web
 from localnet.planner.reading import UnreadableGoalError, read_goal
 from localnet.planner.skills import Habits, plan_steps
 from miner.declaration import declare
-from miner.serving import LocalServer, answer, refusal
+from miner.server import LocalServer, answer, refusal
 from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
 from validator.protocol.limits import MAX_TASK_BODY
 from validator.protocol.round import Axon

@@ -10,8 +10,7 @@ from typing import Final, Protocol
 from miner.bundles.written import written_bundles
 from miner.check.advice import advice_of
 from miner.check.judging import Judge, Witness
-from miner.check.report import Declared, Fault, Outcome, Report, StrangerOutcome
-from miner.check.sections import Section
+from miner.check.report import Declared, Fault, Outcome, Report, Section, StrangerOutcome
 from miner.check.signed import mistake_in
 from miner.check.strangers import Visitor, strangers
 from miner.check.target import Target

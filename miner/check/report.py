@@ -1,14 +1,29 @@
-"""The report of a check: plain values, as `--json` prints them."""
+"""The report of a check: its sections, its outcomes, and the page that prints it."""
 
-from typing import Literal
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Final, Literal
 
-from miner.check.sections import Section
-from validator.kinds.assessment.explain.quality import Quality
+from validator.cli.output import NONE, print_line
+from validator.cli.rendering import Column, print_table
+from validator.kinds.assessment.explain.quality import Axis, Quality
 from validator.kinds.explained.task import Gate
 from validator.protocol.answer import Role
-from validator.protocol.reasons import Reason
+from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
+from validator.protocol.text import printable
+from validator.scoring import version
+
+
+class Section(StrEnum):
+    """What a request is about: findings, waiting and hurrying, the largest bundle, goals, what no validator sends."""
+
+    ANSWERS = "answers"
+    WINDOWS = "windows"
+    LIMITS = "limits"
+    PLANS = "plans"
+    STRANGERS = "strangers"
 
 
 class Fault(Document, frozen=True):
@@ -148,3 +163,161 @@ class Report(Document, frozen=True):
 
 def _where(one: Outcome) -> str:
     return f"{one.skill_type} {one.role}, {one.trial}"
+
+
+_COLUMNS: Final = (
+    Column("type"),
+    Column("role"),
+    Column("what was sent"),
+    Column("s", right=True),
+    Column("window", right=True),
+    Column("gates"),
+    Column("Q or S", right=True),
+    Column("parts", fold=True),
+)
+_SHOWN: Final = 400
+_HINTS: Final = 12
+_NAMED: Final = 3
+_GOOD: Final = 0.995
+_SCORED: Final = frozenset({Section.ANSWERS, Section.PLANS})
+
+
+def hotkey_hint(caller: str) -> str:
+    """Return how a miner comes to answer the check."""
+    return (
+        f"asking as {caller}: the miner must answer this hotkey, as it does validators "
+        f"(`--validator {caller}` of the template and of `validator miner run`)"
+    )
+
+
+def print_report(report: Report) -> None:
+    """Print a report; everything that the miner sent is made harmless."""
+    print_line(f"miner {report.hotkey} at {report.url}, scored by {report.scoring_version}")
+    for line in _declared(report):
+        print_line(line)
+    if report.outcomes:
+        print_line()
+        print_table(_COLUMNS, map(_row, report.outcomes))
+    if report.strangers:
+        print_line()
+        right = sum(one.fault is None for one in report.strangers)
+        print_line(f"{right} of {len(report.strangers)} requests that no validator sends were met as they should be")
+    for heading, lines in (("to change", fault_lines(report)), ("what would earn more", list(_hints(report)))):
+        if lines:
+            print_line()
+            print_line(f"{heading}:")
+        for line in lines:
+            print_line(f"  {line}")
+    print_line()
+    print_line(_sum(report))
+
+
+def fault_lines(report: Report) -> list[str]:
+    """Return a line for every fault, with what it was first seen at and how often; worst first as they came."""
+    seen: dict[tuple[str, str], list[tuple[str, Fault]]] = {}
+    for where, fault in report.found:
+        seen.setdefault((fault.code, fault.todo), []).append((where, fault))
+    return [_line(several) for several in seen.values()]
+
+
+def _line(several: list[tuple[str, Fault]]) -> str:
+    where, fault = several[0]
+    more = f" and {len(several) - 1} more" if len(several) > 1 else ""
+    gate = f", gate {fault.gate} ({GATE_NAMES[fault.gate - 1]})" if fault.gate else ""
+    detail = f" {printable(fault.detail, _SHOWN)}." if fault.detail else ""
+    place = f" `{fault.field}`:" if fault.field else ""
+    return f"{fault.code}{gate} [{where}{more}]: {fault.meaning}{detail} ->{place} {fault.todo}"
+
+
+def _declared(report: Report) -> Iterator[str]:
+    declared = report.declared
+    if declared is None:
+        yield "its declaration does not count, so a validator sends it nothing"
+        return
+    types = ", ".join(declared.types) or "nothing that counts"
+    yield f"declares {types}; {declared.max_concurrent} at once of a type"
+    if not report.public:
+        yield "the address is not public: validators on chain refuse it (deadline_axon_refused)"
+
+
+def _row(one: Outcome) -> tuple[object, ...]:
+    seconds = NONE if one.seconds is None else f"{one.seconds:.2f}"
+    window = f"{one.t_min_s:g}-{one.deadline_s:g}"
+    worth = 0.0 if one.reason is Reason.ACCEPTED_EARLY else one.score
+    score = NONE if worth is None else f"{worth:.2f}"
+    return (str(one.skill_type), one.role, one.trial, seconds, window, _gates(one), score, " ".join(_parts(one)))
+
+
+def _gates(one: Outcome) -> str:
+    failed = next((gate for gate in one.gates if gate.result == "failed"), None)
+    if failed is not None:
+        return f"failed {failed.number}: {one.reason}"
+    if one.reason is Reason.ACCEPTED_EARLY:
+        return "passed, early"
+    subset = "" if one.semantic_subset is None else f", 7: {one.semantic_subset:.2f}"
+    passed = [str(gate.number) for gate in one.gates if gate.result == "passed"]
+    return f"passed {' '.join(passed)}{subset}" if passed else str(one.reason)
+
+
+def _parts(one: Outcome) -> Iterator[str]:
+    if one.quality is not None:
+        yield from (f"{axis.name} {axis.value:.2f}" for axis in one.quality.axes if axis.value is not None)
+        yield f"epsilon {one.quality.epsilon:.2f}"
+    if one.plan is not None:
+        quality = "judged later" if one.plan.output_quality is None else f"{one.plan.output_quality:.2f}"
+        yield f"output {quality}"
+        yield f"steps {one.plan.steps_completed}/{one.plan.total_steps}"
+        yield from (f"{part.name} {part.value:.2f}" for part in one.plan.parts)
+
+
+def _hints(report: Report) -> Iterator[str]:
+    """Yield what cost the most quality: the axes under 1, dearest first, each with what was missed."""
+    lost = sorted(_lost(report), key=lambda each: -each[0])
+    lines = list(dict.fromkeys(line for _, line in lost))  # a primary and an auditor of one skill may lose the same
+    yield from lines[:_HINTS]
+    if len(lines) > _HINTS:
+        yield f"and {len(lines) - _HINTS} more; --json has all"
+
+
+def _lost(report: Report) -> Iterator[tuple[float, str]]:
+    """Yield how much of Q each axis cost, and traces that show less than a run does, with a line for each."""
+    for one in report.outcomes:
+        if one.quality is None or one.part is not Section.ANSWERS:
+            continue
+        whole = sum(part.weight for part in one.quality.epsilon_parts)
+        for part in one.quality.epsilon_parts:
+            if 0.0 < part.held < _GOOD * part.weight:
+                line = f"{part.name} {part.held / part.weight:.2f} [{one.skill_type}, {one.trial}]: {part.why}"
+                yield (part.weight - part.held) / whole, line
+        for axis in one.quality.axes:
+            if axis.name != "eta" and axis.value is not None and axis.value < _best(report, one, axis):
+                line = f"{axis.name} {axis.value:.2f} [{one.skill_type}, {one.trial}]: {axis.why}{_named(axis)}"
+                yield (1.0 - axis.value) * axis.weight / one.quality.weight_sum, line
+
+
+def _best(report: Report, one: Outcome, axis: Axis) -> float:
+    """Return the value under which an axis is worth a line; that of the verdict is bounded by the truth's origin."""
+    if axis.name != "alpha" or one.quality is None:
+        return _GOOD
+    return _GOOD * version(report.scoring_version).rules.quality.provenance[one.quality.provenance]
+
+
+def _named(axis: Axis) -> str:
+    sides = (("missed", axis.missed), ("too many", axis.extra))
+    return "".join(
+        f"; {what}: {', '.join(printable(' '.join(item), 80) for item in items[:_NAMED])}"
+        for what, items in sides
+        if items
+    )
+
+
+def _sum(report: Report) -> str:
+    faults = len(fault_lines(report))
+    sent = len(report.outcomes)
+    scores = [one.score for one in report.outcomes if one.score is not None and one.part in _SCORED]
+    mean = f"; mean of Q and S {sum(scores) / len(scores):.2f}" if scores else ""
+    passed = sum(not one.faults for one in report.outcomes)
+    if not faults:
+        return f"passed: {passed} of {sent} dispatches as a validator wants them{mean}"
+    kinds = "1 fault" if faults == 1 else f"{faults} faults"
+    return f"not passed: {kinds}; {passed} of {sent} dispatches as a validator wants them{mean}"

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from miner.bundles.written import WrittenBundle, written_bundles
-from miner.check.sections import Section
+from miner.check.report import Section
 from validator.kinds.assessment.supply import pack_task
 from validator.kinds.interface import Request
 from validator.kinds.registry import kind_of

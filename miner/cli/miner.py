@@ -17,9 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from miner.behaviours import Conduct
 from miner.check.conduct import SECTIONS, Options, Tools, Watcher, check_miner
-from miner.check.page import hotkey_hint, print_report
-from miner.check.report import Report
-from miner.check.sections import Section
+from miner.check.report import Report, Section, hotkey_hint, print_report
 from miner.check.target import Target, target_of
 from miner.check.trials import Pace
 from miner.standalone import MinerOptions, address_to_announce, chain_for, run_miner

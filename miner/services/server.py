@@ -7,9 +7,9 @@ from typing import Final, Literal
 
 from aiohttp import web
 
+from miner.server import LocalServer, answer, refusal
+from miner.services.actions import ParamsError
 from miner.services.catalogue import BY_NAME, SERVICES, Action, Service, ServiceAddress
-from miner.services.params import ParamsError
-from miner.serving import LocalServer, answer, refusal
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_PLAN_DEPTH, MIB
 from validator.protocol.signatures import Signer

@@ -6,8 +6,7 @@ from miner_kit import VALIDATOR, bench
 
 from miner.behaviours import Behaviour
 from miner.check.conduct import Options, Tools, check_miner
-from miner.check.report import Report
-from miner.check.sections import Section
+from miner.check.report import Report, Section
 from miner.check.target import Target
 from miner.check.trials import Pace
 from validator.protocol.round import Axon

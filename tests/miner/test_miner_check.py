@@ -18,8 +18,7 @@ from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
 from miner.behaviours import Behaviour, Garbage, Lazy, Oversized, Paced, Replayed, Thorough, WrongSignature
 from miner.check.advice import ADVICE
-from miner.check.page import fault_lines, print_report
-from miner.check.sections import Section
+from miner.check.report import Section, fault_lines, print_report
 from miner.check.trials import Pace
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.signatures import Signer

@@ -17,13 +17,11 @@ from localnet.planner.server import LocalPlanner
 from localnet.planner.skills import HABITS
 from miner.assessment import Assessment, Response
 from miner.behaviours import Thorough
-from miner.check.page import fault_lines, print_report
-from miner.check.sections import Section
+from miner.check.report import Section, fault_lines, print_report
 from miner.check.target import TargetError, target_of
 from miner.check.trials import Drafts
 from miner.declaration import declare
-from miner.server import LocalMiner
-from miner.serving import RequestGuard, answer
+from miner.server import LocalMiner, RequestGuard, answer
 from validator.protocol import limits
 from validator.protocol.answer import Dispatch
 from validator.protocol.bundles import read_bundle

@@ -18,8 +18,7 @@ from check_kit import check_at
 from cli_store import called
 from miner_kit import VALIDATOR
 
-from miner.check.page import fault_lines
-from miner.check.sections import Section
+from miner.check.report import Section, fault_lines
 from validator.daemon.exits import Exit
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer

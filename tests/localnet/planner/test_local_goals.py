@@ -17,8 +17,8 @@ from local_code import ADDRESSES as NOWHERE
 from localnet.library import WINDOWS
 from miner.goals import written
 from miner.goals.written import BENCHMARK, local_goals, named_goals
+from miner.services.actions import FUNCTIONS
 from miner.services.catalogue import BY_NAME, SERVICES, Service, ServiceAddress
-from miner.services.code import FUNCTIONS
 from miner.services.server import StepService
 from validator.kinds.workflow.executor import judge_output, run_plan
 from validator.kinds.workflow.explain.run import OutputQuality, explain_output

@@ -7,12 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from miner.services.actions import FUNCTIONS, PASSAGES, ParamsError, shortened
 from miner.services.catalogue import ACTIONS, BY_NAME, SERVICES, Action, Service
-from miner.services.code import FUNCTIONS
-from miner.services.params import ParamsError
-from miner.services.retrieval import PASSAGES
 from miner.services.server import fault_of
-from miner.services.text import shortened
 from validator.protocol.limits import MIB
 from validator.protocol.workflow_run import StepOutput, StepRequest
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from miner.services.retrieval import PASSAGES
+from miner.services.actions import PASSAGES
 
 
 def passages(*titles: str) -> str:
