@@ -21,7 +21,7 @@ from miner.scanners.unread import Unread
 from validator.protocol import limits
 from validator.protocol import vocabulary as cap
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.findings import REVIEW_FROM, SEVERITIES, risk_of, verdict_of
+from validator.protocol.findings import SEVERITIES, risk_of, verdict_of
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import (
     Dependency,
@@ -152,10 +152,10 @@ def conclude(bundle: Bundle, report: Report, extra: Iterable[Finding] = ()) -> A
 
 
 def _risk(findings: Sequence[Finding]) -> float:
-    """Return the risk of one part's own findings: a high one is never ALLOW."""
-    counted = [f if f.category != "transitive_risk" else msgspec.structs.replace(f, category="other") for f in findings]
-    severe = any(f.severity in _SEVERE and f.category not in ("dependency_cve", "canary_match") for f in findings)
-    return max(risk_of(counted), REVIEW_FROM if severe else 0.0)
+    """Return the risk of one part's own findings, those about its children among them: a high one is never ALLOW."""
+    return risk_of(
+        msgspec.structs.replace(one, category="other") if one.category == "transitive_risk" else one for one in findings
+    )
 
 
 def _path(place: str) -> str:

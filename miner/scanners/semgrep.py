@@ -504,6 +504,7 @@ def _path(word: str) -> str:
 
 
 _QUOTED: Final = re.compile(r"[\"'`]([^\"'`]+)[\"'`]")
+_DESCRIBED: Final = re.compile(r"@[\w.]+\.tool\((?=[^@]{0,4000}?\bname\s*=)[^@]{0,4000}?\bdescription\s*=")
 _NAME_GIVEN: Final = re.compile(r"@[\w.]+\.tool\(\s*(?:name\s*=\s*)?[\"']([\w./-]{1,128})[\"']")
 
 # -- tools that code offers --------------------------------------------------------------------------------------------
@@ -513,7 +514,8 @@ def _tools(matches: list[_Match], bundle: Bundle) -> Iterator[Tool]:
     """Yield the tools that code offers, each once, with the longest text where several rules match."""
     tools: dict[tuple[str, int, str], Tool] = {}
     for match in matches:
-        if match.rule.startswith("tool.") and not match.target.trusted:
+        described = "decorated" in match.rule and _DESCRIBED.match(match.text)  # then the rule of calls matches, too
+        if match.rule.startswith("tool.") and not match.target.trusted and not described:
             quoted = match.text_of("$TEXT")
             is_code = quoted.lstrip("frbu")[:1] in ('"', "'", "`", "(")
             text = match.spelled("$TEXT", followed=True) or ("".join(_QUOTED.findall(quoted)) if is_code else quoted)

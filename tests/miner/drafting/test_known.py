@@ -144,8 +144,10 @@ def test_a_library_of_the_network_is_a_use_to_review_and_a_name_that_is_put_toge
 
 
 def test_a_tool_s_name_of_an_enumeration_is_read() -> None:
-    code = b"class Names(str, Enum):\n    STATUS = 'git_status'\n\nTool(name=Names.STATUS, description='Shows it.')\n"
-    assert [tool.name for tool in known({"server.py": code}).tools] == ["git_status"]
+    names = "class Names(str, Enum):\n    STATUS = 'git_status'\n\n"
+    given = "name=Names.STATUS, description='Shows it.'"
+    for code in (f"Tool({given})\n", f"@server.tool({given.replace('STATUS', 'STATUS.value')})\ndef status(): ...\n"):
+        assert [tool.name for tool in known({"server.py": (names + code).encode()}).tools] == ["git_status"]
 
 
 def test_a_pin_has_the_ids_that_an_answer_gives_it() -> None:
