@@ -1,7 +1,8 @@
 """Evidence that two miners share one analysis, from the planted faults that both found and missed (SPEC 17, D-39)."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -73,7 +74,8 @@ def weigh_round(  # noqa: PLR0913, PLR0917 - what was frozen, and the answers
     """
     rules = version.rules.evidence
     rate = mean_rate(kinds)
-    curves = {slope: Curve(rules, slope, kinds, rate) for slope in rules.slopes}
+    frozen = tuple(kinds.items())
+    curves = {slope: _curve(rules, slope, frozen, rate) for slope in rules.slopes}
     hotkeys = dict.fromkeys(hotkey for task in tasks for hotkey, _ in task.answers)
     abilities = {
         slope: {hotkey: curve.ability(records.get(hotkey, NO_RECORD)) for hotkey in hotkeys} if curve.odds else {}
@@ -108,11 +110,14 @@ class Curve:
         odds: of every kind that counts.
     """
 
-    def __init__(self, rules: EvidenceRules, slope: int, kinds: Kinds, rate: float) -> None:
+    def __init__(
+        self, rules: EvidenceRules, slope: int, kinds: Iterable[tuple[str, tuple[int, int]]], rate: float
+    ) -> None:
         self._rules, self._slope, self._rate = rules, slope, rate
+        self._abilities: dict[tuple[int, int], float] = {}
         self.odds: dict[str, float] = {}
         self._answers: list[tuple[float, int]] = []
-        for kind, (found, answers) in kinds.items():
+        for kind, (found, answers) in kinds:
             if answers >= rules.counted_from:
                 of_kind = (found + rules.prior * rate) / (answers + rules.prior)
                 self.odds[kind] = of_kind / (1 - of_kind)
@@ -120,7 +125,13 @@ class Curve:
         self._all = sum(answers for _, answers in self._answers)
 
     def ability(self, record: Record) -> float:
-        """Return the factor by which a miner's odds differ from everybody's, by halvings. Some kind must count."""
+        """Return the factor by which a miner's odds differ from everybody's. Some kind must count."""
+        told = record.found, record.faults
+        if told not in self._abilities:
+            self._abilities[told] = self._ability(record)
+        return self._abilities[told]
+
+    def _ability(self, record: Record) -> float:
         rules = self._rules
         target = cut((record.found + rules.prior * self._rate) / (record.faults + rules.prior), *rules.target)
         low, high = rules.ability
@@ -134,16 +145,23 @@ class Curve:
 
     def chances(self, ability: float) -> dict[str, float]:
         """Return the chance of finding each kind that counts."""
-        return {kind: cut(self._chance(ability, odds), *self._rules.chance) for kind, odds in self.odds.items()}
+        powers = self._powers([ability * odds for odds in self.odds.values()])
+        return {kind: cut(y / (1 + y), *self._rules.chance) for kind, y in zip(self.odds, powers, strict=True)}
 
     def _mean(self, ability: float) -> float:
-        return math.fsum(answers * self._chance(ability, odds) for odds, answers in self._answers) / self._all
+        powers = self._powers([ability * odds for odds, _ in self._answers])
+        chances = [answers * (y / (1 + y)) for y, (_, answers) in zip(powers, self._answers, strict=True)]
+        return math.fsum(chances) / self._all
 
-    def _chance(self, ability: float, odds: float) -> float:
-        y = ability * odds
+    def _powers(self, values: list[float]) -> list[float]:
         for _ in range(self._slope.bit_length() - 1):  # 1, 2, 4: the power by squares
-            y = y * y
-        return y / (1 + y)
+            values = [y * y for y in values]
+        return values
+
+
+@lru_cache(maxsize=6)  # a step asks for those of the round's score
+def _curve(rules: EvidenceRules, slope: int, kinds: tuple[tuple[str, tuple[int, int]], ...], rate: float) -> Curve:
+    return Curve(rules, slope, kinds, rate)
 
 
 def _misses(

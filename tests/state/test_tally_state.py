@@ -1,0 +1,67 @@
+"""State of 2.0.0: packed tallies and answers come back, execution strikes entries, and turns tell who stayed."""
+
+from group_rounds import worked_example
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from validator.protocol.round import MinerState
+from validator.protocol.skill_types import SkillType
+from validator.protocol.tallies import Record, Tally
+from validator.scoring.v2_0.inputs import complete
+from validator.scoring.v2_0.tallies import struck
+from validator.scoring.versions import VERSIONS, Version20
+from validator.state import FrozenRound, Miner, Pair, Shared, State, TallyWindow, record_of, with_answer
+
+counts = st.none() | st.integers(0, 70_000)
+shares = st.none() | st.tuples(st.integers(0, 9), st.integers(0, 70_000))
+units = st.none() | st.floats(0, 1)
+verdicts = st.sampled_from([None, "ALLOW", "REVIEW", "BLOCK"])
+tallies = st.builds(
+    Tally, st.booleans(), counts, counts, counts, verdicts, verdicts, units, units, shares, shares, shares, units
+)
+
+
+@given(st.lists(tallies, min_size=1, max_size=120))
+def test_the_newest_hundred_tallies_come_back_as_they_entered(entered: list[Tally]) -> None:
+    window = TallyWindow()
+    for number, one in enumerate(entered):
+        window = window.entered(number, one)
+    assert window.tallies() == entered[-100:]
+    assert window.added == len(entered)
+    last = len(entered) - 1
+    caught = window.replaced(last, struck(entered[-1]))
+    assert caught.of_answer(last) == struck(entered[-1])
+    assert caught.tallies()[:-1] == window.tallies()[:-1]
+    assert window.replaced(-7, entered[0]) == window
+
+
+def test_a_struck_entry_keeps_its_second_numbers() -> None:
+    entry = Tally(True, 3, 4, 5, "ALLOW", "BLOCK", 0.9, 0.7, (1, 2), None, (0, 6), 1.0)
+    assert struck(entry) == Tally(False, 0, 0, 5, None, "BLOCK", 0.0, 0.7, (0, 2), None, (0, 6), None)
+    unknown = structs.replace(entry, hits=None, said=None, known=None, risk=None, risk_null=None)
+    assert (struck(unknown).hits, struck(unknown).risk) == (None, None)
+
+
+def test_a_record_counts_the_last_hundred_answers_and_the_faults_of_those_that_passed() -> None:
+    answers = with_answer(with_answer(b"", 0.0, None, 0), 0.5, 3, 8)
+    assert record_of(answers) == Record(0.5, 2, 3, 8)
+    for _ in range(100):
+        answers = with_answer(answers, 0.25, 1, 2)
+    assert record_of(answers) == Record(25.0, 100, 100, 200)
+    assert record_of(b"") == Record()
+
+
+def test_who_left_or_was_barred_waits_with_the_median_and_who_was_busy_stays() -> None:
+    by = VERSIONS["2.0.0"]
+    assert isinstance(by, Version20)
+    kind, hotkeys = SkillType.DECLARATIVE, ("a", "b", "c", "d")
+    candidates = tuple(MinerState(one, (kind,), 2, {}, 0, {}, {}) for one in hotkeys)
+    frozen = structs.replace(worked_example().frozen, miners=candidates, scoring_version="2.0.0")
+    turns = dict(zip(hotkeys, (9, 5, 0, 0), strict=True))
+    miners = {one: Miner({kind: Pair(number=i, turn=turn)}) for i, (one, turn) in enumerate(turns.items())}
+    declared = bytes([0b0111])  # the fourth was away; the third was there and barred
+    newest = FrozenRound(0, 1, "2.0.0", declared, True, (2,))
+    again = complete(by, State(miners, Shared(since=0, rounds=(newest,))), frozen)
+    found = {one.hotkey: one.turns for one in again.miners}
+    assert [(found[one] or {})[kind] for one in hotkeys] == [9, 5, 5, 5]
