@@ -126,13 +126,11 @@ def test_a_draft_has_a_line_for_each_entry(tmp_path: Path) -> None:
 
 
 def test_nothing_is_proposed_from_what_packing_wrote() -> None:
-    files = {"a.py": b"import os\nos.system(f'ls {x}')\n"}
-    bare = known(files, SkillType.EXECUTABLE_PYTHON)
-    manifest = json.dumps(completed(files, SkillType.EXECUTABLE_PYTHON, "a")).encode()
-    made = known({**files, "manifest.json": manifest}, SkillType.EXECUTABLE_PYTHON)
-    assert made.findings == bare.findings
-    written = known({**files, "manifest.json": manifest.replace(b'"0"', b'"1.2"')}, SkillType.EXECUTABLE_PYTHON)
-    assert len(written.findings) + len(written.remarks) >= len(made.findings)
+    files = {"main.py": b"import os\n\n\ndef main():\n    os.system('ls')\n"}
+    packed_one = completed(files, SkillType.EXECUTABLE_PYTHON, "a")
+    for manifest, proposed in ((packed_one, 0), ({**packed_one, "version": "1.2"}, 1)):
+        found = known({**files, "manifest.json": json.dumps(manifest).encode()}, SkillType.EXECUTABLE_PYTHON)
+        assert sum("not declared" in one.description for one in found.findings) == proposed
 
 
 def test_a_library_of_the_network_is_a_use_to_review_and_a_name_that_is_put_together_is_unknown() -> None:
