@@ -13,7 +13,7 @@ from real_skills.bases import Skill
 from real_skills.measured import Measured, Row, rows
 from real_skills.network import Network
 from validator.planting.planting import Shape
-from validator.tasks.seeding import Seeded, seeded, write_seeded
+from validator.tasks.seeding import Seeded, Seeding, seeded, write_seeded
 from validator.tasks.source import TaskError
 
 ROOT: Final = Path(__file__).parents[2]
@@ -176,7 +176,7 @@ def _made(skill: Skill, seed: str, count: int, shapes: Sequence[Shape]) -> Itera
     if not count or not any(skill.base.skill_type in shape.types for shape in shapes):
         return
     try:
-        yield from seeded(skill.base, seed, count, shapes)
+        yield from seeded(skill.base, Seeding(seed, count, shapes))
     except TaskError:
         return  # of some draws nothing has a place there
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -53,7 +54,8 @@ def test_the_same_word_gives_the_same_bytes_and_nothing_is_written_over(tmp_path
     second = answered(*line, "--output", "b", "--json", cwd=tmp_path)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
     assert [task | {"path": ""} for task in first["tasks"]] == [task | {"path": ""} for task in second["tasks"]]
-    assert first["notes"] == {"greeter": ["added manifest.json"]}
+    assert first["notes"]["greeter"][0] == "added manifest.json"
+    assert re.match("before planting .* finds |no analyser looked at it", first["notes"]["greeter"][1])
     told = json.loads((tmp_path / first["tasks"][0]["path"] / "task.json").read_text())["truth"]
     for said, known in zip(first["tasks"][0]["findings"], told["findings"], strict=True):
         assert {key: said[key] for key in ("kind", "category", "severity", "evidence_ref")} == {
@@ -64,6 +66,34 @@ def test_the_same_word_gives_the_same_bytes_and_nothing_is_written_over(tmp_path
     assert again.returncode == 2
     assert "is there already" in again.stderr
     assert contents(tmp_path) == before
+
+
+def test_ordinary_tasks_have_no_truth_and_a_report_tells_what_reading_nothing_earns(tmp_path: Path) -> None:
+    skill(tmp_path / "greeter")
+    line = [
+        "tasks",
+        "seed",
+        "greeter",
+        "--seed",
+        "word",
+        "--count",
+        "3",
+        "--ordinary",
+        "2",
+        "--domain",
+        "drop.acme.dev",
+    ]
+    said = answered(*line, "--output", "a", "--report", "--json", cwd=tmp_path)
+    truths = [read_task(tmp_path / one["path"]).task.truth for one in said["tasks"]]
+    assert [truth is None for truth in truths] == [False, False, False, True, True]
+    assert [one["verdict"] is None for one in said["tasks"]] == [False, False, False, True, True]
+    earned = {one["name"]: one for one in said["earnings"]}
+    assert {"empty (always ALLOW)", "always BLOCK", "grep"} <= earned.keys()
+    assert all(0 < one["quality"] < 1 and one["agreement"] <= 1 for one in earned.values())
+    assert earned["always BLOCK"]["agreement"] == 0
+    shown = called(*line, "--output", "b", "--report", cwd=tmp_path).stdout
+    assert re.search(r"^always BLOCK +0\.\d{3} +0\.000$", shown, re.MULTILINE)
+    assert shown.count("ordinary, without a truth") == 2
 
 
 def test_a_word_is_drawn_where_none_is_given(tmp_path: Path) -> None:

@@ -3,14 +3,17 @@
 from typing import Any
 
 from validator.planting.lexicon import Draws
-from validator.planting.planting import Files, Plant, Planter, Shape
+from validator.planting.planting import Asked, Company, Files, Plant, Planter, Shape
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+
+ALONE = Company((), lambda *_: None)
+"""No harmless additions next to faults."""
 
 
 def appending(name: str, path: str, **said: Any) -> Planter:
     """Return what puts the line `name` at a drawn place of `path`."""
 
-    def planted(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
+    def planted(draws: Draws, files: Files, skill_type: SkillType, asked: Asked) -> Plant | None:
         if path not in files:
             return None
         lines = files[path].decode().splitlines()
@@ -24,7 +27,7 @@ def appending(name: str, path: str, **said: Any) -> Planter:
 
 def changing(*changed: tuple[str, bytes], path: str | None = None, line: int | None = 1) -> Planter:
     """Return what gives files this content."""
-    return lambda draws, files, skill_type: Plant(dict(changed), path or changed[0][0], line, "other", "low")
+    return lambda *_: Plant(dict(changed), path or changed[0][0], line, "other", "low")
 
 
 def shape(name: str, plant: Planter, **said: Any) -> Shape:

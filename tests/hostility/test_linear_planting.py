@@ -6,6 +6,7 @@ import pytest
 from linear import assert_linear
 
 from validator.planting.lexicon import Draws
+from validator.planting.planting import ANY
 from validator.planting.shapes import builtin_shapes
 from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
@@ -30,6 +31,6 @@ def test_planting_takes_linear_time(unit: str) -> None:
     def run(data: bytes) -> None:
         files = {"docs/a.md": data, "README.md": b"# A skill\n\nIt sorts mail.\n"}
         for shape in PLANTED:
-            shape.plant(Draws(SeededRandom("s")), files, RAG)
+            shape.plant(Draws(SeededRandom("s")), files, RAG, ANY)
 
     assert_linear(run, lambda size: (FULL_OF[unit] * size)[:size], 8 * 1024)

@@ -26,7 +26,7 @@ async def made_by(sandbox: object, *, contained: bool = False) -> tuple[dict[Ski
         contained=contained,
         analyses=None,
     )
-    tasks = SimpleNamespace(canaries=True, bases=None, shapes=None)
+    tasks = SimpleNamespace(canaries=True, bases=None, shapes=None, domains=())
     seat: Any = SimpleNamespace(settings=SimpleNamespace(tasks=tasks), random=SeededRandom("canaries"))
     maker = _canaries(seat, around)
     assert maker is not None

@@ -19,7 +19,8 @@ from tree_sitter import Language, Parser
 from miner.bundles.written import written_bundles
 from validator.planting.code.insertion import CODE_TYPES
 from validator.planting.lexicon import Draws
-from validator.planting.planting import Files, Plant, Shape
+from validator.planting.look_alikes import known_labels
+from validator.planting.planting import ANY, Files, Plant, Shape
 from validator.planting.shapes import builtin_shapes
 from validator.protocol.bundles import count_lines
 from validator.protocol.skill_types import SkillType
@@ -47,6 +48,13 @@ GRAMMARS = {
 }
 # What the line that is pointed at must hold: said here once more, beside the shapes.
 SINKS = {
+    "machine-reported": r"urlopen|fetch|curl",
+    "lasting-number": r"urlopen|fetch|curl",
+    "open-to-everybody": r"chmod",
+    "download-in-the-clear": r"http://",
+    "guessable-number": r"random|RANDOM",
+    "archive-unpacked-unseen": r"extractall|load\(|tar",
+    "everybody-served": r"0\.0\.0\.0",
     "whole-environment": r"post|urlopen|fetch|request\.end|curl|wget",
     "environment-in-telemetry": r"urlopen|fetch|curl|wget",
     "environment-in-names": r"gethostbyname|lookup|\$label",
@@ -93,12 +101,12 @@ SINKS = {
     "parts-from-an-archive": r"import_module|import\(|\. \"",
     "assembled-call": r"\)\(|\](\(|<)|vars\(|\| .\$use",
 }
-RESERVED = re.compile(r"\.(example|invalid|test|example\.(com|net|org))$|^(192\.0\.2|198\.51\.100|203\.0\.113)\.\d+$")
+REAL = re.compile(r"(?:.*\.)?([a-z0-9-]+)\.[a-z]+")
 SHAPES = pytest.mark.parametrize("shape", ALL, ids=[shape.name for shape in ALL])
 
 
 def planted(shape: Shape, seed: str, skill_type: SkillType, files: Files) -> Plant | None:
-    return shape.plant(Draws(SeededRandom(seed)), files, skill_type)
+    return shape.plant(Draws(SeededRandom(seed)), files, skill_type, ANY)
 
 
 def parse(path: str, content: bytes) -> None:
@@ -135,7 +143,7 @@ def test_a_plant_parses_keeps_every_line_and_points_at_its_sink(shape: Shape) ->
         assert re.search(SINKS[shape.name], line), line
         added = set(content.decode().split("\n")) - set(BASES[name][1].get(plant.path, b"").decode().split("\n"))
         hosts = re.findall(r"://(?:[^/@\"'\s]+@)?([\w.-]+)", "\n".join(added))
-        assert all(RESERVED.search(host) for host in hosts), hosts
+        assert not {match[1] for host in hosts if (match := REAL.fullmatch(host))} & known_labels(), hosts
         assert content.count(b"\r\n") in {0, content.count(b"\n")}
         assert not re.search(rb"<!>|<doc>|<guard>|<:|:>|@[a-z_]+@\W", content)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from validator.planting.lexicon import Draws, Lists, Scope
-from validator.planting.shapes import builtin_shapes, check_shape, read_shapes, read_words, shapes_with
+from validator.planting.planting import ANY
+from validator.planting.shapes import Own, builtin_shapes, check_shape, read_shapes, read_words, shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.planting.templates import TemplateError, read_template
 from validator.protocol.skill_types import SkillType
@@ -32,10 +33,10 @@ def shape_of(head: str = HEAD, form: str = FORM) -> str:
 
 
 def test_an_owners_shape_is_planted_beside_the_built_in_ones(tmp_path: Path) -> None:
-    shapes = shapes_with(folder(tmp_path / "own", shape_of()))
+    shapes = shapes_with(Own(folder(tmp_path / "own", shape_of())))
     assert [shape.name for shape in shapes] == [*(shape.name for shape in builtin_shapes()), "door-code"]
     (own,) = (shape for shape in shapes if shape.name == "door-code")
-    plant = own.plant(Draws(SeededRandom("s")), SKILL, SkillType.DECLARATIVE)
+    plant = own.plant(Draws(SeededRandom("s")), SKILL, SkillType.DECLARATIVE, ANY)
     assert plant is not None
     assert plant.line is not None
     shown = plant.changed["SKILL.md"].decode().split("\n")[plant.line - 1]
@@ -55,7 +56,7 @@ async def test_canaries_are_planted_with_them(tmp_path: Path, workers: object) -
     if workers is not None:
         bases = MemorySource([planted_task(base, Draws(SeededRandom("b")), (), "curated", wanted=0)[0]])
         more = {"workers": planting_workers}
-    maker = Canaries(SeededRandom("s"), bases, None, shapes=own, **more)
+    maker = Canaries(SeededRandom("s"), bases, None, own=Own(own), **more)
     kinds: set[str] = set()
     for _ in range(12):
         made = await maker.make(SkillType.DECLARATIVE)
@@ -68,10 +69,10 @@ async def test_canaries_are_planted_with_them(tmp_path: Path, workers: object) -
 
 
 def test_an_owners_words_replace_the_built_in_ones(tmp_path: Path) -> None:
-    shapes = shapes_with(folder(tmp_path / "own", shape_of(), WORDS + 'domain = ["only.invalid"]\n'))
+    shapes = shapes_with(Own(folder(tmp_path / "own", shape_of(), WORDS + 'domain = ["only.invalid"]\n')))
     shape = next(shape for shape in shapes if shape.name == "environment-in-names")
     files = {"main.py": b"def main() -> int:\n    return 1\n"}
-    plant = shape.plant(Draws(SeededRandom("s")), files, SkillType.EXECUTABLE_PYTHON)
+    plant = shape.plant(Draws(SeededRandom("s")), files, SkillType.EXECUTABLE_PYTHON, ANY)
     assert plant is not None
     assert b"only.invalid" in plant.changed["main.py"]
 
@@ -117,18 +118,18 @@ def test_an_owners_words_replace_the_built_in_ones(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_named_with_its_file_and_field(tmp_path: Path, text: str, words: str, said: str) -> None:
     own = folder(tmp_path / "own", text, words)
     with pytest.raises(TemplateError) as told:
-        shapes_with(own)
+        shapes_with(Own(own))
     assert str(own) in told.value.detail
     assert said in told.value.detail
 
 
 def test_a_folder_that_is_missing_and_a_name_that_is_taken_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match="no folder that can be read"):
-        shapes_with(tmp_path / "absent")
+        shapes_with(Own(tmp_path / "absent"))
     own = folder(tmp_path / "own", shape_of())
     (own / "deep" / "door-code.shape").rename(own / "reverse-shell.shape")
     with pytest.raises(TemplateError, match="reverse-shell: a built-in shape has this name"):
-        shapes_with(own)
+        shapes_with(Own(own))
 
 
 def test_built_in_shapes_hold_to_the_same_rules() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from validator.planting.lexicon import Draws
-from validator.planting.planting import Files, Plant, Shape, plant
+from validator.planting.planting import Asked, Files, Plant, Shape, plant
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
@@ -15,8 +15,8 @@ MOST = 12
 def noting(shape: Shape, said: dict[str, bytes | None]) -> Shape:
     """The same shape; what stood on its line is noted when it is planted."""
 
-    def planted(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
-        found = shape.plant(draws, files, skill_type)
+    def planted(draws: Draws, files: Files, skill_type: SkillType, asked: Asked) -> Plant | None:
+        found = shape.plant(draws, files, skill_type, asked)
         if found is not None:
             said[shape.name] = line_of(found.changed, found)
         return found

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from validator.planting.lexicon import Draws
-from validator.planting.planting import Shape, fault_of
+from validator.planting.planting import ANY, Shape, fault_of
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.skill_types import SkillType
@@ -55,7 +55,7 @@ IN_SOURCES = [shape for shape in POISONED.values() if shape.name not in {"order-
 def test_a_tool_without_a_manifest_is_poisoned_where_it_is_registered(shape: Shape, path: str, source: bytes) -> None:
     poisoned = set()
     for n in range(12):
-        plant = shape.plant(Draws(SeededRandom(f"registered {n}")), {path: source}, SkillType.MCP_SERVER)
+        plant = shape.plant(Draws(SeededRandom(f"registered {n}")), {path: source}, SkillType.MCP_SERVER, ANY)
         assert plant is not None
         assert plant.line is not None
         assert plant.poisoned_tool is not None
@@ -75,7 +75,7 @@ def test_a_poisoned_server_tells_what_its_manifest_says(tmp_path: Path, name: st
     seed, shape = name, POISONED[name]
     drawn = (draw_skeleton(SkillType.MCP_SERVER, Draws(SeededRandom(f"{seed} {n}")))[0] for n in range(50))
     files = next(files for files in drawn if b"ENTRIES" in files["server.py"])  # it lists its tools in the source
-    plant = shape.plant(Draws(SeededRandom(seed)), files, SkillType.MCP_SERVER)
+    plant = shape.plant(Draws(SeededRandom(seed)), files, SkillType.MCP_SERVER, ANY)
     assert plant is not None
     for path, content in {**files, **plant.changed}.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from real_skills.shape_files import FOLDER, is_code, later_shapes
 
 from validator.planting.lexicon import Draws
-from validator.planting.planting import Files, Plant, Shape, fault_of
-from validator.planting.planting import plant as planted_in
+from validator.planting.planting import ANY, Files, Plant, Shape, fault_of
 from validator.planting.shapes import builtin_lists, builtin_shapes, read_words
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.bundles import count_lines
@@ -59,7 +58,7 @@ def sources() -> list[Benign]:
     drawn = [
         (kind, draw_skeleton(kind, Draws(SeededRandom(f"{kind} {n}")))[0]) for kind in ASSESSED_TYPES for n in range(3)
     ]
-    found = [*benign(), *drawn]
+    found = [*benign(), *drawn, (SkillType.EXECUTABLE_SCRIPT, OF_NODE), (SkillType.MCP_SERVER, OF_NODE)]
     windows = [
         (
             kind,
@@ -77,6 +76,13 @@ def crlf(content: bytes) -> bytes:
     return content.replace(b"\n", b"\r\n")
 
 
+OF_NODE = {
+    "package.json": b'{\n  "name": "sorter",\n  "scripts": {\n    "test": "true"\n  },\n'
+    b'  "dependencies": {\n    "ms": "2.1.3"\n  }\n}\n',
+    "main.js": b'console.log("sorted");\n',
+}
+
+
 # What the line that is pointed at holds, where a template marks a part of several lines.
 SHOWN = {
     "wide-permissions": r'"\*"|"network:\*"|"/"|"enabled": false',
@@ -90,10 +96,10 @@ SHOWN = {
 }
 
 
-def versions() -> dict[str, str]:
-    """The version of each package that a fault pins."""
+def versions() -> set[tuple[str, str]]:
+    """Each package that a fault pins, with its version."""
     lists = {**builtin_lists(), **read_words(FOLDER)}
-    return {row["package"]: row["version"] for name in lists if name.startswith("pin_") for row in lists[name]}
+    return {(row["package"], row["version"]) for name in lists if name.startswith("pin_") for row in lists[name]}
 
 
 def plants(shape: Shape, seed: str, bundles: list[Benign]) -> list[tuple[Files, Plant]]:
@@ -101,8 +107,8 @@ def plants(shape: Shape, seed: str, bundles: list[Benign]) -> list[tuple[Files, 
     found = []
     for kind, files in bundles:
         if kind in shape.types:
-            plant = shape.plant(Draws(SeededRandom(seed)), dict(files), kind)
-            assert plant == shape.plant(Draws(SeededRandom(seed)), dict(files), kind)
+            plant = shape.plant(Draws(SeededRandom(seed)), dict(files), kind, ANY)
+            assert plant == shape.plant(Draws(SeededRandom(seed)), dict(files), kind, ANY)
             found += [(files, plant)] if plant else []
     return found
 
@@ -134,7 +140,7 @@ def check(shape: Shape, files: Files, plant: Plant) -> None:
     assert shown.strip()
     assert re.search(SHOWN.get(shape.name, ""), shown), shown
     if shape.family == "vulnerable_pin":
-        assert versions()[plant.target_pattern] in shown
+        assert any(package == plant.target_pattern and version in shown for package, version in versions())
     for path, content in plant.changed.items():
         if path in files:
             new = fresh(files[path], content)
@@ -189,18 +195,18 @@ def test_a_package_that_the_bundle_names_is_not_pinned_again() -> None:
     first, *others = [row["package"] for row in builtin_lists()["pin_python"]]
     files = {"main.py": b"print(1)\n", "setup.cfg": "\n".join(others).encode()}
     for seed in range(20):
-        plant = shape.plant(Draws(SeededRandom(str(seed))), files, SkillType.EXECUTABLE_PYTHON)
+        plant = shape.plant(Draws(SeededRandom(str(seed))), files, SkillType.EXECUTABLE_PYTHON, ANY)
         assert plant is not None
         assert plant.target_pattern == first
     everything = files | {"setup.cfg": "\n".join((first, *others)).encode()}
-    assert shape.plant(Draws(SeededRandom("s")), everything, SkillType.EXECUTABLE_PYTHON) is None
+    assert shape.plant(Draws(SeededRandom("s")), everything, SkillType.EXECUTABLE_PYTHON, ANY) is None
 
 
 def test_no_paragraph_goes_into_a_fence_a_comment_or_front_matter() -> None:
     (shape,) = (shape for shape in TEXT_SHAPES if shape.name == "plain-order")
     page = b"---\nname: x\n\nuse: y\n---\n\n# One\n\n```\na\n\nb\n\nc\n```\n\n<!--\nd\n\ne\n-->\n\nTwo.\n"
     for seed in range(60):
-        plant = shape.plant(Draws(SeededRandom(str(seed))), {"SKILL.md": page}, SkillType.DECLARATIVE)
+        plant = shape.plant(Draws(SeededRandom(str(seed))), {"SKILL.md": page}, SkillType.DECLARATIVE, ANY)
         assert plant is not None
         for kept in (b"---\nname: x\n\nuse: y\n---\n", b"```\na\n\nb\n\nc\n```\n", b"<!--\nd\n\ne\n-->\n"):
             assert kept in plant.changed["SKILL.md"]
@@ -210,10 +216,14 @@ def test_no_paragraph_goes_into_a_fence_a_comment_or_front_matter() -> None:
 def test_programs_say_the_same_with_every_fault_in_texts(tmp_path: Path, seed: str) -> None:
     for kind in (SkillType.EXECUTABLE_PYTHON, SkillType.EXECUTABLE_SCRIPT):
         files, _ = draw_skeleton(kind, Draws(SeededRandom(seed)))
-        planted = planted_in(files, kind, Draws(SeededRandom(seed)), ALL, wanted=len(ALL))
-        assert len(planted.faults) >= 10
+        after, count = dict(files), 0
+        for shape in (one for one in ALL if kind in one.types):
+            plant = shape.plant(Draws(SeededRandom(seed)), after, kind, ANY)
+            if plant is not None and fault_of(after, plant) is None:
+                after, count = {**after, **plant.changed}, count + 1
+        assert count >= 10
         before = run(tmp_path / f"{kind} before", files, kind)
-        assert before == run(tmp_path / f"{kind} after", planted.files, kind) != ""
+        assert before == run(tmp_path / f"{kind} after", after, kind) != ""
 
 
 def run(folder: Path, files: Files, kind: SkillType) -> str:

@@ -28,7 +28,7 @@ from validator.protocol.task import Windows
 from validator.sources import SeededRandom
 from validator.tasks.canary import Canaries
 from validator.tasks.directory import DirectorySource
-from validator.tasks.seeding import planted_task, read_bases, seeded
+from validator.tasks.seeding import Seeding, planted_task, read_bases, seeded
 from validator.tasks.source import SourcedTask
 
 EACH = 400  # canaries, and as many curated tasks: half of both is held out
@@ -67,7 +67,7 @@ def curated(bases: Path) -> Dispatched:
     found: dict[SkillType, list[SourcedTask]] = {kind: [] for kind in ASSESSED_TYPES}
     for base in read_bases(bases):
         found[base.skill_type] += [
-            one.task for one in islice(seeded(base, "curated", EACH, builtin_shapes()), EACH // 18 + 1)
+            one.task for one in islice(seeded(base, Seeding("curated", EACH, builtin_shapes())), EACH // 18 + 1)
         ]
     return {kind: dispatched(tasks[: share(kind)], "curated") for kind, tasks in found.items()}
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 from task_builders import SKILL, make_task, make_truth, write_task
-from toy_shapes import appending, shape
+from toy_shapes import ALONE, appending, shape
 
 from validator.planting.lexicon import Draws
 from validator.planting.planting import Family
@@ -18,7 +18,17 @@ from validator.protocol.task import KnownFinding, Windows
 from validator.sources import SeededRandom
 from validator.tasks.check import check_tasks
 from validator.tasks.folder import find_tasks, read_task
-from validator.tasks.seeding import Base, Seeded, base_of, planted_task, read_bases, seeded, seeded_all, write_seeded
+from validator.tasks.seeding import (
+    Base,
+    Seeded,
+    Seeding,
+    base_of,
+    planted_task,
+    read_bases,
+    seeded,
+    seeded_all,
+    write_seeded,
+)
 from validator.tasks.source import TaskError
 
 FAMILIES: tuple[Family, ...] = get_args(Family)
@@ -36,7 +46,7 @@ def everything(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_seeded_task_differs_from_its_base_by_its_faults_alone() -> None:
-    task, planted = planted_task(BASE, drawn("a"), SHAPES, "curated", wanted=5)
+    task, planted = planted_task(BASE, drawn("a"), SHAPES, "curated", wanted=5, company=ALONE)
     assert (task.task.task_version, task.task.windows, task.task.provenance) == ("1.1", WINDOWS, "curated")
     assert task.task.canary is not None
     assert task.task.canary.file == "SKILL.md"
@@ -53,7 +63,7 @@ def test_a_twin_without_a_fault_keeps_what_is_known_of_its_base() -> None:
     known = base_of(
         make_task(truth=make_truth(policy_rules=(rule,), shell_commands=("ls",), reference_risk=0.125)), "known"
     )
-    task, _ = planted_task(known, drawn("a"), SHAPES, "curated", wanted=0)
+    task, _ = planted_task(known, drawn("a"), SHAPES, "curated", wanted=0, company=ALONE)
     truth = task.task.truth
     assert truth is not None
     assert (truth.verdict, truth.policy_rules, truth.shell_commands) == ("ALLOW", (rule,), ("ls",))
@@ -65,12 +75,12 @@ def test_a_twin_without_a_fault_keeps_what_is_known_of_its_base() -> None:
 
 
 def test_the_same_seed_gives_the_same_tasks_and_no_bundle_twice() -> None:
-    made = list(seeded(BASE, "word", 20, SHAPES))
-    assert made == list(seeded(BASE, "word", 20, SHAPES))
+    made = list(seeded(BASE, Seeding("word", 20, SHAPES, company=ALONE)))
+    assert made == list(seeded(BASE, Seeding("word", 20, SHAPES, company=ALONE)))
     assert len({one.task.task.bundle_sha256 for one in made}) == 20
     assert len({one.name for one in made}) == 20
     assert sum(not one.planted.faults for one in made) == 1
-    assert list(seeded(BASE, "other", 2, SHAPES)) != made[:2]
+    assert list(seeded(BASE, Seeding("other", 2, SHAPES, company=ALONE))) != made[:2]
 
 
 def test_bases_are_read_one_at_a_time_and_each_is_taken_once() -> None:
@@ -81,13 +91,13 @@ def test_bases_are_read_one_at_a_time_and_each_is_taken_once() -> None:
             read.append(number)
             yield BASE._replace(name=f"greet{number}", sha256=number * 64)
 
-    tasks = seeded_all(bases(), "word", 2, SHAPES)
+    tasks = seeded_all(bases(), Seeding("word", 2, SHAPES, company=ALONE))
     assert [(next(tasks).base, len(read)) for _ in range(4)] == [("greet0", 1)] * 2 + [("greet1", 3)] * 2
     assert list(tasks) == []
 
 
 def test_a_base_with_few_places_gives_few_tasks() -> None:
-    made = list(seeded(BASE, "word", 12, [shape("only", appending("x", "SKILL.md"))]))
+    made = list(seeded(BASE, Seeding("word", 12, [shape("only", appending("x", "SKILL.md"))], company=ALONE)))
     assert 3 <= len(made) < 12
 
 
@@ -140,12 +150,12 @@ def test_bases_are_read_from_tasks_bundles_and_skills(tmp_path: Path) -> None:
 
 
 def test_tasks_are_written_and_check(tmp_path: Path) -> None:
-    made = list(write_seeded(seeded(BASE, "word", 3, SHAPES), tmp_path / "new" / "tasks"))
+    made = list(write_seeded(seeded(BASE, Seeding("word", 3, SHAPES, company=ALONE)), tmp_path / "new" / "tasks"))
     assert not any(task.problems for task in check_tasks(tmp_path / "new"))
     assert [read_task(tmp_path / "new" / "tasks" / one.name) for one in made] == [one.task for one in made]
     before = everything(tmp_path)
     with pytest.raises(TaskError, match="is there already"):
-        list(write_seeded(seeded(BASE, "word", 3, SHAPES), tmp_path / "new" / "tasks"))
+        list(write_seeded(seeded(BASE, Seeding("word", 3, SHAPES, company=ALONE)), tmp_path / "new" / "tasks"))
     assert everything(tmp_path) == before
 
 
@@ -154,7 +164,7 @@ def test_what_fails_on_the_way_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "kept" / "mine.txt").write_text("mine")
 
     def failing(base: Base) -> Iterator[Seeded]:
-        yield from seeded(base, "word", 3, SHAPES)
+        yield from seeded(base, Seeding("word", 3, SHAPES, company=ALONE))
         raise TaskError("no more")
 
     for out in (tmp_path / "deep" / "er", tmp_path / "kept"):
@@ -166,19 +176,19 @@ def test_what_fails_on_the_way_leaves_nothing(tmp_path: Path) -> None:
 def test_no_task_is_in_its_folder_before_all_are_and_a_killed_seeding_is_told(tmp_path: Path) -> None:
     seen: list[list[str]] = []
     out = tmp_path / "out"
-    writing = write_seeded(seeded(BASE, "word", 3, SHAPES), out)
+    writing = write_seeded(seeded(BASE, Seeding("word", 3, SHAPES, company=ALONE)), out)
     for _ in writing:
         seen.append(sorted(path.name for path in out.iterdir()))
         assert find_tasks(tmp_path) == []  # as a kill here would leave it
         with pytest.raises(TaskError, match=r"`out/\.seeding\.part` is there: another seeding runs, or one was killed"):
-            next(write_seeded(seeded(BASE, "other", 1, SHAPES), out))
+            next(write_seeded(seeded(BASE, Seeding("other", 1, SHAPES, company=ALONE)), out))
     assert seen == [[".seeding.part"]] * 3
     assert len(find_tasks(tmp_path)) == 3
     assert not (out / ".seeding.part").exists()
 
 
 def test_a_name_that_is_taken_meanwhile_leaves_what_was_there(tmp_path: Path) -> None:
-    writing = write_seeded(seeded(BASE, "word", 3, SHAPES), tmp_path)
+    writing = write_seeded(seeded(BASE, Seeding("word", 3, SHAPES, company=ALONE)), tmp_path)
     names = [next(writing).name for _ in range(3)]
     (tmp_path / names[1]).mkdir()
     with pytest.raises(TaskError, match="is there already: name another folder"):

@@ -31,7 +31,7 @@ from validator.tasks.downloads import parse_reference
 from validator.tasks.folder import DRAFT_NAME, find_tasks
 from validator.tasks.package_manifest import Rebuilt, pack_path, rebuild
 from validator.tasks.packing import Packed, PackOptions
-from validator.tasks.seeding import Base, Seeded, read_bases, seeded_all, write_seeded
+from validator.tasks.seeding import Base, Seeded, Seeding, read_bases, seeded_all, write_seeded
 from validator.telemetry import configure_logging
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def check(
 
 
 @TASKS.command()
-def seed(  # noqa: PLR0913, PLR0917 - the options of a command
+def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
     bundles: Annotated[
         list[str],
         typer.Argument(
@@ -259,40 +259,65 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command
             metavar="DIR", help="Shapes of faults of your own, as tasks.shapes names them.", show_default=False
         ),
     ] = None,
+    domains: Annotated[
+        list[str] | None,
+        typer.Option("--domain", metavar="HOST", help="A host that faults lead to, as tasks.domains; may be repeated."),
+    ] = None,
+    ordinary: Annotated[
+        int,
+        typer.Option(
+            "--ordinary", min=0, max=1_000, help="More tasks for each bundle, without faults and truth, to hide among."
+        ),
+    ] = 0,
+    report: Annotated[
+        bool, typer.Option("--report", help="Also tell what answers that read nothing, a grep and an analyser earn.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Plant known faults in benign bundles, and write tasks whose truth names all of them.
 
-    As a rule a task has eight faults of different kinds; one in eight has none, one in eight another number. Nothing
-    that is there is written over, and nothing is left where it fails.
+    As a rule a task has eight faults of different kinds; one in eight has none, one in eight another number. A third of
+    the tasks each is ALLOW, REVIEW and BLOCK. Nothing is written over, and nothing is left where it fails.
     """
     if skill_type is not None and skill_type not in ASSESSED_TYPES:
         raise typer.BadParameter("a workflow has no bundle", param_hint="--type")
-    from validator.planting.shapes import shapes_with  # noqa: PLC0415 - only this command plants
+    # Only this command plants.
+    from validator.planting.shapes import Own, company_with, shapes_with  # noqa: PLC0415 - see above
+    from validator.tasks.earnings import answered, earned, find_analyser, found_before  # noqa: PLC0415 - likewise
 
-    planted = shapes_with(shapes)
-    clean_at_sigterm()
+    own, analyser = Own(shapes, tuple(domains or ())), find_analyser()
     chosen = secrets.token_hex(16) if word is None else word
-    noted: list[tuple[str, tuple[str, ...]]] = []
+    how = Seeding(chosen, count, shapes_with(own), ordinary, company_with(own))
+    clean_at_sigterm()
+    noted: dict[str, list[str]] = {}
 
     def bases() -> Iterator[Base]:
         for base in (base for what in bundles for base in read_bases(what, skill_type)):
-            if base.notes and (base.name, base.notes) not in noted:
-                noted.append((base.name, base.notes))
+            noted[base.name] = list(
+                dict.fromkeys([*noted.get(base.name, []), *base.notes, found_before(base, analyser)])
+            )
             yield base
 
     with progress("planting", None) as step:
-        made = []
-        for one in write_seeded(seeded_all(bases(), chosen, count, planted), output):
+        made, answers = [], []
+        for one in write_seeded(seeded_all(bases(), how), output):
             made.append(_seeded_document(one, output))  # and not the task: there may be thousands, of megabytes
+            if report and one.task.task.truth is not None:
+                answers.append(answered(one.planted.files, one.task.task.skill_type, one.planted.truth, analyser))
             step()
+    rows = [one._asdict() for one in earned(answers, analyser)] if report else []
     if as_json:
-        print_json({"seed": chosen, "notes": dict(noted), "tasks": made})
-    else:
-        for name, notes in noted:
-            for note in notes:
-                print_line(f"{name}: {note}")
-        _print_seeded(made, drawn=None if word is not None else chosen)
+        print_json({"seed": chosen, "notes": noted, "tasks": made} | ({"earnings": rows} if report else {}))
+        return
+    for name, notes in noted.items():
+        for note in notes:
+            print_line(f"{name}: {note}")
+    _print_seeded(made, drawn=None if word is not None else chosen)
+    if report:
+        print_table(
+            "answer mean_q agreement",
+            [(one["name"], f"{one['quality']:.3f}", f"{one['agreement']:.3f}") for one in rows],
+        )
 
 
 def _seeded_document(one: Seeded, output: Path) -> dict[str, Any]:
@@ -303,8 +328,8 @@ def _seeded_document(one: Seeded, output: Path) -> dict[str, Any]:
         "base": one.base,
         "skill_type": task.skill_type,
         "bundle_sha256": task.bundle_sha256,
-        "verdict": truth.verdict,
-        "risk": truth.reference_risk,
+        "verdict": None if task.truth is None else truth.verdict,
+        "risk": None if task.truth is None else truth.reference_risk,
         "wanted": planted.wanted,
         "findings": [
             {
@@ -331,7 +356,8 @@ def _print_seeded(made: Sequence[Mapping[str, Any]], drawn: str | None) -> None:
     for one in made:
         number, wanted = len(one["findings"]), one["wanted"]
         told = f"{number} of {wanted} faults (no place for more)" if number < wanted else f"{number} faults"
-        print_line(f"{one['path']}: {one['skill_type']}, {told}, {one['verdict']}, risk {one['risk']:.4f}")
+        judged = f"{told}, {one['verdict']}, risk {one['risk']:.4f}" if one["verdict"] else "ordinary, without a truth"
+        print_line(f"{one['path']}: {one['skill_type']}, {judged}")
     if drawn is not None:
         print_line(f"seed {drawn}: keep it secret, or forget it")
 

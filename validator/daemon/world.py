@@ -15,7 +15,7 @@ from validator.kinds.registry import KINDS
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.step import StepClient
 from validator.miners.client import HttpMinerClient, MinerClient
-from validator.planting.shapes import shapes_with
+from validator.planting.shapes import Own, shapes_with
 from validator.planting.templates import TemplateError
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
@@ -134,11 +134,12 @@ def canaries_of(settings: Settings, random: RandomBytes, windows: Windows | None
     if not tasks.canaries:
         return None
     bases = None if tasks.bases is None else DirectorySource(tasks.bases)
+    own = Own(tasks.shapes, tasks.domains)
     try:
-        shapes_with(tasks.shapes)
+        shapes_with(own)
     except TemplateError as error:
         raise TemplateError(f"tasks.shapes: {error.detail}") from None
-    return Canaries(random, bases, windows, planting_workers, tasks.shapes).make
+    return Canaries(random, bases, windows, planting_workers, own).make
 
 
 def http_clients(settings: Settings, signer: Signer, clock: Clock) -> tuple[MinerClient, StepClient]:

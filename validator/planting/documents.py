@@ -11,8 +11,8 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
-from validator.planting.lexicon import Scope
-from validator.planting.planting import Files, Placed, json_object
+from validator.planting.lexicon import Draws, Scope
+from validator.planting.planting import Files, Placed, Plant, json_object
 from validator.planting.templates import SINK, Form, holds, render
 from validator.protocol.skill_types import SkillType
 
@@ -25,6 +25,7 @@ _ASIDE: Final = re.compile(
 _FENCE: Final = re.compile(r"\s{0,3}(```+|~~~+)")
 _CODE_FENCE: Final = re.compile(r"(?:```|~~~)(bash|sh|shell|console|python|py|yaml|js|javascript|ts|typescript)\s*")
 _DIVIDER: Final = re.compile(r"\s*+\|?\s*+:?-{3,}:?\s*+(?:\|\s*+:?-{3,}:?\s*+)+\|?\s*+")
+_LABELS: Final = {"py": "python", "js": "js", "sh": "bash", "json": "json", "toml": "toml"}
 _CELLS: Final = ("-", "all", "see note", "0")
 _UNKNOWN_LINES: Final = 10_000
 
@@ -181,6 +182,21 @@ def _rows(text: str) -> list[tuple[int, int]]:
     return found
 
 
+def quoted_in_document(
+    draws: Draws, files: Files, suffix: str, lines: Sequence[str], leads: Sequence[str]
+) -> Plant | None:
+    """Put lines as a block of code, with a sentence about it, into a document; a longer fence holds fences."""
+    found = documents(files, SkillType.RAG_KNOWLEDGE, "all")
+    if not found:
+        return None
+    document = draws.pick(found)
+    marks = "````" if any("```" in line for line in lines) else "```"
+    block = [draws.pick(leads), "", marks + _LABELS.get(suffix, ""), *lines, marks]
+    at = draws.pick(document.gaps)
+    placed = put(document.path, document.text, at, [*block, ""] if at < len(lines_of(document.text)) else ["", *block])
+    return Plant(placed.changed, document.path, None, "other", "low")
+
+
 def fence(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> Placed | None:
     """Put the text first into code that a document shows; `@comment@` is what begins a comment there."""
     found = [
@@ -282,7 +298,7 @@ def new_file(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> P
         scope.give("beside", str(PurePosixPath(scope.draws.pick(found).path).parent))
     if any(path in files for path in scope.fill(others).split("|")):
         return None
-    free = [path for path in map(_joined, scope.fill(paths).split("|")) if path not in files]
+    free = [path for path in map(_joined, scope.fill(paths).split("|")) if path not in files and _at_home(path, files)]
     if not free:
         return None
     path = scope.draws.pick(free)
@@ -292,6 +308,29 @@ def new_file(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> P
         if part.startswith("file "):
             made.setdefault(_joined(scope.fill(part.removeprefix("file "))), render(blocks, scope) + "\n")
     return Placed({name: text.encode() for name, text in made.items() if name not in files}, path, sink + 1)
+
+
+_ECOSYSTEMS: Final = (
+    (
+        re.compile(r"package(-lock)?\.json|yarn\.lock|\.npmrc|\.yarnrc.*|pnpm-.*"),
+        re.compile(r"package\.json|.*\.[cm]?[jt]s"),
+    ),
+    (
+        re.compile(r".*requirements.*\.txt|poetry\.lock|Pipfile.*|pyproject\.toml|setup\..*|\.pypirc|pip\.conf"),
+        re.compile(r".*\.py"),
+    ),
+    (
+        re.compile(r"Dockerfile.*|(docker-)?compose.*\.ya?ml|Procfile"),
+        re.compile(r"Dockerfile.*|(docker-)?compose.*\.ya?ml"),
+    ),
+)
+
+
+def _at_home(path: str, files: Files) -> bool:
+    """Return whether the bundle is of the ecosystem that a file of this name belongs to."""
+    name, names = PurePosixPath(path).name, [PurePosixPath(one).name for one in files]
+    needed = next((needs for made, needs in _ECOSYSTEMS if made.fullmatch(name)), None)
+    return needed is None or any(map(needed.fullmatch, names))
 
 
 def _joined(path: str) -> str:

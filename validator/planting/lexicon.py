@@ -6,6 +6,7 @@ A slot in a text is written between two `@`:
 - `@+host@`: another entry, drawn anew.
 - `@secret.value@`: a field of an entry that is a table; one of its values where the field is a list.
 - `@hex:40@`, `@number:2-250@`: drawn characters (`_ALPHABETS`), or a number; `@date@`, `@version@`.
+- `@domain@`, `@pem.kind@`, `@pem.body@`: a host name and a private key that are nobody's (`look_alikes`).
 - `@secret.value|base64@`: passed through filters (`_FILTERS`).
 
 Entries hold slots themselves. Lists are data: `data/words`, the head of a template, an owner's folder.
@@ -20,6 +21,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
+from validator.planting import look_alikes
 from validator.protocol.errors import ValidatorError
 from validator.sources import RandomBytes
 
@@ -49,6 +51,10 @@ class Draws:
         left = list(choices)
         count = min(self.number(low, high), len(left))
         return [left.pop(self.number(0, len(left) - 1)) for _ in range(count)]
+
+    def bytes(self, count: int) -> bytes:
+        """Return as many bytes."""
+        return self._random.token(count)
 
     def version(self) -> str:
         """Return a version number such as `1.4.12`."""
@@ -80,7 +86,12 @@ _ALPHABETS: Final = {
     "mixed": _MIXED,
     "small": string.ascii_lowercase + string.digits,
 }
-_BUILT_IN: Final = {"date": Draws.date, "version": Draws.version}
+_BUILT_IN: Final[Mapping[str, Callable[[Draws], Any]]] = {
+    "date": Draws.date,
+    "domain": look_alikes.domain,
+    "pem": look_alikes.key,
+    "version": Draws.version,
+}
 _ASCII: Final = 0x80
 
 
@@ -119,6 +130,7 @@ _FILTERS: Final[Mapping[str, Callable[[str], str]]] = {
     "capital": _capital,
     "cell": lambda text: text.replace("|", "\\|"),
     "concealed": lambda text: f"\u001b[8m{text}\u001b[0m",
+    "escaped": lambda text: json.dumps(text)[1:-1],
     "first": lambda text: _halves(text)[0],
     "folder": lambda text: text.rpartition("/")[0],
     "hex": lambda text: text.encode().hex(),

@@ -4,6 +4,7 @@ import json
 import threading
 import tomllib
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import SequenceMatcher
@@ -15,15 +16,24 @@ from validator.planting.lexicon import Draws
 from validator.protocol import limits
 from validator.protocol.bundles import count_lines, evidence_resolves
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.findings import risk_of, verdict_of
+from validator.protocol.findings import BLOCK_FROM, REVIEW_FROM, SEVERITIES, VERDICTS, risk_of, verdict_of
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Category, EvidenceRef, EvidenceRefError, Severity, parse_evidence_ref
+from validator.protocol.sssa import (
+    Category,
+    EvidenceRef,
+    EvidenceRefError,
+    Severity,
+    Verdict,
+    parse_evidence_ref,
+)
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.task import KnownFinding, Truth
 
 Family = Literal[
     "exfiltration", "secret", "injection", "capability", "poisoned_description", "vulnerable_pin", "transitive_risk"
 ]
+HARMLESS_BY_WORDS: Final[tuple[Family, ...]] = ("secret", "vulnerable_pin")
+"""Families whose forms are harmless with other words in them: a placeholder, a version without an advisory."""
 Difficulty = Literal["easy", "medium", "hard"]
 Files = Mapping[str, bytes]
 
@@ -62,7 +72,21 @@ class Placed(NamedTuple):
     tool: str | None = None
 
 
-Planter = Callable[[Draws, Files, SkillType], Plant | None]
+class Asked(NamedTuple):
+    """What a fault may be.
+
+    Attributes:
+        severities: of the fault; None for any.
+        fresh: whether it may lie in a file that the bundle does not have.
+    """
+
+    severities: frozenset[Severity] | None = None
+    fresh: bool = True
+
+
+ANY: Final = Asked()
+
+Planter = Callable[[Draws, Files, SkillType, Asked], Plant | None]
 
 
 class Shape(NamedTuple):
@@ -73,8 +97,10 @@ class Shape(NamedTuple):
         family: what kind of fault it is.
         difficulty: to find it.
         types: skill types whose bundles it may be planted in.
-        plant: plants it at a drawn place; None where the bundle has no place for it. It changes nothing but what it
-            returns, draws only from what it is given, and leaves a bundle that parses and runs as before.
+        plant: plants it at a drawn place; None where the bundle has no place for it, or for what is asked. It changes
+            nothing but what it returns, draws only from what it is given, and leaves a bundle that parses and runs as
+            before.
+        severities: those that the fault can have; empty where that is not known.
     """
 
     name: str
@@ -82,6 +108,18 @@ class Shape(NamedTuple):
     difficulty: Difficulty
     types: frozenset[SkillType]
     plant: Planter
+    severities: frozenset[Severity] = frozenset()
+
+
+Quoter = Callable[[Draws, Files, str, Sequence[str]], Plant | None]
+"""Puts lines that belong into a file of some name into a text that quotes them."""
+
+
+class Company(NamedTuple):
+    """Harmless additions that bundles have next to faults, and the quoting of either."""
+
+    harmless: Sequence[Shape]
+    quote: Quoter
 
 
 _compiling: Final = threading.Lock()  # catch_warnings changes the whole process
@@ -247,6 +285,12 @@ OTHER_COUNTS: Final = (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12)
 MOST_READ: Final = 2 * limits.MIB  # bytes of a bundle that shapes look at, its smallest files first
 _LARGEST_READ: Final = 256 * 1024  # bytes of a file that they look at
 _ORDER: Final[tuple[Difficulty, ...]] = ("easy", "medium", "hard")
+_PAIRS: Final = (9, 12)  # a fault or a quoted one, each with its company
+_SPARE: Final = 3  # shapes for each fault that is missing
+_FRESH: Final = 8  # one in so many may lie in a new file
+_NEARLY_BLOCK: Final = 0.52  # a risk that one more of medium severity does not take to BLOCK
+_LITTLE: Final = 0.02  # likewise to REVIEW
+_MOST_QUOTED: Final = 40  # lines
 
 
 class Fault(NamedTuple):
@@ -289,14 +333,24 @@ def count(draws: Draws) -> int:
     return draws.pick(OTHER_COUNTS) if draws.number(0, 1) else 0
 
 
-def plant(
-    files: Files, skill_type: SkillType, draws: Draws, shapes: Sequence[Shape], wanted: int | None = None
+def plant(  # noqa: PLR0913, PLR0917 - everything that a bundle is made of
+    files: Files,
+    skill_type: SkillType,
+    draws: Draws,
+    shapes: Sequence[Shape],
+    wanted: int | None = None,
+    company: Company | None = None,
 ) -> Planted:
     """Return the bundle with faults that are drawn: of different shapes, families in turn, easy, medium and hard ones.
 
-    Earlier faults stay where they are, or their lines move with the text around them: a fault that would change one, or
-    make its line uncertain, is not planted; nor is one at the place of another, one that makes a file unreadable, or
-    one that takes the bundle over a bound of SPEC 13.
+    Their severities follow from a drawn verdict, a third of the bundles each. Earlier faults stay where they are, or
+    their lines move with the text around them: a fault that would change one, or make its line uncertain, is not
+    planted; nor is one at the place of another, one that makes a file unreadable, or one that takes the bundle over a
+    bound of SPEC 13.
+
+    With company, a fault comes with a harmless addition of its family that is quoted; and up to a number that does not
+    depend on the faults, quoted faults come with a harmless addition that is none. So both texts and both ways to hold
+    them are as frequent in a bundle with faults as in one without, and only together they make a fault.
 
     Args:
         files: of a bundle that is known to be benign, by path.
@@ -304,21 +358,43 @@ def plant(
         draws: decides how many, which and where.
         shapes: those to plant of; each is planted once at most.
         wanted: how many faults; None to draw that as well.
+        company: harmless additions; None for faults alone.
     """
     number = count(draws) if wanted is None else wanted
     left = [shape for shape in shapes if skill_type in shape.types]
-    bed = _Bed(files)
+    bed = _Bed(files, skill_type, draws, company)
+    extra = max(0, draws.number(*_PAIRS) - number) if company else 0
+    verdict = draws.pick(VERDICTS)
+    turns = draws.some([True] * number + [False] * extra, number + extra, number + extra)
     for turn in range(len(left)):
-        if len(bed.faults) == number:
+        if not turns:
             break
-        shape = draws.pick(_next(left, bed.faults, _ORDER[turn % len(_ORDER)]))
+        shape = draws.pick(_next(left, bed.families, _ORDER[turn % len(_ORDER)]))
+        missing = turns.count(True)
+        live = turns[0] or len(left) < _SPARE * missing  # what is quoted leaves enough to plant
         left.remove(shape)
-        planted = shape.plant(draws, bed.seen, skill_type)
-        if planted is not None:
-            bed.take(shape, planted)
+        severities = _severities(verdict, bed.risk, missing) if live else None
+        asked = Asked(severities, fresh=draws.number(1, _FRESH) == 1)
+        if bed.plant(shape, asked) if live else bed.quote(shape, asked):
+            turns.remove(live)
+    if number and not bed.faults:  # whatever its severity
+        for shape in (one for one in shapes if skill_type in one.types):
+            if bed.plant(shape, ANY):
+                break
     faults = tuple(sorted(bed.faults, key=lambda fault: (fault.plant.path, fault.plant.line or 0)))
     known = [(fault.kind, fault.place, fault.plant) for fault in faults]
     return Planted(bed.files, faults, number, truth_of(bed.files, skill_type, known))
+
+
+def _severities(verdict: Verdict, risk: float, left: int) -> frozenset[Severity]:
+    """Return the severities of the next fault of a bundle that is to come to a verdict; `left` faults are missing."""
+    if verdict == "BLOCK":
+        return frozenset({"critical", "high"} if risk < BLOCK_FROM else SEVERITIES)
+    if verdict == "REVIEW" and risk < REVIEW_FROM:
+        return frozenset({"high", "medium"} if left > 1 else {"high"})
+    if verdict == "REVIEW":
+        return frozenset({"low", "medium"} if risk < _NEARLY_BLOCK else {"low"})
+    return frozenset({"low", "medium"} if risk < _LITTLE else {"low"})
 
 
 def readable(files: Files) -> dict[str, bytes]:
@@ -360,35 +436,99 @@ def fault_of(files: Files, planted: Plant, seen: Files | None = None) -> str | N
     return next((text for wrong, text in checks if wrong), None)
 
 
-def _next(left: Sequence[Shape], faults: Iterable[Fault], difficulty: Difficulty) -> list[Shape]:
+def _next(left: Sequence[Shape], had: Sequence[Family], difficulty: Difficulty) -> list[Shape]:
     """Return those among which the next is drawn: of the difficulty if there are any, of the families had least."""
-    had = [fault.shape.family for fault in faults]
     fitting = [shape for shape in left if shape.difficulty == difficulty] or list(left)
     least = min(had.count(shape.family) for shape in fitting)
     return [shape for shape in fitting if had.count(shape.family) == least]
 
 
 class _Bed:
-    """A bundle's files, and the faults that lie in them."""
+    """A bundle's files, the faults that lie in them, and what keeps them company."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: Files, skill_type: SkillType, draws: Draws, company: Company | None) -> None:
         self.files = dict(files)
         self.seen = readable(files)
         self.faults: list[Fault] = []
+        self.families: list[Family] = []
+        self._type = skill_type
+        self._draws = draws
+        self._company = company
 
-    def take(self, shape: Shape, planted: Plant) -> bool:
+    @property
+    def risk(self) -> float:
+        """The risk of the faults so far."""
+        known = [(fault.kind, fault.place, fault.plant) for fault in self.faults]
+        return truth_of(self.files, self._type, known).reference_risk or 0.0
+
+    def plant(self, shape: Shape, asked: Asked) -> bool:
+        """Plant a fault, and quote a harmless addition; return whether the fault has a place."""
+        if asked.severities is not None and shape.severities and not asked.severities & shape.severities:
+            return False
+        planted = shape.plant(self._draws, self.seen, self._type, asked)
+        if planted is None or not self._take(planted, Fault(shape, planted)):
+            return False
+        self.families.append(shape.family)
+        harmless = self._harmless(shape.family, planted)
+        if harmless is not None:
+            self._hold(shape.family, harmless, self.files)
+        return True
+
+    def quote(self, shape: Shape, asked: Asked) -> bool:
+        """Quote a fault, and add what is harmless; return whether the fault would have a place."""
+        planted = shape.plant(self._draws, self.seen, self._type, asked)
+        if planted is None or fault_of(self.files, planted, self.seen):
+            return False
+        self.families.append(shape.family)
+        before, harmless = self.files, self._harmless(shape.family, planted)
+        if harmless is not None:
+            self._take(harmless)
+        held = self._harmless(shape.family, planted) if shape.family in HARMLESS_BY_WORDS else planted
+        if held is not None:
+            self._hold(shape.family, held, before)
+        return True
+
+    def _hold(self, family: Family, planted: Plant, before: Files) -> None:
+        """Quote what a plant adds; where words make the difference, it is one that stands as it is."""
+        if family in HARMLESS_BY_WORDS:
+            self._take(planted)
+        elif self._company is not None:
+            old = Counter(before.get(planted.path, b"").decode().splitlines())
+            lines = [line for line in planted.changed[planted.path].decode().splitlines() if not old[line]]
+            made = self._company.quote(self._draws, self.seen, planted.path, lines[:_MOST_QUOTED])
+            if made is not None:
+                self._take(made)
+
+    def _harmless(self, family: Family, like: Plant) -> Plant | None:
+        """Return a harmless addition of a family, in a file such as a fault's if there is one."""
+        known = self._company.harmless if self._company is not None else ()
+        fitting = [shape for shape in known if shape.family == family and self._type in shape.types]
+        asked = Asked(None, like.path not in self.files)
+        found = None
+        for shape in self._draws.some(fitting, len(fitting), len(fitting)):
+            made = shape.plant(self._draws, self.seen, self._type, asked)
+            if made is not None and not fault_of(self.files, made, self.seen):
+                found = made
+                if _suffix(made) == _suffix(like):
+                    break
+        return found
+
+    def _take(self, planted: Plant, fault: Fault | None = None) -> bool:
         """Take in a plant; return whether nothing speaks against it."""
-        earlier = [_kept(fault, self.files, planted.changed) for fault in self.faults]
-        kept = [fault for fault in earlier if fault is not None]
-        fault = Fault(shape, planted)
-        if len(kept) < len(earlier) or fault.place in {one.place for one in kept}:
+        earlier = [_kept(one, self.files, planted.changed) for one in self.faults]
+        kept = [one for one in earlier if one is not None]
+        if len(kept) < len(earlier) or (fault is not None and fault.place in {one.place for one in kept}):
             return False
         if fault_of(self.files, planted, self.seen):
             return False
         self.files |= planted.changed
         self.seen = readable(self.files)
-        self.faults = [*kept, fault]
+        self.faults = kept if fault is None else [*kept, fault]
         return True
+
+
+def _suffix(planted: Plant) -> str:
+    return planted.path.rpartition("/")[2].rpartition(".")[2]
 
 
 def _kept(fault: Fault, files: Files, changed: Mapping[str, bytes]) -> Fault | None:

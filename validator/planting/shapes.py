@@ -3,16 +3,17 @@
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from validator.planting import documents, json_edits
-from validator.planting.code.insertion import CODE_TYPES, place_in_code
+from validator.planting.code.insertion import CODE_TYPES, place_in_code, quoted_in_code
 from validator.planting.lexicon import Draws, Lists, NoWordsError, Scope, WordsError, check_lists
-from validator.planting.planting import Files, Placed, Plant, Planter, Shape
+from validator.planting.planting import HARMLESS_BY_WORDS, Asked, Company, Files, Placed, Plant, Planter, Shape
 from validator.planting.templates import (
     LANGUAGES,
     MOST_FILES,
@@ -64,13 +65,17 @@ _LISTS: Final = (
 )
 
 
-def plant_template(template: Template, lists: Lists, draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
+def plant_template(  # noqa: PLR0913, PLR0917 - a template and all that it goes into
+    template: Template, lists: Lists, draws: Draws, files: Files, skill_type: SkillType, asked: Asked
+) -> Plant | None:
     """Return a fault of a template at a drawn place; None where the bundle has no place for any of its forms."""
     about = template.about
     if about["family"] == "vulnerable_pin":
         lists = _unmentioned(lists, files)
+    if asked.severities is not None:
+        template, lists = _of_severities(template, lists, asked.severities)
     code = [form for form in template.forms if form.place in LANGUAGES]
-    texts = [form for form in template.forms if form.place not in LANGUAGES]
+    texts = [form for form in template.forms if form.place not in LANGUAGES and (asked.fresh or form.place != "file")]
     for form in draws.some([*texts, *code[:1]], len(texts) + 1, len(texts) + 1):
         if form.place in LANGUAGES:
             done = place_in_code(template, lists, draws, files, skill_type)
@@ -83,6 +88,27 @@ def plant_template(template: Template, lists: Lists, draws: Draws, files: Files,
         if done is not None:
             return _plant(template, *done)
     return None
+
+
+def _of_severities(template: Template, lists: Lists, severities: frozenset[Severity]) -> tuple[Template, Lists]:
+    """Return template and lists without the entries that would give another severity."""
+    name, _, field = template.about["severity"].strip("@").partition(".")
+
+    def kept(words: Lists) -> Lists:
+        entries = [one for one in words.get(name, ()) if field and one[field] in severities]
+        return {**words, name: entries} if entries else words
+
+    return template._replace(words=kept(template.words)), kept(lists)
+
+
+def severities_of(template: Template, lists: Lists) -> frozenset[Severity]:
+    """Return the severities that a template's faults can have: one, or those of the entries of a list."""
+    said = template.about["severity"]
+    if "@" not in said:
+        return frozenset({said})
+    name, _, field = said.strip("@").partition(".")
+    entries = template.words.get(name) or lists.get(name, ())
+    return frozenset(one[field] for one in entries if isinstance(one, Mapping))
 
 
 def words_of(template: Template, lists: Lists, draws: Draws) -> Scope:
@@ -132,22 +158,64 @@ def builtin_shapes() -> tuple[Shape, ...]:
     return read_shapes(HERE / "data" / "shapes", builtin_lists())
 
 
+class Own(NamedTuple):
+    """What an owner adds: a folder of shapes and word lists, and the domains that everything planted leads to."""
+
+    shapes: Path | None = None
+    domains: tuple[str, ...] = ()
+
+
+NOTHING_OWN: Final = Own()
+
+
+def _lists_with(own: Own) -> Lists:
+    lists = {**builtin_lists(), **(read_words(own.shapes) if own.shapes else {})}
+    return {**lists, "domain": own.domains} if own.domains else lists
+
+
 @cache
-def shapes_with(folder: Path | None) -> tuple[Shape, ...]:
+def shapes_with(own: Own) -> tuple[Shape, ...]:
     """Return the built-in shapes and those of an owner's folder, checked; its word lists replace built-in ones.
 
     Raises:
         TemplateError: a file cannot be used; the text names it and the field.
     """
-    if folder is None:
+    if own == NOTHING_OWN:
         return builtin_shapes()
-    lists = {**builtin_lists(), **read_words(folder)}
-    known, more = read_shapes(HERE / "data" / "shapes", lists), read_shapes(folder, lists, check=True)
+    lists = _lists_with(own)
+    known = read_shapes(HERE / "data" / "shapes", lists)
+    more = read_shapes(own.shapes, lists, check=True) if own.shapes else ()
     names = {shape.name for shape in known}
     for shape in more:
         if shape.name in names:
             raise TemplateError(f"{printable(shape.name, 80)}: a built-in shape has this name; choose another")
     return (*known, *more)
+
+
+@cache
+def company_with(own: Own = NOTHING_OWN) -> Company:
+    """Return harmless additions, which stand next to faults, and quoting: of `company/`, and shapes with its words."""
+    folder = HERE / "data" / "company"
+    words = read_words(folder)
+    lists = {**_lists_with(own), **words}
+    alike = [read_shapes(HERE / "data" / "shapes" / family, lists) for family in HARMLESS_BY_WORDS]
+    return Company((*read_shapes(folder, lists), *chain(*alike)), _Quotes(words).quote)
+
+
+class _Quotes(NamedTuple):
+    """Quoting with these words: names of texts in code, sentences about blocks in documents."""
+
+    words: Lists
+
+    def quote(self, draws: Draws, files: Files, path: str, lines: Sequence[str]) -> Plant | None:
+        """Put lines that belong into the file `path` into a document or a file of code, where nothing runs them."""
+        suffix = path.rpartition("/")[2].rpartition(".")[2]
+        ways = [
+            lambda: documents.quoted_in_document(draws, files, suffix, lines, self.words["lead"]),
+            lambda: quoted_in_code(draws, files, f".{suffix}", lines, self.words["sample"]),
+        ]
+        ways = draws.some(ways, 2, 2)
+        return ways[0]() or ways[1]()
 
 
 def read_words(folder: Path) -> Lists:
@@ -185,15 +253,15 @@ def read_shapes(folder: Path, lists: Lists, *, check: bool = False) -> tuple[Sha
                 check_shape(template, lists)
             code = {form.place for form in template.forms} <= set(LANGUAGES)
             types = types_of(template, CODE_TYPES if code else frozenset())
-            about, plant = template.about, _planter(template, lists)
-            shapes.append(Shape(template.name, about["family"], about["difficulty"], types, plant))
+            about, plant, can = template.about, _planter(template, lists), severities_of(template, lists)
+            shapes.append(Shape(template.name, about["family"], about["difficulty"], types, plant, can))
     return tuple(sorted(shapes, key=lambda shape: (shape.family, shape.name)))
 
 
 def _planter(template: Template, lists: Lists) -> Planter:
-    def plant(draws: Draws, files: Files, skill_type: SkillType) -> Plant | None:
+    def plant(draws: Draws, files: Files, skill_type: SkillType, asked: Asked) -> Plant | None:
         with suppress(NoWordsError):  # of packages, those that the bundle does not name yet
-            return plant_template(template, lists, draws, files, skill_type)
+            return plant_template(template, lists, draws, files, skill_type, asked)
         return None
 
     return plant

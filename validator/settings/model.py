@@ -52,6 +52,7 @@ ServerUrl = Annotated[str, AfterValidator(check_server_url)]
 Hotkey = Annotated[str, AfterValidator(_hotkey)]
 # pydantic's regular expressions are Rust's: `$` is the very end of the text there.
 PlainPath = Annotated[Path, AfterValidator(_path)]
+HostName = Annotated[str, Field(pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$", max_length=253)]
 WalletName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$")]
 Uri = Annotated[str, Field(pattern=r"^(//[A-Za-z0-9_-]{1,64}){1,4}$")]
 
@@ -247,6 +248,12 @@ class TasksSettings(Section):
         "Shapes of faults of your own, planted in canaries like the built-in ones (docs/seeding.md).",
         allowed="a path",
         example="shapes",
+    )
+    domains: tuple[HostName, ...] = _key(
+        (),
+        "Host names of yours that everything planted leads to, in canaries; else drawn ones that are nobody's.",
+        allowed="a list of host names, lower case",
+        example=["stats.example.org"],
     )
 
 

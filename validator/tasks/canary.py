@@ -8,13 +8,12 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import structlog
 
 from validator.planting.lexicon import Draws
-from validator.planting.shapes import shapes_with
+from validator.planting.shapes import NOTHING_OWN, Own, company_with, shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.draws import NONCE_BYTES
 from validator.protocol.skill_types import SkillType
@@ -39,7 +38,7 @@ def make_canary(  # noqa: PLR0913 - everything that a canary is made of
     base: Base | None = None,
     wanted: int | None = None,
     *,
-    shapes: Path | None = None,
+    own: Own = NOTHING_OWN,
 ) -> SourcedTask:
     """Return a new canary task, with or without faults by a draw: provenance `canary`, its truth and its nonce.
 
@@ -49,7 +48,7 @@ def make_canary(  # noqa: PLR0913 - everything that a canary is made of
         windows: of a canary without a base; None for the standard profile.
         base: the benign bundle that it is made of; None to draw one from the built-in skeletons.
         wanted: how many faults; None to draw that as well.
-        shapes: the folder of the owner's shapes.
+        own: shapes and domains of the owner.
 
     Raises:
         TaskError: nothing can be made of the base.
@@ -58,9 +57,10 @@ def make_canary(  # noqa: PLR0913 - everything that a canary is made of
     chosen = base or _drawn(skill_type, draws, windows)
     # Everybody in the group has the nonce: what a mark follows from must not follow from it alone.
     marking = Draws(SeededRandom(f"mark|{nonce.hex()}|{random.token(_SEED_BYTES).hex()}"))
-    return replace(
-        planted_task(chosen, draws, shapes_with(shapes), "canary", wanted=wanted, marking=marking)[0], nonce=nonce
+    made, _ = planted_task(
+        chosen, draws, shapes_with(own), "canary", wanted=wanted, marking=marking, company=company_with(own)
     )
+    return replace(made, nonce=nonce)
 
 
 def is_harmless(made: SourcedTask) -> bool:
@@ -74,14 +74,14 @@ def _drawn(skill_type: SkillType, draws: Draws, windows: Windows | None) -> Base
     return Base("skeleton", "", files, skill_type, windows, marked, None)
 
 
-def canary_of(sourced: SourcedTask, seed: str, shapes: Path | None = None) -> SourcedTask:
+def canary_of(sourced: SourcedTask, seed: str, own: Own = NOTHING_OWN) -> SourcedTask:
     """Return a canary of a benign task: the same for the same seed. Reads what strangers wrote: call it in a worker.
 
     Raises:
         TaskError: it is no benign task, or nothing can be made of it.
     """
     base = base_of(sourced, sourced.task.bundle_sha256)
-    return make_canary(base.skill_type, SeededRandom(seed), base=base, shapes=shapes)
+    return make_canary(base.skill_type, SeededRandom(seed), base=base, own=own)
 
 
 def planting_workers() -> Workers:
@@ -99,7 +99,7 @@ class Canaries:
         windows: of canaries without a base; None for the standard profile. Others have those of their base.
         workers: makes what a base is read in and planted in: packages that strangers wrote may be dear to read. It is
             closed after each canary. `Here` bounds nothing.
-        shapes: the folder of the owner's shapes; None for the built-in ones alone.
+        own: shapes and domains of the owner.
     """
 
     def __init__(
@@ -108,13 +108,13 @@ class Canaries:
         bases: TaskSource | None = None,
         windows: Windows | None = None,
         workers: Callable[[], Workers] = Here,
-        shapes: Path | None = None,
+        own: Own = NOTHING_OWN,
     ) -> None:
         self._random = random
         self._bases = bases
         self._windows = windows
         self._workers = workers
-        self._shapes = shapes
+        self._own = own
         self._costly: set[str] = set()
         self._without_base: set[SkillType] = set()
 
@@ -124,7 +124,7 @@ class Canaries:
             try:
                 base = await self._base(skill_type)
                 if base is None:
-                    draw = partial(make_canary, skill_type, self._random, self._windows, shapes=self._shapes)
+                    draw = partial(make_canary, skill_type, self._random, self._windows, own=self._own)
                     return await asyncio.to_thread(draw)
                 return await self._planted(base)
             except (TaskSourceError, WorkersError) as error:  # another base is not to be had either
@@ -153,7 +153,7 @@ class Canaries:
             raise TaskError(f"`{sha256}` was too costly before")
         workers = self._workers()
         try:
-            return await workers.run(Whose("", sha256), lambda: partial(canary_of, base, seed, self._shapes))
+            return await workers.run(Whose("", sha256), lambda: partial(canary_of, base, seed, self._own))
         except TooCostlyError as error:
             self._costly.add(sha256)
             raise TaskError(f"`{sha256}` is too costly to plant in: {error.detail}") from None

@@ -13,7 +13,9 @@ import msgspec
 from validator.files import made_folders, sync
 from validator.planting.lexicon import Draws
 from validator.planting.marks import plant_mark
-from validator.planting.planting import Files, Planted, Shape, plant, readable
+from validator.planting.planting import Company, Files, Planted, Shape, plant, readable
+from validator.planting.shapes import company_with
+from validator.planting.variation import recorded, varied
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import ArchiveError, pack
@@ -171,6 +173,7 @@ def planted_task(  # noqa: PLR0913 - everything that a bundle is made of
     *,
     wanted: int | None = None,
     marking: Draws | None = None,
+    company: Company | None = None,
 ) -> tuple[SourcedTask, Planted]:
     """Return a task of the base with planted faults and, where it is run, an execution mark (SPEC 15).
 
@@ -183,12 +186,16 @@ def planted_task(  # noqa: PLR0913 - everything that a bundle is made of
         provenance: of the task.
         wanted: how many faults; None to draw that as well.
         marking: decides about the mark; None for `draws`.
+        company: harmless additions; None for the built-in ones.
 
     Raises:
         TaskError: what came out is no task that could be dispatched, or faults were drawn and none has a place.
     """
-    marked = plant_mark(base.files, base.skill_type, marking or draws)
-    planted = plant(base.files if marked is None else marked.files, base.skill_type, draws, shapes, wanted)
+    form = varied(base.files, draws)
+    marked = plant_mark(form, base.skill_type, marking or draws)
+    files = form if marked is None else marked.files
+    planted = plant(files, base.skill_type, draws, shapes, wanted, company or company_with())
+    planted = planted._replace(files=recorded(planted.files))
     if planted.wanted and not planted.faults:
         raise TaskError(f"`{base.name}` has no place for any fault of {base.skill_type}")
     truth = planted.truth if planted.faults else _with_known(planted.truth, base.truth)
@@ -202,7 +209,7 @@ def planted_task(  # noqa: PLR0913 - everything that a bundle is made of
         windows=base.windows,
         bundle_sha256=sha256_hex(bundle),
         provenance=provenance,
-        truth=truth,
+        truth=None if provenance == "none" else truth,
         canary=None if marker is None else CanarySpec(marker),
     )
     try:
@@ -224,35 +231,52 @@ def _with_known(planted: Truth, known: Truth | None) -> Truth:
     )
 
 
-def seeded(base: Base, seed: str, count: int, shapes: Sequence[Shape]) -> Iterator[Seeded]:
-    """Yield up to `count` different tasks of a base, at most one of them without a fault: the same for the same seed.
+class Seeding(NamedTuple):
+    """How tasks are seeded.
 
-    There are fewer where the base has too few places for so many different ones.
-
-    Args:
-        base: the benign bundle.
+    Attributes:
         seed: any text. Whoever knows it and the base can make the tasks again, and knows their truth.
-        count: how many tasks are wanted.
+        tasks: of each base, with drawn faults; fewer where it has too few places for so many different ones.
         shapes: those to plant of.
+        ordinary: further tasks in which nothing is planted, without a truth: what planted ones hide among.
+        company: harmless additions; None for the built-in ones.
+    """
+
+    seed: str
+    tasks: int
+    shapes: Sequence[Shape]
+    ordinary: int = 0
+    company: Company | None = None
+
+
+def seeded(base: Base, how: Seeding) -> Iterator[Seeded]:
+    """Yield different tasks of a base: the same for the same seed.
 
     Raises:
         TaskError: see `planted_task`.
     """
     made: set[str] = set()
     plain = _UNSAFE.sub("-", base.name)[:60].strip("-.") or "skill"
-    for attempt in range(_MOST_TRIES * count):
-        draws = Draws(SeededRandom(f"seed|{seed}|{base.skill_type}|{base.sha256}|{attempt}"))
-        task, planted = planted_task(base, draws, shapes, "curated")
-        same = task.task.bundle_sha256 if planted.faults else ""
-        if same in made:
-            continue
-        made.add(same)
-        yield Seeded(f"{plain}-{base.sha256[:8]}-{len(made):03}", base.name, task, planted)
-        if len(made) == count:
-            return
+    for attempt in range(_MOST_TRIES * how.tasks):
+        if len(made) == how.tasks:
+            break
+        task, planted = _seeded(base, how, f"seed|{attempt}", "curated", None)
+        if task.task.bundle_sha256 not in made:
+            made.add(task.task.bundle_sha256)
+            yield Seeded(f"{plain}-{base.sha256[:8]}-{len(made):03}", base.name, task, planted)
+    for number in range(how.ordinary):
+        task, planted = _seeded(base, how, f"ordinary|{number}", "none", 0)
+        yield Seeded(f"{plain}-{base.sha256[:8]}-{how.tasks + number + 1:03}", base.name, task, planted)
 
 
-def seeded_all(bases: Iterable[Base], seed: str, count: int, shapes: Sequence[Shape]) -> Iterator[Seeded]:
+def _seeded(
+    base: Base, how: Seeding, which: str, provenance: Provenance, wanted: int | None
+) -> tuple[SourcedTask, Planted]:
+    draws = Draws(SeededRandom(f"{how.seed}|{base.skill_type}|{base.sha256}|{which}"))
+    return planted_task(base, draws, how.shapes, provenance, wanted=wanted, company=how.company)
+
+
+def seeded_all(bases: Iterable[Base], how: Seeding) -> Iterator[Seeded]:
     """Yield the tasks of each base in turn, one at a time in memory; a base that came before gives none.
 
     See `seeded`. The next base is asked for once the tasks of the one before it are taken.
@@ -261,7 +285,7 @@ def seeded_all(bases: Iterable[Base], seed: str, count: int, shapes: Sequence[Sh
     for base in bases:
         if (base.skill_type, base.sha256) not in had:
             had.add((base.skill_type, base.sha256))
-            yield from seeded(base, seed, count, shapes)
+            yield from seeded(base, how)
 
 
 def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:

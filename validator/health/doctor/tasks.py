@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from validator.cancellation import together
 from validator.health.doctor.examination import Finding, Site, check, fault, note, ok, unknown, warning
-from validator.planting.shapes import shapes_with
+from validator.planting.shapes import Own, shapes_with
 from validator.planting.templates import TemplateError
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
@@ -161,7 +161,7 @@ async def check_bases(site: Site) -> list[Finding]:
     if not tasks.canaries:
         return [ok("bases", "none needed: rounds hold no canaries")]
     try:
-        await asyncio.to_thread(shapes_with, tasks.shapes)
+        await asyncio.to_thread(shapes_with, Own(tasks.shapes))
     except TemplateError as error:
         return [fault("bases", f"tasks.shapes: {error.detail}", "correct the file, or take tasks.shapes away")]
     if tasks.bases is None:

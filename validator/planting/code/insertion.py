@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final
@@ -10,9 +10,9 @@ from typing import Final
 from validator.planting.code.javascript import Script
 from validator.planting.code.python import Module
 from validator.planting.code.shell import Commands
-from validator.planting.code.source import GUARD, STEP, Code, Put, Source, blocks
+from validator.planting.code.source import GUARD, STEP, Block, Code, Put, Source, blocks
 from validator.planting.lexicon import Draws, Lists, Scope
-from validator.planting.planting import Files, Placed
+from validator.planting.planting import Files, Placed, Plant
 from validator.planting.templates import Form, Template, render
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
@@ -127,6 +127,36 @@ def place_in_code(
         if done is not None:
             return done, scope
     return None
+
+
+def quoted_in_code(draws: Draws, files: Files, suffix: str, lines: Sequence[str], names: Sequence[str]) -> Plant | None:
+    """Put lines as a text that nothing runs into a file of code, one of `suffix` if there is one."""
+    known = [path for path, data in sorted(files.items()) if language_of(path, data)]
+    alike = [path for path in known if path.endswith(suffix)]
+    for path in draws.some(alike or known, _TRIES, _TRIES):
+        language, source = language_of(path, files[path]), Source.read(path, files[path])
+        code = None if source is None or language is None else READERS[language](source)
+        if code is None or source is None or language is None or not code.tops:
+            continue
+        name = Names(language, source, {"text": "constants"}).spell("text", draws.pick(names))
+        block = Block(tuple(_quoted(language, name, lines)))
+        content, _ = source.with_lines([code.definition(draws.pick(code.tops), block)])
+        return Plant({path: content}, path, None, "other", "low")
+    return None
+
+
+def _quoted(language: str, name: str, lines: Sequence[str]) -> list[str]:
+    """Return lines as a text constant of a language; as a comment where they hold what ends or changes one."""
+    text = "\n".join(lines)
+    opens, closes, bad = {
+        "python": (f'{name} = """', '"""', ('"""', "\\")),
+        "javascript": (f"const {name} = `", "`;", ("`", "\\", "${")),
+        "shell": (f": <<'{name}'", name, (name,)),
+    }[language]
+    if any(one in text for one in bad):
+        mark = "//" if language == "javascript" else "#"
+        return [f"{mark} {line}".rstrip() for line in lines]
+    return [opens, *lines, closes]
 
 
 def imports_of(form: Form) -> tuple[str, ...]:

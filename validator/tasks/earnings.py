@@ -1,0 +1,170 @@
+"""Earnings on a set of planted tasks: those of answers that read nothing, of a grep, and of an installed analyser.
+
+An analyser is found by the entry point `validator.analysers`: a function of files and skill type that returns verdict,
+risk_score, findings and rules. The validator ships none; the reference miner does.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import entry_points
+from statistics import fmean
+from typing import Final, NamedTuple, Protocol
+
+from validator.planting.planting import Files, readable
+from validator.protocol.findings import found_in, risk_of, verdict_of
+from validator.protocol.results import Checks
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Finding, Rule, Verdict
+from validator.protocol.task import Truth
+from validator.protocol.text import printable
+from validator.scoring import CURRENT, AnswerFacts, version
+from validator.tasks.seeding import Base
+
+ANALYSERS: Final = "validator.analysers"
+_SHOWN: Final = 5  # findings of a base
+_GREPPED: Final = re.compile(
+    rb"\.test\b|\.invalid\b|203\.0\.113\.|ngrok-free|trycloudflare|webhook\.site|\| ?(?:ba)?sh\b|PRIVATE KEY"
+    rb"|gh[po]_\w{36}|AKIA[0-9A-Z]{16}|sk_live_|[Ii]gnore (?:all|every)|[Dd]isregard|[Ff]orget everything|\.ssh/id_"
+)
+
+
+class Analysis(Protocol):
+    """What an analyser says of a bundle."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the bundle."""
+
+    @property
+    def risk_score(self) -> float:
+        """From 0 to 1."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Everything that is wrong with it."""
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The recommended policy."""
+
+
+class Said(NamedTuple):
+    """An answer, as far as it is scored."""
+
+    verdict: Verdict
+    risk_score: float
+    findings: Sequence[Finding] = ()
+    rules: Sequence[Rule] = ()
+
+
+class Earned(NamedTuple):
+    """What one way to answer comes to on a set: mean Q, and 2 · hits / (said + known) over `truth.findings`."""
+
+    name: str
+    quality: float
+    agreement: float
+
+
+class Analyser(NamedTuple):
+    """An analyser and what it is called."""
+
+    name: str
+    analyse: Callable[[Files, SkillType], Analysis]
+
+
+def find_analyser() -> Analyser | None:
+    """Return the analyser that is installed here; None where there is none."""
+    found = sorted(entry_points(group=ANALYSERS), key=lambda one: one.name)
+    return Analyser(found[0].name, found[0].load()) if found else None
+
+
+def grepped(files: Files) -> Said:
+    """Return what a search for well-known signs of faults says of a bundle: each line with one is a finding."""
+    findings = tuple(
+        Finding(f"g{path}{number}", "prompt_injection", "high", "A known sign.", f"{path}#L{number}", (), "")
+        for path, content in readable(files).items()
+        for number, line in enumerate(content.split(b"\n"), 1)
+        if _GREPPED.search(line)
+    )
+    risk = risk_of(findings)
+    return Said(verdict_of(risk), risk, findings)
+
+
+class Answered(NamedTuple):
+    """A planted task, and what a grep and an analyser, if there is one, say of it."""
+
+    skill_type: SkillType
+    truth: Truth
+    grep: Said
+    analysed: Said | None
+
+
+def answered(files: Files, skill_type: SkillType, truth: Truth, analyser: Analyser | None) -> Answered:
+    """Return the answers to a task; its files are not kept."""
+    found = None if analyser is None else analyser.analyse(files, skill_type)
+    said = None if found is None else Said(found.verdict, found.risk_score, tuple(found.findings), tuple(found.rules))
+    return Answered(skill_type, truth, grepped(files), said)
+
+
+def found_before(base: Base, analyser: Analyser | None) -> str:
+    """Return in one line what an analyser finds in a base before anything is planted, or that there is none."""
+    if analyser is None:
+        return f"no analyser looked at it before planting (none is installed as `{ANALYSERS}`)"
+    found = analyser.analyse(base.files, base.skill_type).findings
+    told = "; ".join(printable(f"{one.severity} {one.category} at {one.evidence_ref}", 200) for one in found[:_SHOWN])
+    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return f"before planting {analyser.name} finds {f'{len(found)}: {told}{more}' if found else 'nothing'}"
+
+
+def earned(tasks: Sequence[Answered], analyser: Analyser | None) -> Iterator[Earned]:
+    """Yield what each way to answer earns on a set: without reading, with a grep, with an analyser."""
+    verdicts = Counter(task.truth.verdict for task in tasks)
+    usual = verdicts.most_common(1)[0][0] if verdicts else "ALLOW"
+    risk = fmean(t.truth.reference_risk or 0.0 for t in tasks if t.truth.verdict == usual) if verdicts else 0.0
+    plain: Mapping[str, Said] = {
+        "empty (always ALLOW)": Said("ALLOW", 0.0),
+        "always BLOCK": Said("BLOCK", 1.0),
+        f"majority verdict ({usual})": Said(usual, risk),
+    }
+    for name, said in plain.items():
+        yield _earned(name, tasks, [said] * len(tasks))
+    yield _earned("grep", tasks, [task.grep for task in tasks])
+    analysed = [task.analysed for task in tasks if task.analysed is not None]
+    if analyser is not None:
+        yield _earned("parser plus REVIEW", tasks, [Said("REVIEW", 0.5, (), one.rules) for one in analysed])
+        yield _earned(analyser.name, tasks, analysed)
+
+
+def _earned(name: str, tasks: Sequence[Answered], answers: Sequence[Said]) -> Earned:
+    qualities, hits, said, known = [], 0, 0, 0
+    for task, answer in zip(tasks, answers, strict=True):
+        qualities.append(_quality(task, answer))
+        planted = task.truth.findings or ()
+        hits += sum(one is not None for one in found_in(planted, answer.findings).by)
+        said, known = said + len(answer.findings), known + len(planted)
+    return Earned(name, fmean(qualities or [0.0]), 2 * hits / max(1, said + known))
+
+
+def _quality(task: Answered, said: Said) -> float:
+    """Return Q of an answer that came at once, with every check passed."""
+    scoring = version(CURRENT)
+    facts = AnswerFacts(
+        skill_type=task.skill_type,
+        role="auditor",
+        window=(0.0, 60.0),
+        t=1.0,
+        epoch=0,
+        verdict=said.verdict,
+        risk_score=said.risk_score,
+        findings=tuple(said.findings),
+        rules=tuple(said.rules),
+        manifest_sha256=task.truth.manifest_sha256,  # a digest: no reading
+        shell_commands=None,
+        truth=task.truth,
+        provenance="curated",
+        checks=Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None),
+        semantic_subset=None,
+        consensus=1.0,
+    )
+    return scoring.emission(facts).quality
