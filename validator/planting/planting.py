@@ -286,6 +286,7 @@ MOST_READ: Final = 2 * limits.MIB  # bytes of a bundle that shapes look at, its 
 _LARGEST_READ: Final = 256 * 1024  # bytes of a file that they look at
 _ORDER: Final[tuple[Difficulty, ...]] = ("easy", "medium", "hard")
 _PAIRS: Final = (9, 12)  # a fault or a quoted one, each with its company
+_QUOTED: Final[tuple[Severity, ...]] = (*("low",) * 8, *("high",) * 3, *("medium",) * 2, "critical")
 _SPARE: Final = 3  # shapes for each fault that is missing
 _FRESH: Final = 8  # one in so many may lie in a new file
 _NEARLY_BLOCK: Final = 0.52  # a risk that one more of medium severity does not take to BLOCK
@@ -373,7 +374,8 @@ def plant(  # noqa: PLR0913, PLR0917 - everything that a bundle is made of
         missing = turns.count(True)
         live = turns[0] or len(left) < _SPARE * missing  # what is quoted leaves enough to plant
         left.remove(shape)
-        severities = _severities(verdict, bed.risk, missing) if live else None
+        # What is quoted is of the severities that planted faults have: neither shows which is which.
+        severities = _severities(verdict, bed.risk, missing) if live else frozenset({draws.pick(_QUOTED)})
         asked = Asked(severities, fresh=draws.number(1, _FRESH) == 1)
         if bed.plant(shape, asked) if live else bed.quote(shape, asked):
             turns.remove(live)
@@ -463,9 +465,7 @@ class _Bed:
 
     def plant(self, shape: Shape, asked: Asked) -> bool:
         """Plant a fault, and quote a harmless addition; return whether the fault has a place."""
-        if asked.severities is not None and shape.severities and not asked.severities & shape.severities:
-            return False
-        planted = shape.plant(self._draws, self.seen, self._type, asked)
+        planted = self._placed(shape, asked)
         if planted is None or not self._take(planted, Fault(shape, planted)):
             return False
         self.families.append(shape.family)
@@ -476,7 +476,7 @@ class _Bed:
 
     def quote(self, shape: Shape, asked: Asked) -> bool:
         """Quote a fault, and add what is harmless; return whether the fault would have a place."""
-        planted = shape.plant(self._draws, self.seen, self._type, asked)
+        planted = self._placed(shape, asked)
         if planted is None or fault_of(self.files, planted, self.seen):
             return False
         self.families.append(shape.family)
@@ -487,6 +487,11 @@ class _Bed:
         if held is not None:
             self._hold(shape.family, held, before)
         return True
+
+    def _placed(self, shape: Shape, asked: Asked) -> Plant | None:
+        if asked.severities is not None and shape.severities and not asked.severities & shape.severities:
+            return None
+        return shape.plant(self._draws, self.seen, self._type, asked)
 
     def _hold(self, family: Family, planted: Plant, before: Files) -> None:
         """Quote what a plant adds; where words make the difference, it is one that stands as it is."""
