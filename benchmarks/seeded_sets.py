@@ -313,7 +313,8 @@ def main() -> int:
     with_faults = [collected(half, planted, chosen.bundles) for half in halves]
     both = [one for half in with_faults for one in half]
     counted([one.planted for one in both if one.planted is not None], both)
-    earnings(both[:: max(1, len(both) // max(1, chosen.earnings))] if chosen.earnings else [])
+    if chosen.earnings:
+        earnings(both[:: max(1, len(both) // chosen.earnings)])
     for name, make in makers.items():
         without = [collected(half, make, chosen.bundles) for half in halves]
         print(

@@ -20,6 +20,7 @@ from validator.protocol.task import Truth
 from validator.protocol.text import printable
 from validator.scoring import CURRENT, AnswerFacts, version
 from validator.tasks.seeding import Base
+from validator.tasks.source import TaskError
 
 ANALYSERS: Final = "validator.analysers"
 _SHOWN: Final = 5  # findings of a base
@@ -72,11 +73,31 @@ class Analyser(NamedTuple):
     name: str
     analyse: Callable[[Files, SkillType], Analysis]
 
+    def look(self, files: Files, skill_type: SkillType) -> Analysis:
+        """Return what it says of a bundle.
+
+        Raises:
+            TaskError: it failed.
+        """
+        try:
+            return self.analyse(files, skill_type)
+        except Exception as error:  # noqa: BLE001 - somebody else's code, which may lack a tool
+            raise TaskError(f"the analyser `{self.name}` failed: {printable(str(error), 300)}") from None
+
 
 def find_analyser() -> Analyser | None:
-    """Return the analyser that is installed here; None where there is none."""
-    found = sorted(entry_points(group=ANALYSERS), key=lambda one: one.name)
-    return Analyser(found[0].name, found[0].load()) if found else None
+    """Return the analyser that is installed here; None where there is none.
+
+    Raises:
+        TaskError: the one that is named cannot be loaded.
+    """
+    for entry in sorted(entry_points(group=ANALYSERS), key=lambda one: one.name):
+        try:
+            return Analyser(entry.name, entry.load())
+        except (ImportError, AttributeError) as error:
+            why = printable(str(error), 200)
+            raise TaskError(f"the analyser `{entry.value}` cannot be loaded: {why}; install it again") from None
+    return None
 
 
 def grepped(files: Files) -> Said:
@@ -102,7 +123,7 @@ class Answered(NamedTuple):
 
 def answered(files: Files, skill_type: SkillType, truth: Truth, analyser: Analyser | None) -> Answered:
     """Return the answers to a task; its files are not kept."""
-    found = None if analyser is None else analyser.analyse(files, skill_type)
+    found = None if analyser is None else analyser.look(files, skill_type)
     said = None if found is None else Said(found.verdict, found.risk_score, tuple(found.findings), tuple(found.rules))
     return Answered(skill_type, truth, grepped(files), said)
 
@@ -111,7 +132,10 @@ def found_before(base: Base, analyser: Analyser | None) -> str:
     """Return in one line what an analyser finds in a base before anything is planted, or that there is none."""
     if analyser is None:
         return f"no analyser looked at it before planting (none is installed as `{ANALYSERS}`)"
-    found = analyser.analyse(base.files, base.skill_type).findings
+    try:
+        found = analyser.look(base.files, base.skill_type).findings
+    except TaskError as error:
+        return error.detail
     told = "; ".join(printable(f"{one.severity} {one.category} at {one.evidence_ref}", 200) for one in found[:_SHOWN])
     more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     return f"before planting {analyser.name} finds {f'{len(found)}: {told}{more}' if found else 'nothing'}"
