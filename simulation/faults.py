@@ -46,8 +46,9 @@ OWN: Final = ("no_resources", "no_route")  # what this machine lacks when a mine
 ANSWERS: Final = ("late", "broken", "missing", "doubled", "refused_answer", "false_signature")
 WORK: Final = ("execution_fails", "execution_hangs", "check_fails", "check_hangs", "step_fails")
 ALWAYS: Final = ("version_switch", "two_mechanisms", "miners_over_http", "canary", "anchor", "long_windows")
-AIMS: Final = ("receipts", "dispatches", "weight_submissions", "waiting_work", "rounds", "weight_marks")
-"""Tables: a kill or a cancellation at a commit is for one of a transaction that wrote to it, or of any."""
+AIMS: Final = ("receipts", "weight_submissions", "waiting_work", "dispatches", "rounds", "weight_marks")
+"""Tables: a kill or a cancellation at a commit is for one of a transaction that wrote to it, or of any. A cancellation
+at a hand-over with an aim comes when what is known of it afterwards is written."""
 KINDS: Final = (*WINDOWS, *EVENTS, *SUBMISSIONS, *KILLS, *STOPS, *OWN, *ANSWERS, *WORK, *ALWAYS)
 
 
@@ -81,8 +82,9 @@ def draw(seed: int) -> list[Fault]:
     faults += [Fault(random.choice(SUBMISSIONS), _moment(random), 1.0) for _ in range(random.randint(0, 3))]
     for _ in range(random.randint(1, 3)):
         kind = random.choice((*KILLS, *KILLS, *STOPS))
-        aim = random.choice(("", *AIMS)) if kind.endswith("commit") else ""
-        most = 1_500 if kind == "any_step" else 1 if not kind.endswith("commit") else 4 if aim else 25
+        aim = random.choice(("", *AIMS)) if kind in KILLS else random.choice(("", *AIMS[:3])) if kind in CUTS else ""
+        aim = aim if kind.endswith("commit") or kind == "cancel_at_handover" else ""
+        most = 1_500 if kind == "any_step" else 1 if not kind.endswith("commit") else 3 if aim else 25
         faults.append(Fault(kind, _moment(random), float(random.randint(1, most)), aim))
     faults += [
         Fault(kind, 0.0, float(random.choice((5, 15, 40))))

@@ -114,7 +114,7 @@ class History:
             self.time.now += self._random.choice((0.0, 3.0, 40.0))
             return False
         if loop.errors:
-            raise SimulationError(f"an error that nobody took: {loop.errors[0]}")
+            raise SimulationError(loop.errors[0])
         if not task.cancelled() and (error := task.exception()) is not None:
             raise SimulationError(f"the daemon ended by {type(error).__name__}: {error}") from error
         if left := loop.left():

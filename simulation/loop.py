@@ -14,6 +14,7 @@ from typing import Any, Final
 
 START: Final = datetime(2026, 1, 1, tzinfo=UTC)
 LAST_STEPS: Final = 50
+_PROGRAM: Final = "/validator/"
 _MOST_STEPS: Final = 5_000_000
 _numbers = itertools.count()
 Connect = Callable[["VirtualLoop", Callable[[], asyncio.Protocol], int], Coroutine[Any, Any, Any]]
@@ -66,6 +67,7 @@ class _Task(asyncio.Task[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.number = next(_numbers)
+        self.started: list[_Task] = []
         super().__init__(*args, **kwargs)
 
     def __hash__(self) -> int:
@@ -127,7 +129,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.kill_at: int | None = None
         self.life_steps = 0
         self.connect: Connect | None = None
-        self.set_task_factory(lambda loop, coro, **options: _Task(coro, loop=loop, **options))
+        self.set_task_factory(self._make_task)
         self.set_exception_handler(self._report)
 
     def time(self) -> float:
@@ -137,6 +139,20 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def create_future(self) -> asyncio.Future[Any]:
         """Return a future of this loop."""
         return _Future(loop=self)
+
+    def _make_task(self, _loop: Any, coro: Any, **options: Any) -> _Task:
+        """Make a task; what the program starts has to end before the task that starts it."""
+        task, starter = _Task(coro, loop=self, **options), asyncio.current_task(self)
+        if isinstance(starter, _Task) and _PROGRAM in getattr(getattr(coro, "cr_code", None), "co_filename", ""):
+            if not starter.started:
+                starter.add_done_callback(self._require_ended)
+            starter.started = [one for one in starter.started if not one.done()] + [task]
+        return task
+
+    def _require_ended(self, starter: Any) -> None:
+        for task in starter.started:
+            if not task.done() and not self.killed:
+                self.errors.append(f"{_name_of(task)} outlives {_name_of(starter)}, which started it")
 
     def _run_once(self) -> None:
         ready, scheduled = self._ready, self._scheduled  # type: ignore[attr-defined]
@@ -229,7 +245,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _report(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         if not self.killed:
-            self.errors.append(f"{context.get('message')}: {context.get('exception')!r}")
+            self.errors.append(f"nobody took {context.get('message')}: {context.get('exception')!r}")
 
 
 def _answer(answer: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
@@ -241,13 +257,17 @@ def _answer(answer: asyncio.Future[Any], result: Any, error: BaseException | Non
         answer.set_exception(error)
 
 
+def _name_of(task: asyncio.Task[Any]) -> str:
+    coro: Any = task.get_coro()
+    return str(getattr(coro, "__qualname__", type(coro).__name__))
+
+
 def _name(handle: asyncio.Handle) -> str:
     """Return what a handle runs, the same in every process: no addresses, no numbers of tasks."""
     callback: Any = handle._callback  # type: ignore[attr-defined]
     owner = getattr(callback, "__self__", None)
     if isinstance(owner, asyncio.Task):
-        coro: Any = owner.get_coro()
-        return f"{getattr(callback, '__name__', 'step')} {getattr(coro, '__qualname__', type(coro).__name__)}"
+        return f"{getattr(callback, '__name__', 'step')} {_name_of(owner)}"
     if isinstance(owner, futures.Future):
         return f"future {getattr(callback, '__name__', '')}"
     return str(getattr(callback, "__qualname__", type(callback).__name__))

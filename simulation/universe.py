@@ -205,7 +205,10 @@ class FaultyChain(SimulatedChain):
         self.faults.broken += fault == "sent_then_broken"
         self.faults.lost_answers += fault == "lost_answer"
         self.faults.delay = {"delayed": 3, "pool_lost": None}.get(fault or "", 0)
-        if self._plan.kills("cancel_at_handover"):
+        if (end := self._plan.end) is not None and end.kind == "cancel_at_handover" and end.aim:
+            self._plan.count("cancel_at_handover")
+            self._plan.arm(end._replace(kind="cancel_at_commit", aim="weight_submissions"))
+        elif self._plan.kills("cancel_at_handover"):
             self.faults.delay = 3  # a submission on its way, whose answer takes some blocks
             self._loop.call_later(0.5, self._plan.cancel)
         try:
