@@ -273,7 +273,7 @@ class History:
             visits.append(loop.create_task(self._intrude(loop)))
             return
         if event.kind == "stall":  # while an answer is on its way
-            self.universe.on_dispatch.append(partial(loop.call_later, 0.15, self._stall, event.value))
+            self.universe.on_dispatch.append(partial(loop.call_later, 0.15, self._stall, loop, event.value))
             return
         self.faults.count(event.kind)
         self.universe.moved_at = self.time.now
@@ -289,9 +289,12 @@ class History:
                 for hotkey in miners[: int(event.value)][: len(miners) - 3]:
                     subnet.deregister(hotkey)
 
-    def _stall(self, value: float) -> None:
+    def _stall(self, loop: VirtualLoop, value: float) -> None:
+        """Stand still; one process in three is killed soon after it goes on."""
         self.faults.count("stall")
         self.time.now += value
+        if int(value) % 3 == 0:
+            loop.kill_at = loop.life_steps + self._random.randint(10, 400)
 
     def _clock_back(self, value: float) -> None:
         self.time.off = 0.0 if self.time.off == value else self.time.off - value

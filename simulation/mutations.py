@@ -142,10 +142,10 @@ MUTATIONS: Final = (
         "        asked.cancel()\n",
     ),
     Mutation(
-        "a round that a kill left is settled as if every miner had failed",
+        "what a kill cut off counts as a fault of the program",
         RESUME,
-        ".with_void_tasks(plan)",
-        "",
+        'if record.state in ("planned", "sent")}',
+        'if record.state == "planned"}',
         KILLS,
     ),
     Mutation(
@@ -175,7 +175,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "retention removes answers of the open round",
-        "validator/store/repositories/retention.py",
+        "validator/store/repositories/operations.py",
         'rounds.c.state != "open", ',
         "",
         ("retention",),
