@@ -97,9 +97,9 @@ SHAPES: Final = {
 def _rules(dice: random.Random, room: int) -> list[Rule]:
     rules = []
     while room > 2 * _RULE:
-        text = "".join(
-            dice.choice(_WIDE if dice.random() < _WIDE_SHARE else _ASCII) for _ in range(min(1_000, room // 4))
-        )
+        wide = dice.choices((False, True), (1 - _WIDE_SHARE, _WIDE_SHARE), k=min(1_000, room // 4))
+        letters = zip(wide, dice.choices(_ASCII, k=len(wide)), dice.choices(_WIDE, k=len(wide)), strict=True)
+        text = "".join(far if is_wide else near for is_wide, near, far in letters)
         rules.append(Rule(text, "deny", "*"))
         room -= len(text.encode()) + _RULE
     return rules
