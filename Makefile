@@ -8,7 +8,7 @@ PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reo
 # Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents real-skills wild-skills benign-skills test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents fuzz real-skills wild-skills benign-skills test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -115,6 +115,10 @@ replay-test: setup  ## Two long runs of the local network, replayed on both data
 random-rounds: setup  ## 100,000 random rounds against what the released version made of them; as many pools against the plain selection
 	RANDOM_ROUNDS=$(or $(RANDOM_ROUNDS),100000) RANDOM_POOLS=$(or $(RANDOM_POOLS),100000) $(BIN)/pytest tests/core/test_random_rounds.py tests/core/test_random_pools.py --timeout 3600
 
+fuzz: setup  ## Every parser of outside bytes, fuzzed for SECONDS=30 each by atheris (by hypothesis where that does not install), JOBS=1 at a time
+	-$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/fuzz.txt
+	PYTHONPATH=tests:tests/core $(BIN)/python -m fuzz --seconds $(or $(SECONDS),30) --jobs $(or $(JOBS),1)
+
 random-documents: setup  ## 1,000,000 random documents, written and read: the fast ways against the plain ones
 	RANDOM_DOCUMENTS=$(or $(RANDOM_DOCUMENTS),1000000) $(BIN)/pytest tests/core/test_random_documents.py -s --timeout 7200
 
@@ -142,7 +146,7 @@ pictures: setup  ## Make docs/pictures again from a run of the local network; so
 	$(BIN)/python tests/golden/regenerate_pictures.py
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
-	for name in setup build sbom runtime scale analysis miner dev runner scanners; do \
+	for name in setup build sbom runtime scale analysis miner dev fuzz runner scanners; do \
 	  $(UV) pip compile $$([ $$name != scanners ] || echo --no-deps) --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	    requirements/$$name.in -o requirements/$$name.txt; done
 
