@@ -6,7 +6,7 @@ import heapq
 import itertools
 import secrets
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
 
@@ -134,8 +134,12 @@ class SeededRandom:
 T = TypeVar("T")
 
 
-async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> T:
+async def within(
+    clock: Clock, seconds: float, call: Coroutine[Any, Any, T], *, before_cut: Callable[[], None] = lambda: None
+) -> T:
     """Return what `call` returns, if it does so in time. It has ended when this returns or raises.
+
+    `before_cut` is called before a call is cut off, which may go on for some steps before it ends.
 
     Raises:
         TimeoutError: it did not and was cancelled; what it has done until then is not known.
@@ -148,4 +152,6 @@ async def within(clock: Clock, seconds: float, call: Coroutine[Any, Any, T]) -> 
             return work.result()
         raise TimeoutError(f"no answer within {seconds:g} s")
     finally:
+        if not work.done():
+            before_cut()
         await ended((work, timer))

@@ -122,7 +122,8 @@ class Submission:
         """
         client, once = await self._prepared()
         try:
-            result = await within(self._clock, self._limits.submit_s, execute(client, once))
+            call = execute(client, once)
+            result = await within(self._clock, self._limits.submit_s, call, before_cut=once.give_up)
         except TimeoutError:
             raise self._lost(once, f"no answer within {self._limits.submit_s:g} s") from None
         except MissingError:
