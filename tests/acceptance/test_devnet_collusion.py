@@ -13,13 +13,13 @@ pytestmark = pytest.mark.attack
 def test_a_cohort_that_turns_is_flagged_and_nobody_else(sqlite_url: str) -> None:
     result = _run(sqlite_url, "collusion", 14)
     names = {miner["hotkey"]: miner["behaviour"] for miner in result["miners"]}
-    flagged = {detail["record"]["flag"]["hotkey"] for detail in result["flags"]}
+    flagged = {detail["flag"]["hotkey"] for detail in result["flags"]}
     assert {names[hotkey] for hotkey in flagged} == {"cohort"}
     assert len(flagged) >= 2
     for detail in result["flags"]:
-        assert len(detail["samples"]) >= 5
-        assert detail["record"]["flag"]["mean_with_primaries"] > 0.9
-        assert detail["record"]["flag"]["mean_with_auditors"] < 0.6
+        assert len(detail["agreements"]) >= 5
+        assert detail["flag"]["mean_with_primaries"] > 0.9
+        assert detail["flag"]["mean_with_auditors"] < 0.6
     paid = result["cohort"]["paid"]
     assert paid[-1]["ejected"] == len(result["cohort"]["ejections"]) >= 2
     assert [epoch["ejected_weight"] for epoch in paid] == [0.0] * len(paid)
