@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 import structlog
+from pump import pumped
 
 from validator.chain.base import (
     Chain,
@@ -60,11 +61,7 @@ def subnet(clock: VirtualClock) -> SimulatedSubnet:
 
 async def looked(chain: Chain, clock: VirtualClock) -> float:
     """Run the check; return after how long it was done."""
-    check = asyncio.create_task(check_start(chain, clock, SETTINGS, ME))
-    while not check.done():
-        await asyncio.sleep(0)
-        await clock.advance(0.0 if check.done() else 1.0)
-    await check
+    await pumped(clock, check_start(chain, clock, SETTINGS, ME), step_s=1.0)
     return clock.monotonic()
 
 
