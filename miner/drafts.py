@@ -30,7 +30,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Rule
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, Windows, parse_task
-from validator.protocol.text import printable
+from validator.protocol.text import is_text, printable
 from validator.protocol.vocabulary import RESOURCES
 from validator.scoring import CURRENT, version
 from validator.tasks.check import TRUTH_OF_AXIS
@@ -126,7 +126,7 @@ def readable(files: Mapping[str, bytes], skill_type: SkillType) -> Readable:
         TaskError: nothing in it is text, but for the manifest that packing adds.
     """
     bundle = bundle_of({path: files[path] for path in files.keys() - _packed(files, skill_type)}, skill_type)
-    texts = tuple(source for source in bundle.sources.values() if _is_text(source.content))
+    texts = tuple(source for source in bundle.sources.values() if is_text(source.content))
     if not any(source.path != LAYOUT and source.content.strip() for source in texts):
         raise TaskError("nothing in the bundle is text in UTF-8: there is nothing to draft from")
     return Readable(bundle, texts, pinned_in(texts), len(files) - len(texts))
@@ -206,14 +206,6 @@ class _Notes:
         if len(some) > MAX_SHOWN:
             self.lines.append(f"{len(some) - MAX_SHOWN} more {what} were left out")
         return some[:MAX_SHOWN]
-
-
-def _is_text(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\x00" not in content
 
 
 def _fits(text: str) -> bool:

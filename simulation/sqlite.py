@@ -1,11 +1,11 @@
 """SQLite on the loop's own thread, with durations, faults and kills at commits."""
 
 import sqlite3
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar
 
-import aiosqlite
+from inline_sqlite import InlineConnection, connector
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.util import LRUCache
 
@@ -22,7 +22,7 @@ _TAKES_TIME = ("execute", "executemany", "executescript", "commit", "rollback")
 _WRITES = ("INSERT", "UPDATE", "DELETE", "PRAGMA user_version =")
 
 
-class InlineConnection(aiosqlite.Connection):
+class TimedConnection(InlineConnection):
     """A connection whose statements run where they are called; their answers come after a drawn time.
 
     Args:
@@ -38,20 +38,16 @@ class InlineConnection(aiosqlite.Connection):
         self._writing = False
         self._written: set[str] = set()  # tables, in the transaction that is open
 
-    def __await__(self) -> Generator[Any, None, "InlineConnection"]:
-        return self._opened().__await__()
-
-    async def _opened(self) -> "InlineConnection":
+    async def _opened(self) -> Self:
         self._connection = await self._timed(self._connector)
         return self
 
     async def _execute(self, fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        if not self._running or self._connection is None:
-            raise ValueError("Connection closed")
+        connection = self._open()
         name, sql = getattr(fn, "__name__", ""), args[0] if args and isinstance(args[0], str) else ""
         if name not in _TAKES_TIME or sql.startswith("PRAGMA query_only"):
             return fn(*args, **kwargs)  # cursors and rows that are there already
-        commits = name == "commit" and self._writing and self._connection.in_transaction
+        commits = name == "commit" and self._writing and connection.in_transaction
         if commits and self._faults is not None and self._faults.kills("before_commit", self._written):
             await self._loop.die()
         if commits and self._faults is not None and self._faults.kills("cancel_at_commit", self._written):
@@ -95,17 +91,6 @@ class InlineConnection(aiosqlite.Connection):
         self._loop.after(self._loop.duration(), _answer, answer, result, error)
         return await answer  # type: ignore[no-any-return]
 
-    async def close(self) -> None:
-        """Close it."""
-        self.stop()
-
-    def stop(self) -> None:
-        """Close it at once."""
-        self._running = False
-        if (connection := self._connection) is not None:
-            self._connection = None
-            connection.close()
-
 
 class _Compiled(LRUCache[Any, Any]):
     """Statements that SQLAlchemy has compiled, kept for every engine: dialects of one kind write the same SQL."""
@@ -132,8 +117,7 @@ class SimulatedHandles(Handles):
 def handles(loop: VirtualLoop, faults: Faults | None = None) -> Handles:
     """Return handles whose connections run on the loop."""
 
-    async def connect(*args: Any, **kwargs: Any) -> InlineConnection:
-        kwargs["check_same_thread"] = False
-        return await InlineConnection(lambda: sqlite3.connect(*args, **kwargs), loop, faults)
+    async def connect(*args: Any, **kwargs: Any) -> TimedConnection:
+        return await TimedConnection(connector(*args, **kwargs), loop, faults)
 
     return SimulatedHandles(connect, busy_ms=0)

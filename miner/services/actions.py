@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.protocol.workflow_run import StepOutput
+
+T = TypeVar("T")
 
 Params = Mapping[str, Any]
 
@@ -50,10 +52,7 @@ def texts_of(params: Params, name: str) -> Sequence[str]:
     Raises:
         ParamsError: missing, or none.
     """
-    value = params.get(name)
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ParamsError(f"must be a list of texts - at `params.{name}`")
-    return value
+    return _list_of(params, name, str, "texts")
 
 
 def rows_of(params: Params, name: str) -> Sequence[Mapping[str, Any]]:
@@ -62,9 +61,13 @@ def rows_of(params: Params, name: str) -> Sequence[Mapping[str, Any]]:
     Raises:
         ParamsError: missing, or none.
     """
+    return _list_of(params, name, dict, "objects")
+
+
+def _list_of(params: Params, name: str, kind: type[T], what: str) -> Sequence[T]:
     value = params.get(name)
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise ParamsError(f"must be a list of objects - at `params.{name}`")
+    if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
+        raise ParamsError(f"must be a list of {what} - at `params.{name}`")
     return value
 
 

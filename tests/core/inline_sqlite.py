@@ -2,7 +2,8 @@
 
 import sqlite3
 from collections.abc import Callable, Generator
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Self, TypeVar
 
 import aiosqlite
 
@@ -14,17 +15,21 @@ T = TypeVar("T")
 class InlineConnection(aiosqlite.Connection):
     """A connection whose statements run where they are called."""
 
-    def __await__(self) -> Generator[Any, None, "InlineConnection"]:
+    def __await__(self) -> Generator[Any, None, Self]:
         return self._opened().__await__()
 
-    async def _opened(self) -> "InlineConnection":
+    async def _opened(self) -> Self:
         self._connection = self._connector()
         return self
 
     async def _execute(self, fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        self._open()
+        return fn(*args, **kwargs)
+
+    def _open(self) -> sqlite3.Connection:
         if not self._running or self._connection is None:
             raise ValueError("Connection closed")
-        return fn(*args, **kwargs)
+        return self._connection
 
     async def close(self) -> None:
         """Close it."""
@@ -38,9 +43,13 @@ class InlineConnection(aiosqlite.Connection):
             connection.close()
 
 
+def connector(*args: Any, **kwargs: Any) -> Callable[[], sqlite3.Connection]:
+    """Return what opens the database, from the arguments of `sqlite3.connect`."""
+    return partial(sqlite3.connect, *args, **kwargs | {"check_same_thread": False})
+
+
 async def _connect(*args: Any, **kwargs: Any) -> InlineConnection:
-    kwargs["check_same_thread"] = False
-    return await InlineConnection(lambda: sqlite3.connect(*args, **kwargs), iter_chunk_size=64)
+    return await InlineConnection(connector(*args, **kwargs), iter_chunk_size=64)
 
 
 def handles() -> Handles:

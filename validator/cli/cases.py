@@ -18,7 +18,7 @@ from validator.protocol.skill_types import WINDOW_TYPES
 from validator.protocol.sssa import Document, Sssa, Text, check_sssa
 from validator.protocol.strict_json import SchemaError, decode
 from validator.protocol.text import printable
-from validator.scoring import VERSIONS, UnknownScoringVersionError, version
+from validator.scoring import VERSIONS, UnknownScoringVersionError, WeightPlan, version
 
 Files = Annotated[list[str], typer.Argument(help="JSON documents; `-` is standard input.")]
 _PLACE: Final = re.compile(r"(?s)(.*) - at `(.*)`")
@@ -110,12 +110,12 @@ def complaint(name: str, error: Exception) -> str:
     return f"{shown}: {printable(field)}: {printable(fault, 400)}"
 
 
-def refuse_repeated(hotkeys: Sequence[str], field: str) -> None:
-    """Raise SchemaError if a hotkey stands twice in `field`."""
+def refuse_repeated(hotkeys: Iterable[str], field: str, of_item: str = ".hotkey") -> None:
+    """Raise SchemaError if a hotkey stands twice in `field`, where `of_item` leads from an item to it."""
     seen: set[str] = set()
     for i, hotkey in enumerate(hotkeys):
         if hotkey in seen:
-            raise SchemaError(f"this hotkey stands in it twice - at `$.{field}[{i}].hotkey`")
+            raise SchemaError(f"this hotkey stands in it twice - at `$.{field}[{i}]{of_item}`")
         seen.add(hotkey)
 
 
@@ -124,6 +124,19 @@ def require_types(names: Iterable[str], where: str, types: Sequence[str] = WINDO
     for name in names:
         if name not in types:
             raise SchemaError(f"must be one of {', '.join(types)} - at `{where}.{name}`")
+
+
+def told_plan(plan: WeightPlan) -> dict[str, Any]:
+    """Return what the result of a case says of weights by kind (SPEC 16)."""
+    return {
+        "scores": {
+            hotkey: {"assessment": score, "workflow": plan.workflows[hotkey]}
+            for hotkey, score in plan.assessments.items()
+        },
+        "unpaid": plan.unpaid,
+        "weights": plan.weights,
+        "unallocated": plan.unallocated,
+    }
 
 
 def check_attestation(sssa: Sssa, where: str) -> None:

@@ -23,6 +23,7 @@ from validator.cli.cases import (
     from_2,
     refuse_repeated,
     require_types,
+    told_plan,
 )
 from validator.cli.options import group
 from validator.cli.tally_cases import (
@@ -236,15 +237,7 @@ def score_weights_case(case: WeightsCase) -> dict[str, Any]:
     if case.standing is None:
         raise SchemaError(f"{scored_by.name} needs it; a hotkey that it does not name is unpaid - at `$.standing`")
     plan = scored_by.score_weights(case.windows, case.standing)
-    return {
-        "scores": {
-            hotkey: {"assessment": score, "workflow": plan.workflows[hotkey]}
-            for hotkey, score in plan.assessments.items()
-        },
-        "unpaid": plan.unpaid,
-        "weights": plan.weights,
-        "unallocated": plan.unallocated,
-    }
+    return told_plan(plan)
 
 
 def score_collusion_case(case: CollusionCase) -> dict[str, Any]:

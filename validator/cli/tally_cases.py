@@ -1,12 +1,12 @@
 """Cases of scoring version 2.0.0: turns, meetings, groups, entries, evidence and weights (SPEC 17)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from msgspec import Meta
 
-from validator.cli.cases import Case, check_attestation, refuse_repeated, require_types
+from validator.cli.cases import Case, check_attestation, refuse_repeated, require_types, told_plan
 from validator.protocol.answer import Id, Role
 from validator.protocol.limits import MAX_CASE_MEMBERS
 from validator.protocol.round import GroupPlan
@@ -153,7 +153,7 @@ def turns_case(case: TurnsCase) -> dict[str, Any]:
     Raises:
         SchemaError: naming the field.
     """
-    _refuse_doubles(case.candidates, "candidates")
+    refuse_repeated(case.candidates, "candidates", of_item="")
     return {"turns": scoring(case).next_turns(case.previous, case.candidates)}
 
 
@@ -163,7 +163,7 @@ def meetings_case(case: MeetingsCase) -> dict[str, Any]:
     Raises:
         SchemaError: naming the field.
     """
-    _refuse_doubles(case.candidates, "candidates")
+    refuse_repeated(case.candidates, "candidates", of_item="")
     check_pairs([one.pair for one in case.pairs], "pairs", ".pair")
     pairs = {one.pair: PairEvidence(one.value, one.proven, one.last_round) for one in case.pairs}
     return {"pairs": scoring(case).meeting_pairs(case.round, case.candidates, pairs)}
@@ -274,13 +274,7 @@ def pay_tallies_case(case: TallyWeightsCase) -> dict[str, Any]:
     return {
         "parts": _told_parts(tallied),
         "seniors": {hotkey: len(seniors) for hotkey, seniors in tallied.seniors.items()},
-        "scores": {
-            hotkey: {"assessment": score, "workflow": plan.workflows[hotkey]}
-            for hotkey, score in plan.assessments.items()
-        },
-        "unpaid": plan.unpaid,
-        "weights": plan.weights,
-        "unallocated": plan.unallocated,
+        **told_plan(plan),
     }
 
 
@@ -338,11 +332,3 @@ def check_pairs(pairs: Sequence[HotkeyPair], field: str, of_item: str = "") -> N
         if pair in seen:
             raise SchemaError(f"this pair stands in it twice - at `$.{field}[{i}]{of_item}`")
         seen.add(pair)
-
-
-def _refuse_doubles(hotkeys: Iterable[str], field: str) -> None:
-    seen: set[str] = set()
-    for i, hotkey in enumerate(hotkeys):
-        if hotkey in seen:
-            raise SchemaError(f"this hotkey stands in it twice - at `$.{field}[{i}]`")
-        seen.add(hotkey)

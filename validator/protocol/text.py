@@ -27,6 +27,15 @@ def all_printable(texts: Iterable[str], limit: int = 200) -> list[str]:
     return [printable(text, limit) for text in texts]
 
 
+def is_text(content: bytes) -> bool:
+    """Whether a file is text: UTF-8 without a NUL."""
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in content
+
+
 _RUN = 16  # marks in a row; shorter runs unicodedata puts in order fast enough
 _LAST = 0x1FFFF  # in the planes behind are ideographs, tags and what is private, and no marks
 

@@ -17,7 +17,7 @@ from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import EvidenceRef, Rule, parse_evidence_ref
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, Truth, parse_task
-from validator.protocol.text import printable
+from validator.protocol.text import is_text, printable
 from validator.protocol.vocabulary import ACTIONS, ANY, RESOURCES, pattern_fault
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import Criterion, WorkflowTask, task_sha256, words
@@ -300,16 +300,8 @@ def _remarks_on_marker(task: Task, files: Files) -> Iterator[str]:
     if not file.lower().endswith(_TAKES_MARKER):
         text = "gets the marker as a last line, and may then be no longer what its name says"
         yield f"`{printable(file)}` {text} - at `canary.file`"
-    elif not _is_text(files[file]):
+    elif not is_text(files[file]):
         yield f"`{printable(file)}` is no text in UTF-8: a reader may not see the marker in it - at `canary.file`"
-
-
-def _is_text(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return b"\x00" not in content
 
 
 def unmeetable_rules(rules: Sequence[Rule], where: str) -> Iterator[str]:
