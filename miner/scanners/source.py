@@ -45,11 +45,6 @@ class SourceFile:
         """The first `MAX_TEXT` bytes, undecodable ones replaced. Only a line feed ends a line, as in the index."""
         return self.content[:MAX_TEXT].decode("utf-8", errors="replace")
 
-    @property
-    def truncated(self) -> bool:
-        """Whether the text ends before the file does."""
-        return len(self.content) > MAX_TEXT
-
     @cached_property
     def lines(self) -> list[str]:
         """The text's lines."""

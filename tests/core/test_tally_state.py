@@ -30,10 +30,10 @@ def test_the_newest_hundred_tallies_come_back_as_they_entered(entered: list[Tall
     assert window.tallies() == entered[-100:]
     assert window.added == len(entered)
     last = len(entered) - 1
-    caught = window.replaced(last, struck(entered[-1]))
-    assert caught.of_answer(last) == struck(entered[-1])
+    caught = window.changed(last, struck)
+    assert caught.tallies()[-1] == struck(entered[-1])
     assert caught.tallies()[:-1] == window.tallies()[:-1]
-    assert window.replaced(-7, entered[0]) == window
+    assert window.changed(-7, struck) == window
 
 
 def test_a_struck_entry_keeps_its_second_numbers() -> None:

@@ -4,6 +4,7 @@ Entries are packed, so that reading many miners costs little; only what a vector
 """
 
 import math
+from collections.abc import Callable
 from struct import Struct as Packing
 from typing import Final
 
@@ -54,19 +55,15 @@ class TallyWindow(Struct, frozen=True, gc=False):
         """Return the window with one more entry."""
         return TallyWindow((self.data + _packed(answer, tally))[-TALLIES * _TALLY.size :], self.added + 1)
 
-    def replaced(self, answer: int, tally: Tally) -> "TallyWindow":
-        """Return the window with another entry for an answer; the same where the answer has none."""
+    def changed(self, answer: int, by: Callable[[Tally], Tally]) -> "TallyWindow":
+        """Return the window with the entry of an answer changed; the same where the answer has none."""
         size = _TALLY.size
         for place in range(0, len(self.data), size):
-            if _TALLY.unpack_from(self.data, place)[0] == answer:
-                packed = _packed(answer, tally)
+            fields = _TALLY.unpack_from(self.data, place)
+            if fields[0] == answer:
+                packed = _packed(answer, by(_unpacked(fields)))
                 return TallyWindow(self.data[:place] + packed + self.data[place + size :], self.added)
         return self
-
-    def of_answer(self, answer: int) -> Tally | None:
-        """Return the entry of an answer, None where it has none."""
-        found = (fields for fields in _TALLY.iter_unpack(self.data) if fields[0] == answer)
-        return next(map(_unpacked, found), None)
 
 
 def _packed(answer: int, one: Tally) -> bytes:

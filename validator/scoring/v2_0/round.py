@@ -214,28 +214,26 @@ def _enter(version: Ruled20, change: Change, ended: Ended, outcome: RoundOutcome
             fields["tallies"] = pair.tallies.entered(answer, tally)
         change.update(key, **fields)
         if isinstance(member, AssessedMember | FailedMember) and isinstance(member.answer_score, float):
-            _record(change, member)
+            _record(change, member, member.answer_score)
     for one in frozen.executions:
         if one.event == "rerun_fail":
             _strike(change, (one.hotkey, one.skill_type), answer_number(int(one.round_id), one.task_id))
     _take_evidence(version, change, frozen, outcome)
 
 
-def _record(change: Change, member: AssessedMember | FailedMember) -> None:
-    score = member.answer_score
+def _record(change: Change, member: AssessedMember | FailedMember, score: float) -> None:
     found = member.found if isinstance(member, AssessedMember) else None
     hits = found.count("1") if isinstance(found, str) else None
     faults = len(found) if isinstance(found, str) else 0
-    if isinstance(score, float):
-        answers = with_answer(change.miner(member.hotkey).answers, score, hits, faults)
-        change.change_miner(member.hotkey, answers=answers)
+    answers = with_answer(change.miner(member.hotkey).answers, score, hits, faults)
+    change.change_miner(member.hotkey, answers=answers)
 
 
 def _strike(change: Change, key: tuple[str, Any], answer: int) -> None:
     window = change.pair(key).tallies
-    tally = window.of_answer(answer)
-    if tally is not None:
-        change.update(key, tallies=window.replaced(answer, struck(tally)))
+    after = window.changed(answer, struck)
+    if after is not window:
+        change.update(key, tallies=after)
 
 
 def _take_evidence(version: Ruled20, change: Change, frozen: RoundInput, outcome: RoundOutcome) -> None:

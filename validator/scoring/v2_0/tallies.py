@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from validator.protocol.findings import found_in
 from validator.protocol.round import ReputationKind
@@ -14,8 +14,6 @@ from validator.scoring.v1_0.claims import VERDICTS_BY_SEVERITY, claims_of
 from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.v2_0.rules import Ruled20, TallyRules
 from validator.scoring.values import Claims
-
-_FINDINGS: Final = frozenset({"findings"})
 
 
 class TalliedAnswer(NamedTuple):
