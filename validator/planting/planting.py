@@ -384,8 +384,7 @@ def plant(  # noqa: PLR0913, PLR0917 - everything that a bundle is made of
             if bed.plant(shape, ANY):
                 break
     faults = tuple(sorted(bed.faults, key=lambda fault: (fault.plant.path, fault.plant.line or 0)))
-    known = [(fault.kind, fault.place, fault.plant) for fault in faults]
-    return Planted(bed.files, faults, number, truth_of(bed.files, skill_type, known))
+    return Planted(bed.files, faults, number, bed.truth(faults))
 
 
 def _severities(verdict: Verdict, risk: float, left: int) -> frozenset[Severity]:
@@ -457,11 +456,14 @@ class _Bed:
         self._draws = draws
         self._company = company
 
+    def truth(self, faults: Iterable[Fault]) -> Truth:
+        """Return the truth of the bundle, with its faults in this order."""
+        return truth_of(self.files, self._type, [(fault.kind, fault.place, fault.plant) for fault in faults])
+
     @property
     def risk(self) -> float:
         """The risk of the faults so far."""
-        known = [(fault.kind, fault.place, fault.plant) for fault in self.faults]
-        return truth_of(self.files, self._type, known).reference_risk or 0.0
+        return self.truth(self.faults).reference_risk or 0.0
 
     def plant(self, shape: Shape, asked: Asked) -> bool:
         """Plant a fault, and quote a harmless addition; return whether the fault has a place."""
