@@ -14,7 +14,7 @@ from validator.tasks.folder import sourced_task
 from validator.tasks.packing import PackOptions, pack_task
 from validator.tasks.source import SourcedTask, TaskError
 
-WINDOWS: Final = Windows(primary=(0.5, 6.0), auditor=(0.5, 4.5))
+WINDOWS: Final = Windows(primary=(0.5, 8.0), auditor=(0.5, 6.0))
 LONG_WINDOWS: Final = Windows(primary=(0.5, 90.0), auditor=(0.5, 90.0))
 DISTRIBUTIONS: Final = (
     "aiosqlite",

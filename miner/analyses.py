@@ -19,7 +19,7 @@ Files = Mapping[str, bytes]
 AnalyseFunction = Callable[[Files, SkillType, str | None], Analysis]
 
 _KEPT: Final = 1_024
-NICENESS: Final = 5  # what is timed must not wait for what is not
+NICENESS: Final = 1  # what is timed must not wait for what is not; any more, and a busy machine makes answers late
 
 
 class Analyser(Protocol):

@@ -51,7 +51,7 @@ def _nameable(path: str) -> bool:
 
 
 MISSED_BY_PARTIAL: Final = 0.25
-LATENESS: Final = 0.8
+LATENESS: Final = 0.6
 
 
 class Thorough:
