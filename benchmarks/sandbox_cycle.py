@@ -4,9 +4,9 @@ Run `make bench-sandbox` beside a container engine (DOCKER_HOST), docker-registr
 and the image is in the engine; what is measured is the sandbox (looking at the image, two volumes in memory, two
 containers, the bundle in, the evidence out, removing all of it) and the tracer. Prints the median, the least and the
 most of ten, the seconds that the image's own programs took of them, and the first run with its pull. RUNTIME=runsc
-measures gVisor. ENGINE_CPU names the file with the nanoseconds that the engine and its containers have used, the
-`cpuacct.usage` of their control group: then the processor time of a task is printed, too, which holds on a busy
-machine.
+measures gVisor. ENGINE_CPU names files, with colons between them, that hold the nanoseconds used by the engine and by
+its containers, the `cpuacct.usage` of their control groups: then the processor time of a task is printed, too, which
+holds on a busy machine.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ BUNDLE: Final = pack({"main.sh": b"echo done > out.txt\n"})
 
 def engine_cpu() -> float:
     """Return the processor seconds that the engine and its containers have used; 0 where nothing names them."""
-    return int(Path(ENGINE_CPU).read_text()) / 1e9 if ENGINE_CPU else 0.0
+    return sum(int(Path(name).read_text()) / 1e9 for name in ENGINE_CPU.split(":")) if ENGINE_CPU else 0.0
 
 
 async def measure(image: RuntimeImage) -> tuple[list[float], list[float], float]:
