@@ -139,8 +139,9 @@ def test_names_that_no_bundle_takes_are_noted(repository: Path) -> None:
     ("tail", "said"),
     [
         ("@absent", "couldn't find remote ref absent"),
-        ("#subdirectory=absent", "no folder `absent` in commit"),
-        ("#subdirectory=SKILL.md", "no folder `SKILL.md` in commit"),
+        ("#subdirectory=absent", "'./absent' did not match any files"),
+        ("#subdirectory=-x", "'./-x' did not match any files"),
+        ("#subdirectory=SKILL.md", "no folder `SKILL.md` in "),
         ("x", "does not appear to be a git repository"),
     ],
 )

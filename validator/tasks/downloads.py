@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -112,18 +111,6 @@ DISK: Final = 256 * limits.MIB  # bytes of what it prints and writes
 _LOOK_S: Final = 0.1
 _READ: Final = 64 * 1024  # bytes of what it printed
 _GOT: Final = "got"
-# What a tool needs to find its settings, its network and its trust: nothing else of this process's goes along.
-_KEPT: Final = frozenset(
-    """
-    PATH HOME USER LOGNAME LANG LC_ALL LC_CTYPE XDG_CONFIG_HOME VIRTUAL_ENV PYENV_ROOT PYENV_VERSION NVM_DIR
-    HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE
-    NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO SSH_AUTH_SOCK NETRC
-    PIP_CONFIG_FILE PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_NO_INDEX PIP_TRUSTED_HOST PIP_CERT
-    PIP_CLIENT_CERT PIP_PROXY PIP_TIMEOUT PIP_DEFAULT_TIMEOUT PIP_RETRIES PIP_KEYRING_PROVIDER
-    NPM_CONFIG_REGISTRY NPM_CONFIG_USERCONFIG NPM_CONFIG_GLOBALCONFIG NPM_CONFIG_CAFILE NPM_CONFIG_PROXY
-    NPM_CONFIG_HTTPS_PROXY NPM_CONFIG_NOPROXY
-    """.split()  # noqa: SIM905 - names of variables, to be read as a list
-)
 _INSTEAD: Final = {
     "pip": "download the wheel or the sdist and name the file",
     "npm": "download the package's .tgz and name the file",
@@ -199,10 +186,10 @@ def _fetched(reference: Reference, folder: Path) -> Iterator[tuple[Collection, P
     if len(found) != 1:
         raise TaskError(f"`{tool}` left {len(found)} files where one was wanted")
     with collected(found[0]) as collection:
-        if reference.kind == "git+":
-            yield Collection(reference.folder_name, collection.files, collection.notes), Pin(commit=commit)
-            return
-        pin = Pin(_version(reference, found[0], collection), None, _artifact(found[0], npm=reference.kind == "npm:"))
+        pin = Pin(commit=commit)
+        if commit is None:
+            artifact = _artifact(found[0], npm=reference.kind == "npm:")
+            pin = Pin(_version(reference, found[0], collection), None, artifact)
         yield _inside(collection, reference), pin
 
 
@@ -234,13 +221,8 @@ def _git(reference: Reference, folder: Path) -> str:
     revision = reference.version or "HEAD"
     git("fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", reference.name, revision)
     commit = git("rev-parse", "--verify", "--end-of-options", "FETCH_HEAD^{commit}").strip()
-    tree = commit if reference.subdirectory is None else f"{commit}:{reference.subdirectory}"
-    try:
-        git("archive", "--format=tar", "--prefix=commit/", f"--output={_GOT}/commit.tar", tree)
-    except TaskError as error:
-        if reference.subdirectory is None:
-            raise
-        raise TaskError(f"no folder `{printable(reference.subdirectory)}` in commit {commit}: {error.detail}") from None
+    inside = () if reference.subdirectory is None else (f"./{reference.subdirectory}",)
+    git("archive", "--format=tar", "--prefix=commit/", f"--output={_GOT}/commit.tar", commit, *inside)
     return commit
 
 
@@ -265,13 +247,10 @@ def _artifact(path: Path, *, npm: bool = False) -> Artifact:
 
 def _inside(collection: Collection, reference: Reference) -> Collection:
     """Return what lies in the folder that the reference names: all of it where it names none."""
-    if reference.subdirectory is None:
-        return collection
-    prefix = f"{reference.subdirectory}/"
-    found = [each for each in collection.files if each.name.startswith(prefix)]
-    if not found:
-        raise TaskError(f"no folder `{printable(reference.subdirectory)}` in {printable(reference.name)}")
-    inside = [each._replace(name=each.name.removeprefix(prefix)) for each in found]
+    prefix = "" if reference.subdirectory is None else f"{reference.subdirectory}/"
+    inside = [each._replace(name=each.name[len(prefix) :]) for each in collection.files if each.name.startswith(prefix)]
+    if prefix and not inside:
+        raise TaskError(f"no folder `{printable(reference.subdirectory or '')}` in {printable(reference.name)}")
     return Collection(reference.folder_name, inside, collection.notes)
 
 
@@ -292,7 +271,7 @@ def run_tool(tool: str, arguments: tuple[str, ...], folder: Path, variables: Map
         tool: its name on the PATH.
         arguments: everything after its name; the caller checked what in them came from outside.
         folder: its working folder.
-        variables: of its environment, next to the few that are kept of this process's.
+        variables: of its environment, next to the user's own, but for those of git: they could mean another repository.
 
     Raises:
         TaskError: it is missing, failed (with its own words, in one line), or was stopped at a bound.
@@ -300,26 +279,25 @@ def run_tool(tool: str, arguments: tuple[str, ...], folder: Path, variables: Map
     program = shutil.which(tool)
     if program is None:
         raise TaskError(f"`{tool}` is not on the PATH: install it, or {_INSTEAD[tool]}")
-    kept = {key: value for key, value in os.environ.items() if key.upper() in _KEPT}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     with (folder / "stdout").open("w+b") as output, (folder / "stderr").open("w+b") as errors:
-        process: subprocess.Popen[bytes] | None = None
         try:
-            with _signals_held():
-                process = subprocess.Popen(  # noqa: S603 - a known program; the caller checked its arguments
-                    [program, *arguments],
-                    cwd=folder,
-                    env={**kept, "TMPDIR": str(folder), **(variables or {})},
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=errors,
-                    start_new_session=True,  # Ctrl-C reaches this process, which ends it
-                )
-            code = _ended(tool, process, folder)
+            process = subprocess.Popen(  # noqa: S603 - a known program; the caller checked its arguments
+                [program, *arguments],
+                cwd=folder,
+                env={**kept, "TMPDIR": str(folder), **(variables or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,  # Ctrl-C reaches this process, which ends it
+            )
         except OSError as error:
             raise TaskError(f"`{tool}` cannot be started: {error.strerror}") from None
-        finally:
-            if process is not None:
-                with process, suppress(ProcessLookupError, PermissionError):
+        with process:
+            try:
+                code = _ended(tool, process, folder)
+            finally:
+                with suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
         output.seek(0)
         errors.seek(max(0, errors.seek(0, os.SEEK_END) - _READ))
@@ -327,25 +305,6 @@ def run_tool(tool: str, arguments: tuple[str, ...], folder: Path, variables: Map
     if code:
         raise TaskError(f"`{tool}` failed: {complaint or f'exit code {code}'}")
     return printed
-
-
-@contextmanager
-def _signals_held() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait until the end of the block: a process that has begun must be known to be ended."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are for the main thread
-        return
-    came: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, lambda held, _: came.append(held))
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        for caught in came:
-            signal.raise_signal(caught)
 
 
 def _ended(tool: str, process: "subprocess.Popen[bytes]", folder: Path) -> int:

@@ -1,12 +1,11 @@
 """The manifest of packages: what was packed, pinned by hash, so that the same bundles can be made again."""
 
-import errno
 import fcntl
 import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple
 
@@ -28,7 +27,6 @@ _BYTES: Final = 4 * limits.MIB
 _MOST: Final = 1_024  # packages
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
 _NAMES: Final = "`name` must be letters, digits, `.`, `_` and `-`, and begin with none of `.` and `-`"
-_NO_LOCKS: Final = (errno.EBADF, errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # of folders, on some network file systems
 
 
 class Package(Document, frozen=True):
@@ -143,11 +141,8 @@ def _alone(folder: Path) -> Iterator[None]:
     """Hold the folder against others who record in it; without it where its file system locks no folders."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        try:
+        with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX)
-        except OSError as error:
-            if error.errno not in _NO_LOCKS:
-                raise
         yield
     finally:
         os.close(handle)
