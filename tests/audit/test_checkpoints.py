@@ -1,4 +1,4 @@
-"""A verification that goes on from a checkpoint finds what one from the first line finds (docs/audit.md)."""
+"""A verification that goes on from a checkpoint finds what one from the first line finds (docs/auditors.md)."""
 
 import asyncio
 import json

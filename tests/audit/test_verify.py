@@ -1,4 +1,4 @@
-"""An audit file needs nothing but itself, and no byte of it can change unnoticed (SPEC 8; docs/audit.md)."""
+"""An audit file needs nothing but itself, and no byte of it can change unnoticed (SPEC 8; docs/auditors.md)."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""`audit verify` needs nothing of what a validator runs on: no database, no chain, no HTTP (docs/audit.md)."""
+"""`audit verify` needs nothing of what a validator runs on: no database, no chain, no HTTP (docs/auditors.md)."""
 
 import asyncio
 import subprocess

@@ -191,7 +191,7 @@ def _files_are_there(command: Command) -> None:
 
 def test_commands_are_found_on_the_pages_and_none_escapes() -> None:
     pages = {command.page for command in ALL}
-    assert {"README.md", "docs/operators/database.md", "docs/audit.md", "docs/localnet.md", "docs/spec.md"} <= pages
+    assert {"README.md", "docs/operators/database.md", "docs/auditors.md", "docs/localnet.md", "docs/spec.md"} <= pages
     for page in PAGES:
         lines = re.findall(r"^ *(?:\S*/)?(validator [a-z].*)$", "\n".join(blocks(page)), re.MULTILINE)
         found = [command for command in ALL if command.page == str(page.relative_to(ROOT))]

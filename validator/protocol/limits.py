@@ -44,7 +44,7 @@ MAX_BUNDLE_FILE: Final = 16 * MIB
 MAX_BUNDLE_ENTRIES: Final = 4_096
 MAX_BUNDLE_RATIO: Final = 100
 
-# What a validator writes and anybody can check (docs/audit.md)
+# What a validator writes and anybody can check (docs/auditors.md)
 MAX_RECEIPT: Final = MIB
 MAX_LOG_LINE: Final = 128 * MIB
 MAX_LOG_TASKS: Final = 64  # in one round

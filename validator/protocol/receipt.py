@@ -1,4 +1,4 @@
-"""Receipts, lines of an audit file, documents of weight vectors, and anchors of the log on chain (docs/audit.md).
+"""Receipts, lines of an audit file, documents of weight vectors, and anchors of the log on chain (docs/auditors.md).
 
 A line is `{"KIND":DOCUMENT}` in RFC 8785 bytes. Its digest is the sha256 of those bytes, without the newline behind it.
 An anchor is text, so that explorers show it: `sssa-log:1:SEQUENCE:DIGEST`.

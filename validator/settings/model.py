@@ -337,7 +337,7 @@ class LogSettings(Section):
 
 
 class AuditSettings(Section):
-    """The signed log of receipts (docs/audit.md)."""
+    """The signed log of receipts (docs/auditors.md)."""
 
     anchor: bool = _key(
         False,

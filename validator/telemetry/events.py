@@ -396,7 +396,7 @@ class Event(StrEnum):
         "log_anchor_blocked",
         "The log is not anchored now (`audit.anchor`); said once per change of the cause.",
         "netuid cause detail repeats",
-        todo="Its `cause` has a row in [Anchoring the log](../operators/prove.md#anchor-the-log).",
+        todo="Its `cause` has a row in [Anchoring the log](../auditors.md#anchor-the-log).",
     )
     LOG_ANCHOR_REPLACED = _entry(
         "log_anchor_replaced",

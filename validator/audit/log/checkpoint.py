@@ -1,4 +1,4 @@
-"""Checkpoints of a verification: where it stopped, in a file that its verifier alone could write (docs/audit.md)."""
+"""Checkpoints of a verification: where it stopped, in a file that its verifier alone could write (docs/auditors.md)."""
 
 import hashlib
 import hmac

@@ -133,7 +133,7 @@ class Verified:
         truths_untold: truths that are committed to and not shown.
         untold: scores that rest on those, by kind of task: the validator's word.
         dispatches: of settled rounds, those of void tasks too; what each came to follows from the file or is among:
-        unshown: by kind, how many ended as they did by the validator's word (docs/audit.md).
+        unshown: by kind, how many ended as they did by the validator's word (docs/auditors.md).
         whole_unpaid: by kind, answers that came whole and were not paid: late, void, too costly.
         issued: when the first and the last receipt were issued, by the validator's clock.
         acts: of operators, each held against the flags that it clears.
