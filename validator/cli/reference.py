@@ -6,6 +6,7 @@ A test holds them; `make reference` is the short way.
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from inspect import getsource
@@ -31,6 +32,7 @@ from validator.telemetry.metrics import Metrics
 FOLDER: Final = Path("docs/reference")
 E = TypeVar("E", bound=Enum)
 _WIDTH: Final = 120
+_COMMON: Final = 10  # commands that have an option with the same meaning
 _NOTE: Final = "<!-- Made from the code by `make reference`; a test holds it. Do not edit. -->"
 _COMMENT: Final = re.compile(r"    # (.+?)(?: \(.*)?")  # without the section of the specification behind it
 _MEMBER: Final = re.compile(r"    ([A-Z_]+) = .*")
@@ -244,19 +246,29 @@ def _commands() -> Iterator[str]:
         "`--json` prints one document on one line: keys in snake_case, numbers in full, times as",
         "`YYYY-MM-DDTHH:MM:SSZ`.",
     )
-    for path, command in index().items():
-        if not path:
-            continue
+    commands = {path: command for path, command in index().items() if path}
+    records = {path: _records(command) for path, command in commands.items()}
+    uses = Counter(record for one in records.values() for record in one)
+    common = [record for record, number in uses.items() if number >= _COMMON]
+    yield "These options mean the same wherever a command has them:"
+    yield _options(common)
+    for path, command in commands.items():
         yield f"##{'#' * path.count(' ')} validator {path}"
         yield command["help"]
-        if "place" not in command:
-            continue
-        yield f"```\nvalidator {path} {command['usage']}\n```"
-        records = [record for rows in command["parameters"].values() for record in rows if record[0] != "--help"]
-        if records:
-            yield _table(
-                ["argument or option", "meaning"], [[f"`{left}`", " ".join(right.split())] for left, right in records]
-            )
+        if records[path]:
+            own = [record for record in records[path] if record not in common]
+            shared = _code(record[0].split()[0] for record in records[path] if record in common)
+            yield "\n".join(filter(None, [_options(own), f"- also {shared}" * (shared != "none")]))
+
+
+def _records(command: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the arguments and options of a command, each with its meaning."""
+    rows = [row for rows in command.get("parameters", {}).values() for row in rows if row[0] != "--help"]
+    return [(left, " ".join(right.split())) for left, right in rows]
+
+
+def _options(records: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"- `{left}`: {right}" for left, right in records)
 
 
 if __name__ == "__main__":
