@@ -22,6 +22,7 @@ DOC = ROOT / "docs" / "miner-protocol.md"
 HOST = "192.0.2.7:8091"
 NAMES = ("capabilities.json", "assessment-runtime.json", "assessment-content.json", "workflow.json")
 _BLOCK = re.compile(r"(<!-- golden: (\S+) (\S+) -->\n\n```\w*\n)(.*?)(```\n)", re.DOTALL)
+_WIDTH = 120
 _CAPS = {"expanded": 1_000_000, "file_size": 1_000_000, "entries": 100}
 
 Example = dict[str, Any]
@@ -119,8 +120,22 @@ def block(name: str, place: str) -> str:
         lines = [example[side]["line"], *(f"{header}: {value}" for header, value in example[side]["headers"])]
         return "\n".join(lines)
     if part == "body":
-        return json.dumps(json.loads(example[side]["body"]), indent=2)
+        return laid_out(json.loads(example[side]["body"]))
     value: Any = example
     for step in place.split("."):  # a dot within a name is written ~
         value = value[int(step)] if isinstance(value, list) else value[step.replace("~", ".")]
-    return value.rstrip("\n") if isinstance(value, str) else json.dumps(value, indent=2)
+    return value.rstrip("\n") if isinstance(value, str) else laid_out(value)
+
+
+def laid_out(value: Any, indent: str = "") -> str:
+    """Return a value as JSON with one item a line, but for items that fit on a line."""
+    flat = json.dumps(value)
+    if len(indent) + len(flat) <= _WIDTH or not isinstance(value, dict | list):
+        return flat
+    inner = indent + "  "
+    if isinstance(value, list):
+        items = [laid_out(item, inner) for item in value]
+    else:
+        items = [f"{json.dumps(name)}: {laid_out(item, inner)}" for name, item in value.items()]
+    start, end = "{}" if isinstance(value, dict) else "[]"
+    return f"{start}\n" + ",\n".join(inner + item for item in items) + f"\n{indent}{end}"
