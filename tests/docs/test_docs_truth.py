@@ -12,7 +12,7 @@ PAGE = DOCS / "operators" / "truth.md"
 
 
 def test_the_fields_of_a_type_are_what_it_is_scored_by() -> None:
-    told = {row["type"].strip("`"): row["fields beside `verdict`"] for row in table(PAGE, "truth")}
+    told = {row["type"].strip("`"): row["fields besides `verdict`"] for row in table(PAGE, "truth")}
     scored = {
         kind: [TRUTH_OF_AXIS[axis] for axis, _ in rules.axes if axis in TRUTH_OF_AXIS]
         for kind, rules in version(CURRENT).rules.types.items()

@@ -121,7 +121,7 @@ def _event_of(reason: Reason) -> str:
 
 def _events() -> Iterator[str]:
     yield _prose(
-        "Every line of the log is one event: its name stands in `event`, beside `level` and `timestamp` (UTC).",
+        "Every line of the log is one event: its name is in `event`, next to `level` and `timestamp` (UTC).",
         "In JSON the fields are keys; `reason` is a [reason code](reasons.md).",
         "Libraries' own records have other names in `event`.",
         "More on what to do: [At three in the morning](../operators/three-in-the-morning.md).",
@@ -145,7 +145,7 @@ def _metrics() -> Iterator[str]:
     yield _prose(
         "What `/metrics` shows ([health and metrics](health.md)).",
         "A histogram `x` has the series `x_bucket`, `x_sum` and `x_count`.",
-        "Beside them stand `process_*`, those of the process, as every Prometheus client has them.",
+        "In addition there are the metrics `process_*` of every Prometheus client.",
     )
     described = Metrics(SystemClock(), "").described
     rows = [[f"`{name}`", one.kind, _code(one.labels), one.meaning] for name, one in sorted(described.items())]
