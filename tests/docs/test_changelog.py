@@ -62,7 +62,8 @@ def test_the_program_names_the_version_that_is_under_way_and_no_released_one() -
 
 def test_the_distributions_are_of_the_programs_version() -> None:
     mine, *others = (
-        tomllib.loads((ROOT / place / "pyproject.toml").read_text()) for place in (".", "miner", "localnet")
+        tomllib.loads((ROOT / place / "pyproject.toml").read_text())
+        for place in (".", "laboratory", "miner", "localnet")
     )
     assert mine["project"]["dynamic"] == ["version"]
     assert mine["tool"]["hatch"]["version"] == {"path": "validator/__init__.py"}

@@ -1,4 +1,4 @@
-"""What the four distributions hold: the operator's nothing of the local network."""
+"""What the five distributions hold: the operator's nothing of the local network."""
 
 import tomllib
 import zipfile
@@ -11,7 +11,13 @@ from package_files import ROOT, files_in, names_in, wheel_of
 
 import validator
 
-PROJECTS = {"validator": "", "miner": "miner", "localnet": "localnet", "runner": "runner"}
+PROJECTS = {
+    "validator": "",
+    "laboratory": "laboratory",
+    "miner": "miner",
+    "localnet": "localnet",
+    "runner": "runner",
+}
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +39,8 @@ def test_the_validators_wheel_holds_its_package_and_the_migrations_and_nothing_e
     assert "validator/migrations/versions/r0001_tables.py" in expected
 
 
-@pytest.mark.parametrize("project", ["miner", "localnet"])
-def test_the_miners_and_the_local_networks_wheels_hold_their_packages(wheels: dict[str, Path], project: str) -> None:
+@pytest.mark.parametrize("project", ["laboratory", "miner", "localnet"])
+def test_the_other_distributions_wheels_hold_their_packages(wheels: dict[str, Path], project: str) -> None:
     assert names_in(wheels[project]) == files_in(ROOT / project) - {f"{project}/pyproject.toml"}
 
 
@@ -45,7 +51,7 @@ def test_the_miners_wheel_brings_the_written_bundles(wheels: dict[str, Path]) ->
 def test_the_validator_needs_nothing_that_only_the_miner_and_the_local_network_use(wheels: dict[str, Path]) -> None:
     needed = " ".join(metadata_of(wheels["validator"])["Requires-Dist"])
     assert "aiohttp" in needed
-    for name in ("bandit", "tree-sitter", "sssa-miner", "sssa-localnet"):
+    for name in ("bandit", "tree-sitter", "sssa-miner", "sssa-localnet", "sssa-laboratory"):
         assert name not in needed
 
 
@@ -66,6 +72,7 @@ def test_all_distributions_have_one_version(wheels: dict[str, Path]) -> None:
     ours = {name: f"sssa-{name}=={validator.__version__}" for name in PROJECTS}
     assert asked == {
         "validator": set(),
+        "laboratory": {ours["validator"]},
         "miner": {ours["validator"], ours["runner"]},
         "localnet": {ours["validator"], ours["runner"], ours["miner"]},
     }

@@ -20,7 +20,11 @@ from validator.protocol.errors import ValidatorError
 
 INDEX: Final = Path(__file__).with_name("index.json")
 JOINED: Final = "validator.commands"  # entry points; each is a function or a typer.Typer
-_NEEDED: Final = {"sssa-miner": "runner/ and miner/", "sssa-localnet": "runner/, miner/ and localnet/"}
+_NEEDED: Final = {
+    "sssa-laboratory": "laboratory/",
+    "sssa-localnet": "runner/, miner/ and localnet/",
+    "sssa-miner": "runner/ and miner/",
+}
 
 
 class NotInstalledError(ValidatorError):

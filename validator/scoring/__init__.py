@@ -4,6 +4,7 @@ Pure: no clock, no randomness, no I/O, no settings.
 """
 
 from validator.scoring.rules import ExecutionRules, Rules
+from validator.scoring.standing import standing_of, windows_of
 from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.v2_0.evidence import PlantedAnswers
 from validator.scoring.v2_0.tallies import TalliedAnswer
@@ -93,5 +94,7 @@ __all__ = [
     "Version",
     "Version20",
     "WeightPlan",
+    "standing_of",
     "version",
+    "windows_of",
 ]

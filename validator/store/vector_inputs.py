@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
-from validator.scoring import CURRENT, MinerStanding, Rules, Share, TypeStanding, Version, WeightPlan, version
-from validator.state import Change, Declarations, Pair, State, apply, clouded
+from validator.scoring import CURRENT, MinerStanding, Share, Version, WeightPlan, standing_of, version, windows_of
+from validator.state import Change, Declarations, State, apply, clouded
 from validator.store.repositories.state import NOTHING
 from validator.store.rows import UnpaidWindow, VectorRecord
 from validator.store.transaction import Transaction
@@ -96,27 +96,8 @@ async def basis_of(tx: Transaction, netuid: int, mechid: int, epoch: int, block:
     following = await tx.rounds.next_id()
     return Basis(
         version=pays,
-        windows={
-            hotkey: {
-                str(name): entries
-                for name, pair in sorted(miner.pairs.items())
-                if (entries := pays.entries_of(pair, str(name)))
-            }
-            for hotkey, miner in sorted(state.miners.items())
-            if miner.has_window
-        },
-        standing={
-            hotkey: MinerStanding(
-                collusion_flags=len(miner.flags) + miner.earlier,
-                types={
-                    str(name): _standing(pair, declared, pays.rules, following)
-                    for name, pair in miner.pairs.items()
-                    if pair.window.added or pair.tallies.added
-                },
-            )
-            for hotkey, miner in state.miners.items()
-            if miner.has_window
-        },
+        windows=windows_of(pays, state, state.miners),
+        standing=standing_of(pays, state, state.miners, declared, following),
         epoch=epoch,
         round_id=None if newest is None else newest.round_id,
         previous=await tx.vectors.before(netuid, mechid, epoch),
@@ -140,19 +121,6 @@ async def present_state(tx: Transaction) -> State:
         change.plan(stored.input, await tx.groups.open_plan(round_id), counted=False)
         state = apply(state, change.delta())
     return state
-
-
-def _standing(pair: Pair, declared: Declarations, rules: Rules, following: int) -> TypeStanding:
-    dispatches, failures = pair.dispatched(following - rules.groups.history_rounds)
-    limits = rules.execution
-    return TypeStanding(
-        declared=declared.holds(pair.number),
-        reputation=rules.reputation.start if pair.reputation is None else pair.reputation,
-        dispatches=dispatches,
-        failures=failures,
-        proven=pair.excluded is None,
-        execution_fails=sum(pair.executed(following - limits.rounds, limits.results)),
-    )
 
 
 async def basis_now(tx: Transaction, mechid: int) -> Basis:

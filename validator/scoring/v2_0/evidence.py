@@ -4,12 +4,19 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import NamedTuple
+from operator import mul
+from typing import Final, NamedTuple
 
 from validator.protocol.tallies import NO_RECORD, EvidenceRow, Record, pair_of
 from validator.scoring.v2_0.rules import EvidenceRules, Ruled20
 from validator.scoring.values import PairValues
 from validator.state import NO_EVIDENCE, PairEvidence
+
+_NEWTON: Final = 8
+_SETTLED: Final = 1e-4
+_LEAST_RISE: Final = 1e-3
+_NEAR: Final = 2e-6
+_CLEAR: Final = 1e-12  # far more than rounding moves a mean
 
 Kinds = Mapping[str, tuple[int, int]]
 """Kind of fault to how often it was found, and how often it could have been."""
@@ -115,14 +122,15 @@ class Curve:
     ) -> None:
         self._rules, self._slope, self._rate = rules, slope, rate
         self._abilities: dict[tuple[int, int], float] = {}
+        self._chances: dict[float, dict[str, float]] = {}
         self.odds: dict[str, float] = {}
-        self._answers: list[tuple[float, int]] = []
+        self._answers: list[int] = []
         for kind, (found, answers) in kinds:
             if answers >= rules.counted_from:
                 of_kind = (found + rules.prior * rate) / (answers + rules.prior)
                 self.odds[kind] = of_kind / (1 - of_kind)
-                self._answers.append((self.odds[kind], answers))
-        self._all = sum(answers for _, answers in self._answers)
+                self._answers.append(answers)
+        self._all = sum(self._answers)
 
     def ability(self, record: Record) -> float:
         """Return the factor by which a miner's odds differ from everybody's. Some kind must count."""
@@ -135,22 +143,44 @@ class Curve:
         rules = self._rules
         target = cut((record.found + rules.prior * self._rate) / (record.faults + rules.prior), *rules.target)
         low, high = rules.ability
+        below, above = self._bracket(target)
         for _ in range(rules.halvings):
             middle = math.sqrt(low * high)
-            if self._mean(middle) < target:
+            if middle <= below or (middle < above and self._mean(middle) < target):
                 low = middle
             else:
                 high = middle
         return math.sqrt(low * high)
 
+    def _bracket(self, target: float) -> tuple[float, float]:
+        """Return abilities with a mean clearly below and clearly above the target: halving looks only between them."""
+        ability = 1.0
+        for _ in range(_NEWTON):
+            parts = [y / (1 + y) for y in self._powers([ability * odds for odds in self.odds.values()])]
+            mean = sum(map(mul, self._answers, parts)) / self._all
+            rise = self._slope * sum(n * p * (1 - p) for n, p in zip(self._answers, parts, strict=True)) / self._all
+            step = (target - mean) / max(rise, _LEAST_RISE)
+            ability *= 1 + step if step > 0 else 1 / (1 - step)
+            if abs(step) < _SETTLED:
+                break
+        below, above = ability * (1 - _NEAR), ability * (1 + _NEAR)
+        return (
+            below if self._mean(below) < target - _CLEAR else 0.0,
+            above if self._mean(above) > target + _CLEAR else math.inf,
+        )
+
     def chances(self, ability: float) -> dict[str, float]:
         """Return the chance of finding each kind that counts."""
-        powers = self._powers([ability * odds for odds in self.odds.values()])
-        return {kind: cut(y / (1 + y), *self._rules.chance) for kind, y in zip(self.odds, powers, strict=True)}
+        if ability not in self._chances:
+            powers = self._powers([ability * odds for odds in self.odds.values()])
+            self._chances[ability] = {
+                kind: cut(y / (1 + y), *self._rules.chance) for kind, y in zip(self.odds, powers, strict=True)
+            }
+        return self._chances[ability]
 
     def _mean(self, ability: float) -> float:
-        powers = self._powers([ability * odds for odds, _ in self._answers])
-        chances = [answers * (y / (1 + y)) for y, (_, answers) in zip(powers, self._answers, strict=True)]
+        powers = self._powers([ability * odds for odds in self.odds.values()])
+        chances = [answers * (y / (1 + y)) for y, answers in zip(powers, self._answers, strict=True)]
         return math.fsum(chances) / self._all
 
     def _powers(self, values: list[float]) -> list[float]:

@@ -1,0 +1,1 @@
+"""Commands of the laboratory, which join `validator` by entry point."""

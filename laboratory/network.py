@@ -1,0 +1,263 @@
+"""One validator's network, round after round: its inputs are frozen, planned, scored, stepped and paid by the core."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, cast
+
+from laboratory.behaviours import Crowd, Deed
+from laboratory.population import Player, Population
+from laboratory.streams import token
+from laboratory.world import Latent, Library
+from validator.protocol.answer import Role
+from validator.protocol.draws import round_seed, salt_commitment
+from validator.protocol.execution import ExecutionEvent
+from validator.protocol.reasons import Reason
+from validator.protocol.results import Checks, Rejection, RoundResults, Submission
+from validator.protocol.round import (
+    AssessmentTask,
+    ExecutionResult,
+    MetagraphSnapshot,
+    Neuron,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+)
+from validator.protocol.runtime_image import UNPUBLISHED
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from validator.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
+from validator.scoring import FindingKeys, Share, Version, WeightPlan, standing_of, version, windows_of
+from validator.state import Declarations, Ended, Shared, State, apply, frozen_miner, paid
+
+_VALIDATOR: Final = "validator"
+_TEMPO: Final = 360
+_MECHANISM: Final = (1, 0)
+_ASSESSMENTS: Final = (Share(tuple(map(str, ASSESSED_TYPES))),)
+_CONTENT: Final = Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None)
+_RUN: Final = Checks(probes=True, traces=True, manifest_digest=True, evidence_resolves=True, canary=None)
+_NO_EVIDENCE: Final = Evidence({}, None, None, None)
+
+
+class Played(NamedTuple):
+    """A round that was played, for those who look at it.
+
+    Attributes:
+        frozen, plan, outcome: as the core has them.
+        latent: task to what was there to be found.
+        deeds: (task, hotkey) to what the miner did.
+    """
+
+    frozen: RoundInput
+    plan: RoundPlan
+    outcome: RoundOutcome
+    latent: Mapping[str, Latent]
+    deeds: Mapping[tuple[str, str], Deed]
+
+
+class Network:
+    """A network as one validator sees it.
+
+    Attributes:
+        state: after the rounds so far.
+        index: of the next round.
+        names: hotkey to the name of its miner, of everybody who ever took part.
+    """
+
+    def __init__(self, population: Population, place: str = "0") -> None:
+        self.population, self._place = population, place
+        self.version = _version(population)
+        self.state = State({}, Shared(since=0))
+        self.index = 0
+        self.names: dict[str, str] = {}
+        self._seed = population.seed
+        self._library = Library(population.world, self.version, population.seed, place)
+        self._players = population.members
+        self._crowd = Crowd(self._players, population.world, population.seed, place, self._library.kinds)
+        self._results: tuple[ExecutionResult, ...] = ()
+
+    def play(self) -> Played:
+        """Play one round."""
+        index = self.index
+        salt = bytes.fromhex(token(self._seed, self._place, "salt", self._epoch))
+        latent = {one.task.task_id: one for one in self._library.round_tasks(index, salt)}
+        frozen = self._frozen(salt, tuple(one.task for one in latent.values()))
+        plan = self.version.plan(frozen)
+        self._crowd.laboratory.begin()
+        deeds: dict[tuple[str, str], Deed] = {}
+        results = RoundResults.of(self._judgements(plan, latent, deeds))
+        pairs = self.version.pair_values(self.state, frozen)
+        outcome = self.version.score(frozen, plan, results, FindingKeys(), pairs)
+        ended = Ended(frozen, plan, "settled", outcome)
+        self.state = apply(self.state, self.version.step(self.state, ended))
+        self._results = self._executed(frozen, plan, outcome, latent, deeds)
+        self.index += 1
+        return Played(frozen, plan, outcome, latent, deeds)
+
+    def pay(self) -> WeightPlan:
+        """Compute the vector that is due now, and note it."""
+        plan = self.vector()
+        self.state = paid(self.state, _MECHANISM, self._epoch, str(self.index - 1))
+        return plan
+
+    def vector(self, under: Version | None = None) -> WeightPlan:
+        """Return what the registered miners would be paid now."""
+        pays, state = under or self.version, self.state
+        epochs = state.shared.vectors.get(_MECHANISM, {})
+        last = max(epochs, default=None)
+        since = None if last is None else int(epochs[last] or 0)
+        declared = Declarations.since(state.shared, since)
+        here = self._hotkeys()
+        windows = windows_of(pays, state, here)
+        standing = standing_of(pays, state, here, declared, self.index)
+        return pays.mechanism_weights(windows, _ASSESSMENTS, standing, pays.pay_basis(state, self._epoch, windows))
+
+    def registered(self) -> list[str]:
+        """Return the hotkeys that are registered now."""
+        return list(self._hotkeys())
+
+    def proven(self) -> list[tuple[str, str]]:
+        """Return the proven pairs of registered hotkeys."""
+        here = self._hotkeys()
+        return [
+            (hotkey, other)
+            for hotkey in here
+            for other, one in self.state.miner(hotkey).evidence.items()
+            if one.proven and other in here
+        ]
+
+    @property
+    def _epoch(self) -> int:
+        return self.population.world.epoch + self.index // self.population.world.epoch_rounds
+
+    def hotkey(self, player: Player, index: int) -> str:
+        """Return the hotkey of a miner in a round: a hopper's changes."""
+        life = (index - player.group.arrives) // player.group.every if player.group.behaviour == "hopper" else 0
+        hotkey = "5" + token(self._seed, "hotkey", player.name, life)[:15]
+        self.names[hotkey] = player.name
+        return hotkey
+
+    def _hotkeys(self) -> dict[str, Player]:
+        """Return the registered miners by hotkey, sorted."""
+        index = self.index
+        here = [
+            one
+            for one in self._players
+            if one.group.arrives <= index and (one.group.leaves is None or index < one.group.leaves)
+        ]
+        return dict(sorted((self.hotkey(one, index), one) for one in here))
+
+    def _frozen(self, salt: bytes, tasks: tuple[AssessmentTask, ...]) -> RoundInput:
+        index, rules, world = self.index, self.version.rules, self.population.world
+        here = self._hotkeys()
+        block_hash = token(self._seed, "block", index)
+        miners = tuple(
+            frozen_miner(
+                self.state,
+                hotkey,
+                index,
+                history_rounds=rules.groups.history_rounds,
+                samples=rules.collusion.window,
+                skill_types=player.group.types,
+                max_concurrent=4,
+            )
+            for hotkey, player in here.items()
+            if _declares(player, index)
+        )
+        block = (self._epoch * (_TEMPO + 1)) + index % world.epoch_rounds
+        neurons = tuple(Neuron(hotkey, uid, 1.0, False, None) for uid, hotkey in enumerate((*here, _VALIDATOR)))
+        frozen = RoundInput(
+            input_version="1",
+            scoring_version=self.version.name,
+            round_id=str(index),
+            validator_hotkey=_VALIDATOR,
+            snapshot=MetagraphSnapshot(1, block, block_hash, 12 * block, self._epoch, _TEMPO, None, neurons),
+            seed=round_seed(salt, str(index), block_hash).hex(),
+            salt_commitment=salt_commitment(salt),
+            miners=miners,
+            tasks=tasks,
+            runtime_image=UNPUBLISHED,
+            executes=world.executes,
+            executions=self._results,
+            filled=(),
+            acts=(),
+        )
+        return self.version.complete(self.state, frozen)
+
+    def _judgements(
+        self, plan: RoundPlan, latent: Mapping[str, Latent], deeds: dict[tuple[str, str], Deed]
+    ) -> Iterator[Submission | Rejection]:
+        for group in plan.groups:
+            told = latent[group.task_id]
+            for hotkey, role in group.members:
+                player = self._crowd.players[self.names[hotkey]]
+                deed = deeds[group.task_id, hotkey] = self._crowd.deed(player, told)
+                yield _judged(told.task, hotkey, role, player, deed)
+
+    def _executed(
+        self,
+        frozen: RoundInput,
+        plan: RoundPlan,
+        outcome: RoundOutcome,
+        latent: Mapping[str, Latent],
+        deeds: Mapping[tuple[str, str], Deed],
+    ) -> tuple[ExecutionResult, ...]:
+        """Return the results of the round's executed tasks: a fail needs somebody's pass where others know the task."""
+        results = []
+        for one in self.version.executed_tasks(frozen, plan, outcome):
+            runs = {hotkey: deeds[one.task_id, hotkey].runs for hotkey in one.primaries}
+            if any(runs.values()) or latent[one.task_id].planted:
+                results += [
+                    ExecutionResult(frozen.round_id, one.task_id, hotkey, one.skill_type, _event(ran=ran))
+                    for hotkey, ran in runs.items()
+                ]
+        return tuple(results)
+
+
+def _version(population: Population) -> Version:
+    """Return the version that is played: the core's, or one with rules switched off."""
+    played: Any = version(population.version)
+    for name in population.world.without:
+        rules = played.rules
+        match name:
+            case "meetings":
+                rules = replace(rules, meetings=replace(rules.meetings, pairs=0))
+            case "seniors":
+                rules = replace(rules, components=replace(rules.components, senior=1.0))
+            case "ramp":
+                rules = replace(rules, components=replace(rules.components, ramp=0))
+        played = replace(played, rules=rules)
+    return cast("Version", played)
+
+
+def _event(*, ran: bool) -> ExecutionEvent:
+    return "rerun_pass" if ran else "rerun_fail"
+
+
+def _declares(player: Player, index: int) -> bool:
+    """Whether a miner declares anything in a round: a thinner stays away in one of every so many."""
+    return player.group.behaviour != "thinner" or index % player.group.every != 0
+
+
+def _judged(task: AssessmentTask, hotkey: str, role: Role, player: Player, deed: Deed) -> Submission | Rejection:
+    """Return an answer as the gates leave it."""
+    if deed.answer is None:
+        return Rejection(task.task_id, hotkey, role, Reason.DEADLINE_LATE, None)
+    analysis, rules = deed.answer
+    window = task.windows.of(role)
+    name: SkillType = task.skill_type
+    sssa = Sssa(
+        "1.0",
+        Skill(name, task.bundle_sha256, task.nonce),
+        analysis,
+        _NO_EVIDENCE,
+        Policy(rules),
+        Signature(hotkey, "sr25519", ""),
+    )
+    return Submission(
+        task_id=task.task_id,
+        hotkey=hotkey,
+        role=role,
+        seconds=window.t_min + player.group.speed * (window.deadline - window.t_min),
+        sssa=sssa,
+        sssa_sha256="",
+        checks=_RUN if is_runtime(name) and role == "primary" else _CONTENT,
+    )

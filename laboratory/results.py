@@ -1,0 +1,251 @@
+"""The result of a simulated network: pay at each vector, work done for it, and who was found."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
+from typing import Any, Final
+
+from msgspec import Struct
+
+from laboratory.network import Network, Played
+from laboratory.population import Group, Player, Population
+from validator.protocol.round import AssessedMember, AssessmentTask
+from validator.state import State
+
+_SHARING: Final = frozenset({"sharer", "copier", "framer", "fabricator", "poisoner"})
+
+
+class MinerResult(Struct, frozen=True):
+    """One miner.
+
+    Attributes:
+        name, group, behaviour, level: who it is.
+        asked: dispatches.
+        work: analyses that it made.
+        pay: part of each vector.
+        flags: collusion flags at the end.
+    """
+
+    name: str
+    group: str
+    behaviour: str
+    level: float
+    asked: int
+    work: int
+    pay: tuple[float, ...]
+    flags: int
+
+
+class PairResult(Struct, frozen=True):
+    """Evidence between pairs of miners at the vectors.
+
+    Attributes:
+        apart: pairs of independent miners, times vectors.
+        false: how many of those were proven.
+        found: for each pair that shares, the round of the first vector at which it was proven; None: never.
+    """
+
+    apart: int
+    false: int
+    found: dict[str, int | None]
+
+
+class Result(Struct, frozen=True):
+    """A network that was played; with several validators pay is the mean, and the other numbers are sums.
+
+    Attributes:
+        version, seed: of it.
+        rounds: after which there was a vector.
+        miners: in the order of the population.
+        pairs: evidence.
+        spread: mean over miners of the standard deviation of pay between validators, as part of the mean pay.
+    """
+
+    version: str
+    seed: int
+    rounds: tuple[int, ...]
+    miners: tuple[MinerResult, ...]
+    pairs: PairResult
+    spread: float | None
+
+    def of(self, *groups: str) -> list[MinerResult]:
+        """Return the miners of these groups; without any, the honest ones."""
+        return [one for one in self.miners if one.group in groups or (not groups and one.behaviour == "honest")]
+
+    def at(self, round_number: int) -> int:
+        """Return the place of the newest vector that is not after a round."""
+        return max((place for place, one in enumerate(self.rounds) if one <= round_number), default=0)
+
+
+def play(population: Population, progress: Callable[[], None] = lambda: None) -> Result:
+    """Play a population at all of its validators; `progress` is called after every round of each."""
+    seen = [_Watched(Network(population, str(number))) for number in range(population.validators)]
+    for one in seen:
+        for _ in range(population.rounds):
+            one.round()
+            progress()
+    names = [player.name for player in population.members]
+    pay = {name: _means([one.pay[name] for one in seen]) for name in names}
+    first = seen[0].network.state
+    flags = {name: _flags(first, seen[0].network, name) for name in names}
+    return Result(
+        version=population.version,
+        seed=population.seed,
+        rounds=tuple(seen[0].rounds),
+        miners=tuple(_miner(player, seen, pay[player.name], flags[player.name]) for player in population.members),
+        pairs=PairResult(sum(one.apart for one in seen), sum(one.false for one in seen), seen[0].found),
+        spread=_spread(seen, names) if len(seen) > 1 else None,
+    )
+
+
+def _miner(player: Player, seen: "Sequence[_Watched]", pay: Sequence[float], flags: int) -> MinerResult:
+    group, name = player.group, player.name
+    asked, work = sum(one.asked[name] for one in seen), sum(one.work[name] for one in seen)
+    return MinerResult(name, group.name, group.behaviour, player.level, asked, work, tuple(pay), flags)
+
+
+def _flags(state: State, network: Network, name: str) -> int:
+    return sum(len(state.miner(hotkey).flags) for hotkey, whose in network.names.items() if whose == name)
+
+
+class _Watched:
+    """A network of one validator, and what is counted of it."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.rounds: list[int] = []
+        self.pay: dict[str, list[float]] = {player.name: [] for player in network.population.members}
+        self.asked: Counter[str] = Counter()
+        self.work: Counter[str] = Counter()
+        self.apart = self.false = 0
+        self._groups = {player.name: player.group for player in network.population.members}
+        self.found: dict[str, int | None] = {
+            _pair(one, other): None for one, other in combinations(self._groups, 2) if shares(self._groups, one, other)
+        }
+
+    def round(self) -> None:
+        """Play a round, and pay where a vector is due."""
+        network = self.network
+        self._count(network.play())
+        if network.index % network.population.world.epoch_rounds and network.index != network.population.rounds:
+            return
+        weights = network.pay().weights
+        paid: defaultdict[str, float] = defaultdict(float)
+        for hotkey, weight in weights.items():
+            paid[network.names[hotkey]] += weight
+        self.rounds.append(network.index)
+        for name, values in self.pay.items():
+            values.append(paid[name])
+        self._pairs(network)
+
+    def _count(self, played: Played) -> None:
+        made: set[tuple[str, str]] = set()
+        for (task, hotkey), deed in played.deeds.items():
+            name = self.network.names[hotkey]
+            self.asked[name] += 1
+            if deed.analyst is not None and (task, deed.analyst) not in made:
+                made.add((task, deed.analyst))
+                self.work[name] += 1
+
+    def _pairs(self, network: Network) -> None:
+        here = sorted({network.names[hotkey] for hotkey in network.registered()})
+        self.apart += len(here) * (len(here) - 1) // 2 - sum(_pair(*two) in self.found for two in combinations(here, 2))
+        for one, other in network.proven():
+            two = _pair(*sorted((network.names[one], network.names[other])))
+            if two not in self.found:
+                self.false += 1
+            elif self.found[two] is None:
+                self.found[two] = network.index
+
+
+def _pair(one: str, other: str) -> str:
+    return f"{min(one, other)} {max(one, other)}"
+
+
+def shares(groups: dict[str, Group], one: str, other: str) -> bool:
+    """Whether two miners give answers of one origin in some tasks."""
+    first, second = groups[one], groups[other]
+    if first.of == other or second.of == one:
+        return True
+    together = first.name == second.name and first.behaviour in _SHARING
+    same_victim = bool(first.of) and first.of == second.of
+    return together or same_victim or (first.tool == second.tool != "" and first.stock and second.stock)
+
+
+def _means(rows: Sequence[Sequence[float]]) -> list[float]:
+    return [math.fsum(values) / len(values) for values in zip(*rows, strict=True)]
+
+
+def _spread(seen: Sequence[_Watched], names: Iterable[str]) -> float:
+    """Return how far the last vectors of the validators are apart."""
+    ratios = []
+    for name in names:
+        values = [one.pay[name][-1] for one in seen]
+        mean = math.fsum(values) / len(values)
+        if mean:
+            ratios.append(math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)) / mean)
+    return math.fsum(ratios) / len(ratios) if ratios else 0.0
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """Return ranks from 0, those of equals averaged."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    found, start = [0.0] * len(values), 0
+    while start < len(order):
+        end = start
+        while end < len(order) and values[order[end]] == values[order[start]]:
+            end += 1
+        for place in order[start:end]:
+            found[place] = (start + end - 1) / 2
+        start = end
+    return found
+
+
+def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return Spearman's correlation; 0 where one of the two is constant."""
+    first, second = ranks(one), ranks(other)
+    mean = (len(first) - 1) / 2
+    shared = math.fsum((a - mean) * (b - mean) for a, b in zip(first, second, strict=True))
+    both = math.fsum((a - mean) ** 2 for a in first) * math.fsum((b - mean) ** 2 for b in second)
+    return shared / math.sqrt(both) if both else 0.0
+
+
+class Estimate(Struct, frozen=True):
+    """A mean with half of its 95% interval over seeds."""
+
+    mean: float
+    half: float
+    number: int
+
+    def __str__(self) -> str:
+        """Return `mean ± half`."""
+        return f"{self.mean:.3g} ± {self.half:.2g}" if self.number > 1 else f"{self.mean:.3g}"
+
+
+_T: Final = (0.0, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """Return the mean of values of different seeds, by Student's distribution."""
+    mean = math.fsum(values) / len(values)
+    free = len(values) - 1
+    if not free:
+        return Estimate(mean, 0.0, 1)
+    deviation = math.sqrt(math.fsum((one - mean) ** 2 for one in values) / free)
+    return Estimate(mean, (_T[free] if free < len(_T) else 2.0) * deviation / math.sqrt(len(values)), len(values))
+
+
+def median(values: Iterable[float]) -> float:
+    """Return the middle value, of an even number the lower one; 0 of none."""
+    ordered = sorted(values)
+    return ordered[(len(ordered) - 1) // 2] if ordered else 0.0
+
+
+def faults_found(played: Played) -> Iterable[tuple[str, str, bool]]:
+    """Yield (hotkey, kind, found) of every planted fault that a valid answer could have named."""
+    tasks: dict[str, Any] = {one.task_id: one for one in played.frozen.tasks if isinstance(one, AssessmentTask)}
+    for member in played.outcome.members:
+        if isinstance(member, AssessedMember) and isinstance(member.found, str) and tasks[member.task_id].planted:
+            for known, bit in zip(tasks[member.task_id].truth.findings, member.found, strict=True):
+                yield member.hotkey, known.kind, bit == "1"

@@ -1,0 +1,71 @@
+"""Inputs of a vector that a state gives: windows of the registered miners, and their standing (SPEC 11; 16, D-23)."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from validator.scoring.rules import Rules
+from validator.scoring.values import MinerStanding, TypeStanding
+from validator.state import Declarations, Pair, State
+
+
+class Paying(Protocol):
+    """A version, as far as a vector's inputs need it."""
+
+    @property
+    def rules(self) -> Rules:
+        """Its constants."""
+
+    def entries_of(self, pair: Pair, name: str) -> list[Any]:
+        """Return the entries of a window that pay."""
+
+
+def windows_of(version: Paying, state: State, hotkeys: Iterable[str]) -> dict[str, dict[str, Sequence[Any]]]:
+    """Return {hotkey: {skill_type: entries, oldest first}} of those of the hotkeys that have any, in order."""
+    return {
+        hotkey: {
+            str(name): entries
+            for name, pair in sorted(state.miner(hotkey).pairs.items())
+            if (entries := version.entries_of(pair, str(name)))
+        }
+        for hotkey in sorted(hotkeys)
+        if state.miner(hotkey).has_window
+    }
+
+
+def standing_of(
+    version: Paying, state: State, hotkeys: Iterable[str], declared: Declarations, following: int
+) -> dict[str, MinerStanding]:
+    """Return how those of the hotkeys stand that have a window.
+
+    Args:
+        version: whose limits count.
+        state: that the rounds left, with the plans of those that are open.
+        hotkeys: of the miners.
+        declared: the rounds whose declarations count.
+        following: the next round's number.
+    """
+    return {
+        hotkey: MinerStanding(
+            collusion_flags=len(miner.flags) + miner.earlier,
+            types={
+                str(name): _of_type(pair, declared, version.rules, following)
+                for name, pair in miner.pairs.items()
+                if pair.window.added or pair.tallies.added
+            },
+        )
+        for hotkey, miner in ((one, state.miner(one)) for one in hotkeys)
+        if miner.has_window
+    }
+
+
+def _of_type(pair: Pair, declared: Declarations, rules: Rules, following: int) -> TypeStanding:
+    dispatches, failures = pair.dispatched(following - rules.groups.history_rounds)
+    limits = rules.execution
+    return TypeStanding(
+        declared=declared.holds(pair.number),
+        reputation=rules.reputation.start if pair.reputation is None else pair.reputation,
+        dispatches=dispatches,
+        failures=failures,
+        proven=pair.excluded is None,
+        execution_fails=sum(pair.executed(following - limits.rounds, limits.results)),
+    )
