@@ -115,9 +115,9 @@ replay-test: setup  ## Two long runs of the local network, replayed on both data
 random-rounds: setup  ## 100,000 random rounds against what the released version made of them; as many pools against the plain selection
 	RANDOM_ROUNDS=$(or $(RANDOM_ROUNDS),100000) RANDOM_POOLS=$(or $(RANDOM_POOLS),100000) $(BIN)/pytest tests/core/test_random_rounds.py tests/core/test_random_pools.py --timeout 3600
 
-fuzz: setup  ## Every parser of outside bytes, fuzzed for SECONDS=30 each by atheris (by hypothesis where that does not install), JOBS=1 at a time
+fuzz: setup  ## Every parser of outside bytes, fuzzed for SECONDS=30 of a processor each by atheris (by hypothesis where that does not install), JOBS=1 at a time; INPUTS=folder goes on with a run
 	-$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/fuzz.txt
-	PYTHONPATH=tests:tests/core $(BIN)/python -m fuzz --seconds $(or $(SECONDS),30) --jobs $(or $(JOBS),1)
+	PYTHONPATH=tests:tests/core $(BIN)/python -m fuzz --seconds $(or $(SECONDS),30) --jobs $(or $(JOBS),1) $(if $(INPUTS),--inputs $(INPUTS))
 
 random-documents: setup  ## 1,000,000 random documents, written and read: the fast ways against the plain ones
 	RANDOM_DOCUMENTS=$(or $(RANDOM_DOCUMENTS),1000000) $(BIN)/pytest tests/core/test_random_documents.py -s --timeout 7200

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simulation.loop import SimulationError
-from simulation.universe import VALIDATOR
+from simulation.universe import MECHANISMS, VALIDATOR
 from validator.audit.log.export import EVERY, audit_lines, first_sequence
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
@@ -28,7 +28,9 @@ _VERIFIED: Final = 2  # likewise
 _ENDED: Final = ("settled", "void", "abandoned", "skipped")
 _ENTRIES: Final = 100  # of a window (SPEC 11)
 _GO_ON: Final = 2  # rounds that begin and settle in the calm time, at least
-_SOON_S: Final = 5.0  # from the beginning of the calm time until nothing of a fault is left
+_TOLD_AFTER: Final = """SELECT l.mechid, l.epoch, l.sequence FROM weight_links l
+    JOIN weight_submissions s ON s.mechid = l.mechid AND s.epoch = l.epoch AND s.state = 'confirmed'
+    WHERE l.reason IS NULL AND l.sequence > s.link"""
 
 
 @dataclass(slots=True)
@@ -191,14 +193,21 @@ def _weights_are_set_once(history: "History", database: sqlite3.Connection, *, w
     subnet = universe.subnet
     subnet.snapshot()  # the blocks until now take what is due
     landed = Counter[tuple[int, int]]()
+    arrived: list[tuple[int, int, int]] = []
     blocks: dict[tuple[int, int], Any] = {}
     for handed in subnet.handed:
         result = handed.pending.result
         if result is not None and result.accepted and result.block is not None:
             landed[handed.mechid, handed.epoch] += 1
+            arrived.append((result.block, handed.mechid, handed.epoch))
             blocks[handed.mechid, result.block] = {str(uid): value for uid, value in handed.pending.values.items()}
     for (mechid, epoch), many in landed.items():
         require(many == 1, f"mechanism {mechid}, epoch {epoch}: the chain took {many} vectors")
+    for mechid in MECHANISMS:
+        epochs = [epoch for _, one, epoch in sorted(arrived) if one == mechid]
+        require(epochs == sorted(epochs), f"mechanism {mechid}: the chain took vectors out of order: {epochs}")
+    late = database.execute(_TOLD_AFTER).fetchall()
+    require(not late, f"told in the log after the epoch's weights were confirmed: {[tuple(row) for row in late]}")
     rows = database.execute("SELECT mechid, block, state, sent, vector FROM weight_submissions").fetchall()
     confirmed = {(row["mechid"], row["block"]): json.loads(row["sent"]) for row in rows if row["state"] == "confirmed"}
     require(confirmed.keys() <= blocks.keys(), f"confirmed, not on chain: {sorted(confirmed.keys() - blocks.keys())}")

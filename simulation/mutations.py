@@ -64,6 +64,7 @@ MUTATIONS: Final = (
         SETTLE,
         "    await store.lasting(write)\n    return outcome\n",
         "    async with store.begin() as tx:\n        await write(tx)\n    return outcome\n",
+        ("busy", "disk_full"),
     ),
     Mutation(
         "weights are handed over before they are written down",
@@ -105,7 +106,7 @@ MUTATIONS: Final = (
         GUARD,
         "if record is None or finding is Finding.OURS or block > (last := expiry(record, block)):",
         "if record is None or finding is Finding.OURS or block >= (last := record.signed_block or 0):",
-        ("lost_answer", "delayed", "after_handover", "cancel_at_handover"),
+        ("pool_lost", "delayed", "after_handover", "cancel_at_handover"),
     ),
     Mutation(
         "the guard allows weights on a chain that is behind",

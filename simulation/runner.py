@@ -18,6 +18,8 @@ from typing import Any, BinaryIO, Final
 
 from simulation.faults import Fault, draw
 from simulation.history import History, Played
+from simulation.universe import canary_of
+from validator.protocol.skill_types import ASSESSED_TYPES
 
 LIMIT_S: Final = 900.0  # of real time for one seed; what takes longer waits for something real
 _REAL: Final = ("socket.connect", "socket.bind", "subprocess.Popen", "os.fork", "os.system", "time.sleep")
@@ -34,6 +36,8 @@ def warm_up() -> None:
     outcome = _played(0, [])
     if outcome.error is not None:
         raise SystemExit(f"the history without faults fails:\n{outcome.error}")
+    for skill_type in ASSESSED_TYPES:
+        canary_of(skill_type)
     gc.collect()
     gc.freeze()
 

@@ -34,6 +34,7 @@ from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.outgoing.calls import Call
 from validator.protocol.answer import Dispatch
 from validator.protocol.capabilities import Capabilities
+from validator.protocol.draws import NONCE_BYTES
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.signatures import Signer
@@ -50,9 +51,9 @@ from validator.sandbox.interface import CodeJob, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedRun, ScriptedSandbox
 from validator.settings import Settings
 from validator.sources import SeededRandom, ns_of
-from validator.tasks.canary import Canaries
+from validator.tasks.canary import make_canary
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.source import MemorySource
+from validator.tasks.source import MemorySource, Order, SourcedTask, TaskSourceError
 from validator.workers.interface import Here
 
 MECHANISMS: Final = (0, 1)
@@ -281,6 +282,12 @@ class Source(MemorySource):
         """Return whether it is there."""
         return not self.faults.acts("source_away")
 
+    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+        """Return up to `count` tasks."""
+        if self.faults.acts("source_away"):
+            raise TaskSourceError("simulated: no answer")
+        return await super().fetch(skill_type, count, order)
+
 
 class Steps:
     """Services on which plans run.
@@ -432,7 +439,7 @@ class Universe:
             signer=VALIDATOR,
             clock=self.own,
             random=self.random,
-            canary=Canaries(self.random, None, _WINDOWS).make if self.shape.canary else None,
+            canary=self._canary if self.shape.canary else None,
             workers=Here(),
             miners=self._miners(loop),
             steps=Steps(self),
@@ -442,6 +449,10 @@ class Universe:
             listen=_nowhere,
             listeners=(self.told,),
         )
+
+    async def _canary(self, skill_type: SkillType) -> SourcedTask:
+        """Return the planted task of a type with a new nonce: planting takes longer than a round."""
+        return replace(canary_of(skill_type), nonce=self.random.token(NONCE_BYTES))
 
     def _miners(self, loop: VirtualLoop) -> MinerClient:
         if not self.shape.http:
@@ -476,8 +487,8 @@ class Universe:
         with sqlite3.connect(self.folder / "store.sqlite") as database:
             newest = "SELECT state, sent, vector FROM weight_submissions WHERE mechid = ? ORDER BY epoch DESC"
             row = database.execute(newest, (mechid,)).fetchone()
-            confirmed = "SELECT max(block) FROM weight_submissions WHERE state = 'confirmed' AND mechid = ?"
-            highest = database.execute(confirmed, (mechid,)).fetchone()[0] or 0
+            confirmed = "SELECT max(block) FROM weight_submissions WHERE state = 'confirmed'"  # of all mechanisms
+            highest = database.execute(confirmed).fetchone()[0] or 0
         if (
             row is None
             or row[0] != "submitted"
@@ -581,6 +592,12 @@ def _traces(job: SandboxJob) -> dict[str, bytes]:
 @cache
 def _tasks() -> Collection[Any]:
     return tasks_of_all_types(_WINDOWS, each=1)
+
+
+@cache
+def canary_of(skill_type: SkillType) -> SourcedTask:
+    """Return the planted task of a type."""
+    return make_canary(skill_type, SeededRandom(f"canary|{skill_type}"), _WINDOWS)
 
 
 @cache

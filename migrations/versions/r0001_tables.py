@@ -383,3 +383,4 @@ def upgrade() -> None:
         sa.Column("computed_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("link", sa.BigInteger(), sa.ForeignKey("weight_links.sequence")),
     )
+    op.create_table("write_tokens", sa.Column("token", sa.Text(), primary_key=True))

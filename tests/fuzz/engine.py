@@ -1,4 +1,4 @@
-"""One target fuzzed for some time in this process, by atheris or, where it is not installed, by hypothesis."""
+"""One target fuzzed for some processor time in this process, by atheris or, where that is missing, by hypothesis."""
 
 import importlib.util
 import json
@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from time import monotonic
+from time import process_time
 from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -33,7 +33,7 @@ class Run:
 
     def __init__(self, name: str, seconds: float) -> None:
         self.name = name
-        self.until = monotonic() + seconds
+        self.until = process_time() + seconds
         self.inputs = 0
         self.found: dict[str, str] = {}
 
@@ -56,19 +56,23 @@ class Run:
 
 
 def guided(run: Run, folder: Path) -> None:
-    """Fuzz by coverage, write the report and end the process: libFuzzer does not return."""
+    """Fuzz by coverage, write the report and end the process: libFuzzer does not return.
+
+    Inputs that reach new code are added to `folder`, and the next run starts from them.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(known(run.name)):
         (folder / str(number)).write_bytes(data)
 
     def one(data: bytes) -> None:
         run.one(data)
-        if monotonic() >= run.until:
+        if process_time() >= run.until:
             sys.stdout.write(run.said() + "\n")
             sys.stdout.flush()
             os._exit(0)  # whatever else it is ended by, libFuzzer takes for a crash
 
     options = [f"-max_len={TARGETS[run.name].most}", f"-timeout={_STUCK_S}", f"-rss_limit_mb={_MEMORY_MIB}"]
-    atheris.Setup(["fuzz", *options, f"-artifact_prefix={folder}/", str(folder)], one)
+    atheris.Setup(["fuzz", *options, f"-artifact_prefix={tempfile.mkdtemp()}/", str(folder)], one)
     atheris.Fuzz()
 
 
@@ -78,7 +82,7 @@ def unguided(run: Run) -> None:
     piece = st.one_of(st.binary(max_size=16), st.sampled_from([b"[" * 99, b'"', b"\\u0000", b"1e999", b"\xff", b"{}"]))
     change = st.tuples(st.floats(0, 1), st.integers(0, 64), piece, st.integers(1, 64))
     turn = 0
-    while monotonic() < run.until:
+    while process_time() < run.until:
         turn += 1
 
         @seed(turn)
@@ -94,7 +98,7 @@ def unguided(run: Run) -> None:
             for place, gone, new, times in changes:
                 at = int(place * len(data))
                 data = data[:at] + new * times + data[at + gone :]
-            if monotonic() < run.until:
+            if process_time() < run.until:
                 run.one(data)
 
         some()
@@ -102,11 +106,11 @@ def unguided(run: Run) -> None:
 
 
 def main(arguments: list[str]) -> Any:
-    """Fuzz the target of the first argument for the seconds of the second."""
+    """Fuzz the target of the first argument for the processor seconds of the second, with the inputs of a third."""
     run = Run(arguments[0], float(arguments[1]))
     if not GUIDED:
         return unguided(run)
-    return guided(run, Path(tempfile.mkdtemp(prefix="fuzz")))
+    return guided(run, Path(arguments[2]))
 
 
 if __name__ == "__main__":

@@ -101,10 +101,18 @@ Begin = Callable[[], AbstractAsyncContextManager[Transaction]]
 Tell = Callable[[StoreAwayError], None]
 
 
-class _Sent(NamedTuple, Generic[T]):
-    """A commit that was sent: its transaction's id (None on SQLite, where a failed commit did not happen)."""
+# The id of a transaction would not do: one that a crash undid is given to another transaction.
+_MARK: Final = text(
+    "WITH acknowledged AS (DELETE FROM write_tokens WHERE token = ANY(:acknowledged))"
+    " INSERT INTO write_tokens (token) VALUES (gen_random_uuid()::text) RETURNING token"
+)
+_ARRIVED: Final = text("SELECT EXISTS (SELECT FROM write_tokens WHERE token = :token)")
 
-    xid: int | None
+
+class _Sent(NamedTuple, Generic[T]):
+    """A commit that was sent: the token in it (None on SQLite, where a failed commit did not happen)."""
+
+    token: str | None
     result: T
 
 
@@ -114,6 +122,7 @@ class Patience:
     def __init__(self) -> None:
         self.waiting = 0
         self._turn = asyncio.Lock()
+        self._acknowledged: list[str] = []  # tokens that the next write removes
 
     async def write(
         self, begin: Begin, work: Callable[[Transaction], Awaitable[T]], tell: Tell, patience_s: float | None
@@ -125,11 +134,15 @@ class Patience:
             """Do the work in one transaction, unless the one before arrived after all."""
             nonlocal sent
             async with begin() as tx:
-                done = sent
-                if done is None or not await _arrived(tx.connection, done.xid):
+                done, removed = sent, list(self._acknowledged)
+                if done is None or not await _arrived(tx.connection, done.token):
                     sent = None
                     result = await work(tx)
-                    done = sent = _Sent(await _xid(tx.connection), result)
+                    done = sent = _Sent(await _mark(tx.connection, removed), result)
+                else:
+                    removed = []
+            self._acknowledged = [token for token in self._acknowledged if token not in removed]
+            self._acknowledged += [] if done.token is None else [done.token]
             return done.result
 
         try:
@@ -167,14 +180,13 @@ class Patience:
             self._turn.release()
 
 
-async def _xid(connection: AsyncConnection) -> int | None:
+async def _mark(connection: AsyncConnection, acknowledged: list[str]) -> str | None:
+    """Write a new token, and remove those of writes that nobody will ask about."""
     if connection.dialect.name != "postgresql":
         return None
-    return int(await connection.scalar(text("SELECT txid_current()")) or 0)
+    return str(await connection.scalar(_MARK, {"acknowledged": acknowledged}))
 
 
-async def _arrived(connection: AsyncConnection, xid: int | None) -> bool:
-    """Return whether that transaction was committed. Its turn is over: this connection has the next one."""
-    if xid is None:
-        return False
-    return bool(await connection.scalar(text("SELECT txid_status(:xid) = 'committed'"), {"xid": xid}))
+async def _arrived(connection: AsyncConnection, token: str | None) -> bool:
+    """Return whether the transaction with that token was committed. Its turn is over: this one has the next."""
+    return token is not None and bool(await connection.scalar(_ARRIVED, {"token": token}))

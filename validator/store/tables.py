@@ -413,6 +413,9 @@ drains = Table(
     CheckConstraint("ended_at IS NULL OR taken_at IS NOT NULL", name="ended"),
 )
 
+# Of lasting writes on Postgres: a token tells that the commit arrived whose answer was lost. A later write removes it.
+write_tokens = Table("write_tokens", metadata, Column("token", Name, primary_key=True))
+
 
 waiting_work = Table(
     "waiting_work",
