@@ -75,9 +75,8 @@ def judge(expected: Expected[AssessmentTask], body: bytes, seconds: float) -> Un
     return Unstamped(Submission(task.task_id, expected.hotkey, expected.role, seconds, sssa, digest(sssa), checks))
 
 
-def facts(_version: Version, judged: Mapping[str, Judged]) -> tuple[Submission, ...]:
-    answers = (one.result.unpacked() for one in judged.values() if isinstance(one.result, Packed))
-    return tuple(one for one in answers if isinstance(one, Submission))
+def completed(_version: Version, judged: Mapping[str, Judged]) -> dict[str, Packed]:
+    return {hotkey: one.result for hotkey, one in judged.items() if isinstance(one.result, Packed)}
 
 
 def fault(_version: Version, _task: AssessmentTask, answer: Submission) -> Fault | None:
@@ -150,7 +149,7 @@ TOY: Final[Kind[AssessmentTask, Submission]] = Kind(
     runs=True,
     send=requests,
     judge=judge,
-    facts=facts,
+    completed=completed,
     fault=fault,
     prove=prove,
     explain=explain,

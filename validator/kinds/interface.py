@@ -8,7 +8,7 @@ from validator.kinds.explained.task import TaskExplanation, TaskFacts
 from validator.kinds.judging import Accepted, Expected, Judged
 from validator.proofs import ConsensusProof
 from validator.protocol.answer import Role
-from validator.protocol.results import Passed
+from validator.protocol.results import Packed, Passed
 from validator.protocol.round import RoundInput, RoundTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
@@ -111,8 +111,7 @@ class Kind(Generic[T, A]):
         runs: whether what passes the gates is run then; so that judging it does not wait behind what is only judged.
         send: (round_id, the round's image, task, bundle) to the request for each role.
         judge: sends one answer through the gates (SPEC 5): its judgement, or what is to be run.
-        facts: completes what passed, by all judgements of a task, which are by hotkey: what scoring takes, in their
-            order.
+        completed: completes what passed, by all judgements of a task; both are by hotkey, in the same order.
         fault: what does not hold of a stored answer to a task, None where it follows from what its miner signed.
         needs_truth: whether the score of an answer that passed rests on its task's truth, where the task has one.
         prove: what a task's group comes to, for anyone to check (SPEC 14); None for a task without a group.
@@ -127,7 +126,7 @@ class Kind(Generic[T, A]):
     runs: bool
     send: Callable[[str, RuntimeImage, T, bytes | None], Mapping[Role, Request]]
     judge: Callable[[Expected[T], bytes, float], Judged | Accepted]
-    facts: Callable[[Version, Mapping[str, Judged]], tuple[A, ...]]
+    completed: Callable[[Version, Mapping[str, Judged]], dict[str, Packed]]
     fault: Callable[[Version, T, A], Fault | None]
     prove: Callable[[ProvenTask[T]], ConsensusProof | None]
     explain: Callable[[RoundInput, TaskFacts[T], str], TaskExplanation | None]

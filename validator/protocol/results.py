@@ -177,13 +177,9 @@ class Packed(NamedTuple):
         """Whether other answers to its task are compared with it (gate 7)."""
         return self.run is None and self.fields["role"] == "primary" and is_runtime(skill_type)
 
-    def alone(self) -> "Packed":
-        """Return it without what other answers decide."""
-        return self if self.run is not None else self._replace(fields={**self.fields, "semantic_subset": None})
-
-    def with_fields(self, answer: Passed) -> "Packed":
-        """Return it with the fields of an answer that has the same documents."""
-        return self._replace(fields=_fields(answer))
+    def with_subset(self, semantic_subset: float | None) -> "Packed":
+        """Return it with what the other answers to its task decide (gate 7)."""
+        return self._replace(fields={**self.fields, "semantic_subset": semantic_subset})
 
 
 def packed(answer: Passed, signed: bytes | None = None) -> Packed:

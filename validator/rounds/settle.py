@@ -288,16 +288,16 @@ def _settled_group(  # noqa: PLR0913, PLR0917 - a task of a round, and what came
         for hotkey, _ in group.members
         if (task.task_id, hotkey) not in returned.alone
     }
-    answers = kind_of(task).facts(scored_by, judged)
+    completed = kind_of(task).completed(scored_by, judged)
+    answers = [one.unpacked() for one in completed.values()]
     rejections = [one.result for one in judged.values() if isinstance(one.result, Rejection)]
     alone = tuple(VoidDispatch(*key, reason) for key, reason in returned.alone.items() if key[0] == task.task_id)
     keys = FindingKeys()
     results = RoundResults.of((*answers, *rejections), alone=alone)
     scored = scored_by.score_group(frozen, task, group, results, keys)
-    packed = {hotkey: one.result for hotkey, one in judged.items() if isinstance(one.result, Packed)}
     return SettledGroup(
         scored,
-        {answer.hotkey: packed[answer.hotkey].with_fields(answer) for answer in answers},
+        completed,
         rejections,
         scored_by.measured_runs(task, answers, scored),
         _sealed_proof(signer, ProvenTask(frozen, task, answers, scored, keys)),

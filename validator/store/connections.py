@@ -4,9 +4,9 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 from weakref import WeakSet
 
 import aiosqlite
@@ -73,14 +73,41 @@ class Handles:
             claim.drop()
 
 
+class _Cursor(aiosqlite.Cursor):
+    """aiosqlite's, but it takes turns of the thread only to execute, to read, and to let go of rows that are left."""
+
+    def __init__(self, connection: aiosqlite.Connection) -> None:
+        self._conn = connection
+        self._is_read = False
+
+    async def __aenter__(self) -> Self:
+        self._cursor = self._conn._conn.cursor()  # noqa: SLF001 - aiosqlite takes a turn for it
+        return self
+
+    async def fetchall(self) -> Iterable[Any]:
+        """Return the rows that are left: SQLite holds nothing for them any more."""
+        rows: Iterable[Any] = await super().fetchall()
+        self._is_read = True
+        return rows
+
+    async def close(self) -> None:
+        """Close, if rows may be left."""
+        if not self._is_read and self._cursor.description is not None:
+            await super().close()
+
+
 class ThreadedConnection(aiosqlite.Connection):
-    """aiosqlite's, but for its end.
+    """aiosqlite's, but for its cursors and its end.
 
     A connection whose closing is cancelled is stopped by SQLAlchemy, and then once more by aiosqlite, which waits for
     the answer of a thread that has ended: cancelling everything at the end of `asyncio.run` hung for ever.
     """
 
     _stopping = False
+
+    def cursor(self) -> Any:
+        """Return a cursor, to be entered."""
+        return _Cursor(self)
 
     def stop(self) -> asyncio.Future[Any] | None:
         """End the thread; None, and there is nothing to wait for, if it was told so before."""

@@ -31,11 +31,7 @@ class StoredGates:
     def judgements(self) -> dict[str, Packed | Rejection]:
         """Return what was judged, by hotkey; what needs the whole group is filled in from the answers there were."""
         found = {hotkey: judged.result for hotkey, judged in self._judged.items()}
-        for answer in kind_of(self.task).facts(version(self.frozen.scoring_version), self._judged):
-            one = found[answer.hotkey]
-            if isinstance(one, Packed):
-                found[answer.hotkey] = one.with_fields(answer)
-        return found
+        return found | kind_of(self.task).completed(version(self.frozen.scoring_version), self._judged)
 
     def differences(self, stored: Mapping[str, Packed | Rejection]) -> Iterator[tuple[str, Difference]]:
         """Yield of whose answer the gates say otherwise than what is stored, and where.
@@ -59,7 +55,7 @@ class StoredGates:
         """Return a judgement without what other answers or a truth decide that are not there."""
         if isinstance(one, Rejection):
             return one
-        one = one.alone() if partial else one
+        one = one.with_subset(None) if partial and one.run is None else one
         if self.task.truth_sha256 is UNSET:
             return one
         return one._replace(fields={**one.fields, ("shell_commands" if one.run is None else "quality"): None})

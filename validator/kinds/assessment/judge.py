@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import msgspec
-
 from validator.kinds.assessment.checks import checks_of
 from validator.kinds.assessment.gates import Case, first_failure
 from validator.kinds.judging import Expected, Judged, reject_answer
@@ -81,17 +79,16 @@ def _expected_commands(case: Case) -> tuple[str, ...] | None:
     return tuple(sorted(set(truth.shell_commands) & case.traces.shell_commands))
 
 
-def facts(version: Version, judged: Mapping[str, Judged]) -> tuple[Submission, ...]:
-    """Return the answers to a task that passed, gate 7 filled in from those that are there; `judged` is by hotkey."""
+def completed(version: Version, judged: Mapping[str, Judged]) -> dict[str, Packed]:
+    """Return the answers to a task that passed, by hotkey, with gate 7 filled in from those that are there."""
     subsets = semantic_subsets(
         version, {hotkey: one.signatures for hotkey, one in judged.items() if isinstance(one, Witnessed)}
     )
-    answers = (one.result.unpacked() for one in judged.values() if isinstance(one.result, Packed))
-    return tuple(
-        msgspec.structs.replace(one, semantic_subset=subsets.get(one.hotkey))
-        for one in answers
-        if isinstance(one, Submission)
-    )
+    return {
+        hotkey: one.result.with_subset(subsets.get(hotkey))
+        for hotkey, one in judged.items()
+        if isinstance(one.result, Packed)
+    }
 
 
 def semantic_subsets(version: Version, signatures: Mapping[str, PackedSignatures]) -> Mapping[str, float | None]:

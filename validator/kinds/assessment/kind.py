@@ -5,7 +5,7 @@ from typing import Final
 from validator.kinds.assessment.checks import fault, misstated, needs_truth
 from validator.kinds.assessment.explain.page import explain_assessment
 from validator.kinds.assessment.gates import applying_gates
-from validator.kinds.assessment.judge import facts, judge
+from validator.kinds.assessment.judge import completed, judge
 from validator.kinds.assessment.proof import prove
 from validator.kinds.assessment.supply import requests
 from validator.kinds.interface import Kind
@@ -19,7 +19,7 @@ ASSESSMENT: Final[Kind[AssessmentTask, Submission]] = Kind(
     runs=False,
     send=requests,
     judge=judge,
-    facts=facts,
+    completed=completed,
     fault=fault,
     prove=prove,
     explain=explain_assessment,

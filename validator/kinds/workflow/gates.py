@@ -70,10 +70,9 @@ def judge_plan(expected: Expected[GoalTask], body: bytes, seconds: float) -> Acc
     return AcceptedPlan(plan, digest(plan))
 
 
-def facts(_version: Version, judged: Mapping[str, Judged]) -> tuple[WorkflowSubmission, ...]:
-    """Return the plans that were run: nothing of one depends on another."""
-    answers = (one.result.unpacked() for one in judged.values() if isinstance(one.result, Packed))
-    return tuple(one for one in answers if isinstance(one, WorkflowSubmission))
+def completed(_version: Version, judged: Mapping[str, Judged]) -> dict[str, Packed]:
+    """Return the plans that were run, by hotkey: nothing of one depends on another."""
+    return {hotkey: one.result for hotkey, one in judged.items() if isinstance(one.result, Packed)}
 
 
 def fault(version: Version, task: GoalTask, answer: WorkflowSubmission) -> Fault | None:

@@ -4,7 +4,7 @@ from typing import Final
 
 from validator.kinds.interface import Kind
 from validator.kinds.workflow.explain.page import explain_workflow
-from validator.kinds.workflow.gates import applying_gates, facts, fault, judge_plan, misstated, needs_truth
+from validator.kinds.workflow.gates import applying_gates, completed, fault, judge_plan, misstated, needs_truth
 from validator.kinds.workflow.proof import prove
 from validator.kinds.workflow.supply import requests
 from validator.protocol.results import WorkflowSubmission
@@ -17,7 +17,7 @@ WORKFLOW: Final[Kind[GoalTask, WorkflowSubmission]] = Kind(
     runs=True,
     send=requests,
     judge=judge_plan,
-    facts=facts,
+    completed=completed,
     fault=fault,
     prove=prove,
     explain=explain_workflow,
