@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -281,23 +282,24 @@ def run_tool(tool: str, arguments: tuple[str, ...], folder: Path, variables: Map
         raise TaskError(f"`{tool}` is not on the PATH: install it, or {_INSTEAD[tool]}")
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     with (folder / "stdout").open("w+b") as output, (folder / "stderr").open("w+b") as errors:
+        process: subprocess.Popen[bytes] | None = None
         try:
-            process = subprocess.Popen(  # noqa: S603 - a known program; the caller checked its arguments
-                [program, *arguments],
-                cwd=folder,
-                env={**kept, "TMPDIR": str(folder), **(variables or {})},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=errors,
-                start_new_session=True,  # Ctrl-C reaches this process, which ends it
-            )
+            with _signals_held():
+                process = subprocess.Popen(  # noqa: S603 - a known program; the caller checked its arguments
+                    [program, *arguments],
+                    cwd=folder,
+                    env={**kept, "TMPDIR": str(folder), **(variables or {})},
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                    start_new_session=True,  # Ctrl-C reaches this process, which ends it
+                )
+            code = _ended(tool, process, folder)
         except OSError as error:
             raise TaskError(f"`{tool}` cannot be started: {error.strerror}") from None
-        with process:
-            try:
-                code = _ended(tool, process, folder)
-            finally:
-                with suppress(ProcessLookupError, PermissionError):
+        finally:
+            if process is not None:
+                with process, suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
         output.seek(0)
         errors.seek(max(0, errors.seek(0, os.SEEK_END) - _READ))
@@ -305,6 +307,25 @@ def run_tool(tool: str, arguments: tuple[str, ...], folder: Path, variables: Map
     if code:
         raise TaskError(f"`{tool}` failed: {complaint or f'exit code {code}'}")
     return printed
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the end of the block: a process that has begun must be known to be ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are for the main thread
+        return
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda held, _: came.append(held))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for caught in came:
+            signal.raise_signal(caught)
 
 
 def _ended(tool: str, process: "subprocess.Popen[bytes]", folder: Path) -> int:
