@@ -14,6 +14,7 @@ from cli_store import (
     copied,
     environment,
     example_in,
+    started,
     validator,
     write_config,
 )
@@ -92,7 +93,7 @@ def test_a_store_that_is_not_there_is_not_ready(command: list[str], tmp_path: Pa
 def test_a_fresh_store_has_nothing_to_show(tmp_path: Path) -> None:
     config = ["--config", str(write_config(tmp_path, f"sqlite:///{tmp_path}/new.sqlite"))]
     assert answered_state(config) == (1, "empty\n")
-    made = validator("db", "upgrade", *config)
+    made = started("db", "upgrade", *config)
     assert (made.returncode, made.stderr) == (0, "")
     assert made.stdout == f"sqlite:///{tmp_path}/new.sqlite: was empty, is current now\n"
     assert called("db", "upgrade", *config).stdout == f"sqlite:///{tmp_path}/new.sqlite: is current\n"
@@ -162,6 +163,6 @@ def test_a_reader_that_goes_away_is_no_error(example: Example) -> None:
 
 
 def test_output_that_the_encoding_lacks_is_escaped(example: Example) -> None:
-    done = validator("miners", "list", "--config", str(example.config), PYTHONIOENCODING="ascii")
+    done = started("miners", "list", "--config", str(example.config), PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert FOREIGN.encode("ascii", "backslashreplace").decode() in done.stdout

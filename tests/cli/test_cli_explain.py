@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from cli_store import called, validator
+from cli_store import called, started
 from explained import ASSORTED_ROUNDS, FAULTS, HOTKEYS
 from explained_pages import EXAMPLES, GOLDEN, IN_JSON, MINERS, golden_json, make_store, with_example
 
@@ -119,7 +119,7 @@ def test_what_cannot_be_explained_is_told_in_a_line(
 
 
 def test_the_command_as_users_start_it(configs: Configs, tmp_path: Path) -> None:
-    done = validator("explain", LAST, HOTKEYS[7], cwd=tmp_path, VALIDATOR_CONFIG=configs("assorted"), NO_COLOR="1")
+    done = started("explain", LAST, HOTKEYS[7], cwd=tmp_path, VALIDATOR_CONFIG=configs("assorted"), NO_COLOR="1")
     assert done.returncode == 0
     assert done.stdout == (GOLDEN / "excluded.txt").read_text(encoding="utf-8")
 

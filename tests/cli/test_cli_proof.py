@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_store import called, validator
+from cli_store import called, started
 from resealed import resealed
 
 from validator.proofs import ConsensusBuilder, debate_proof, document_bytes, parse_debate, proof_document
@@ -29,7 +29,7 @@ def test_a_built_proof_verifies_and_a_touched_one_does_not(tmp_path: Path) -> No
     assert (facts["claims"], facts["claims_agreed"], facts["not_recomputable"], facts["warnings"]) == (2, 2, 0, [])
     assert run("verify", path, "--hotkey", hotkey).returncode == 0
     path.write_bytes(path.read_bytes().replace(b"In Redis", b"In Rodis"))
-    bad = validator("proof", "verify", str(path))
+    bad = started("proof", "verify", str(path))
     assert bad.returncode == 1
     assert "checksum" in bad.stderr
 

@@ -6,7 +6,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from cli_store import EVIL, EVIL_SHOWN, FLAGGED, GARBAGE, Example, answered, called, copied, example_in, validator
+from cli_store import (
+    EVIL,
+    EVIL_SHOWN,
+    FLAGGED,
+    GARBAGE,
+    Example,
+    answered,
+    called,
+    copied,
+    example_in,
+    started,
+    validator,
+)
 from recorded import dispatched, harm, headed
 
 from validator.protocol.reasons import Reason
@@ -110,7 +122,7 @@ def test_rounds_can_be_paged(example: Example) -> None:
 
 
 def test_rounds_as_a_table(example: Example) -> None:
-    done = validator("rounds", "list", "--config", str(example.config))
+    done = started("rounds", "list", "--config", str(example.config))
     assert (done.returncode, done.stderr) == (0, "")
     head, *rows = done.stdout.splitlines()
     assert head.split()[:3] == ["round", "state", "reason"]

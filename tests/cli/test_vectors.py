@@ -1,12 +1,11 @@
-"""Every case of the specification, through the stable commands: as a script runs them, each command once."""
+"""Every case of the specification, through the stable commands."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli_store import PROGRAM, called
+from cli_store import called, started
 
 VECTORS = Path(__file__).parent.parent / "vectors"
 COMMANDS = {
@@ -54,12 +53,6 @@ ENTRY = (
 STANDS = '{"declared": true, "dispatches": 5, "failures": 0, "proven": true, "reputation": 0.5}'
 
 
-def run(arguments: list[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """As a script does."""
-    command = [*PROGRAM, *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
-
-
 def differences(got: Any, expected: Any, path: str = "$") -> list[str]:
     """Numbers to 1e-9, everything else exactly."""
     if isinstance(expected, dict) and isinstance(got, dict):
@@ -93,7 +86,7 @@ def test_every_case_is_met(folder: str, tmp_path: Path) -> None:
     for path, document in zip(cases(folder), documents, strict=True):
         inputs.append(tmp_path / path.name)
         inputs[-1].write_text(json.dumps(document["input"]))
-    done = run([*COMMANDS[folder], *map(str, inputs)])
+    done = called(*COMMANDS[folder], *map(str, inputs))
     assert (done.returncode, done.stderr) == (0, "")
     results = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(results) == len(documents)
@@ -102,7 +95,7 @@ def test_every_case_is_met(folder: str, tmp_path: Path) -> None:
 
 
 def test_standard_input_is_read_for_a_dash() -> None:
-    done = run(["score", "reputation", "-"], stdin='{"start": 0.5, "events": ["rerun_pass"]}')
+    done = started("score", "reputation", "-", stdin='{"start": 0.5, "events": ["rerun_pass"]}')
     assert (done.returncode, json.loads(done.stdout)) == (0, {"values": [0.52]})
 
 
@@ -207,7 +200,7 @@ COMMANDS_BY_WORDS = {" ".join(words): folder for folder, words in reversed(COMMA
 
 def test_workflow_with_more_steps_done_than_there_are_is_an_error() -> None:
     case = json.loads(cases("workflow")[0].read_text())["input"] | {"steps_completed": 6, "total_steps": 5}
-    done = run(["score", "workflow", "-"], stdin=json.dumps(case))
+    done = started("score", "workflow", "-", stdin=json.dumps(case))
     assert done.returncode == 2
     assert done.stderr == "-: $.steps_completed: must not exceed total_steps\n"
 

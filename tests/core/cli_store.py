@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 import structlog
+from forked import ran
 from state_kit import plant, plant_flag
 from world import World, garbage, honest, on_virtual_time, tasks_of_all_types
 
@@ -57,17 +58,30 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def validator(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line; whatever it was asked, it never shows a stack trace."""
-    command = [*PROGRAM, *arguments]
+    """Run the command line in a process of its own; whatever it was asked, it never shows a stack trace."""
+    done = ran(*arguments, cwd=cwd, env=environment(**env), timeout=120)
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def started(*arguments: str, stdin: str = "", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    """The same from the start of the interpreter, as users and scripts do: a second, most of it imports."""
     done = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, cwd=cwd, env=environment(**env)
+        [*PROGRAM, *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=cwd,
+        env=environment(**env),
     )
     assert "Traceback" not in done.stderr
     return done
 
 
 def called(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-    """The same in this process, for sweeps over many commands: starting one takes a second."""
+    """The same in this process, for sweeps over many commands."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
     with as_before(), pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr("sys.argv", ["validator", *arguments])

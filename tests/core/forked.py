@@ -25,6 +25,11 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 _LOADED: Final = (
+    "rich.table",
+    "validator.cli.audit",
+    "validator.cli.doctor",
+    "validator.cli.explain",
+    "validator.cli.flags",
     "validator.cli.service",
     "validator.daemon.assembly",
     "validator.store.schema",
