@@ -15,12 +15,14 @@ import psutil
 import psycopg
 import pytest
 from numbered_writes import Writers, moment, written
+from replicated_postgres import replicated_postgres
 from store_faults import Server, postgres
 
 from validator.store import Transaction, open_store, outages
 
 pytestmark = [pytest.mark.attack, pytest.mark.timeout(3600)]
 CRASHES = int(os.environ.get("CRASHES", "5"))
+FAILOVERS = int(os.environ.get("FAILOVERS", "2"))
 WRITERS = 6
 
 
@@ -80,6 +82,21 @@ async def test_a_postgres_that_fails_loses_and_doubles_no_write(monkeypatch: pyt
                 await writers.more(20)
             assert await written(store) == Counter(writers.done)
     print(f"\n{dict(counts)}: {len(writers.done)} writes, none lost, none doubled")  # noqa: T201 - the figures
+
+
+async def test_a_failover_to_a_replica_loses_and_doubles_no_write() -> None:
+    """The replica is a synchronous one: what it was not told of was never acknowledged."""
+    chance = random.Random(FAILOVERS)
+    with replicated_postgres() as pair:
+        async with open_store(pair.url, writer=True, create=True) as store:
+            writers = Writers(store)
+            async with writers.running(WRITERS):
+                for _ in range(FAILOVERS):
+                    await writers.more(chance.randint(1, 40))
+                    await asyncio.to_thread(pair.fail_over)
+                await writers.more(20)
+            assert await written(store) == Counter(writers.done)
+    print(f"\n{FAILOVERS} failovers: {len(writers.done)} writes, none lost, none doubled")  # noqa: T201 - the figures
 
 
 async def test_the_number_of_a_transaction_that_a_crash_undid_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
