@@ -8,7 +8,7 @@ PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reo
 # Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents fuzz real-skills wild-skills benign-skills test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test crashes execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents fuzz real-skills wild-skills benign-skills test-chain lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -31,7 +31,7 @@ test: setup  ## Run every test but those of make attack and make faults, on SQLi
 	$(PARALLEL) --one-database -m "not attack and not faults"
 
 attack: setup  ## Every kind of hostility once, what twice the input costs, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
-	$(PARALLEL) -m attack tests/acceptance tests/cli tests/hostility tests/runner tests/settings tests/store tests/waiting tests/weights tests/workers
+	$(PARALLEL) -m attack tests/acceptance tests/cli tests/crashes tests/hostility tests/runner tests/settings tests/store tests/waiting tests/weights tests/workers
 
 engine-test: setup  ## Real containers: hostile bundles in the sandbox, on the engine that DOCKER_HOST names; without it, on three that it starts (root)
 	$(if $(DOCKER_HOST),SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine --one-database $(or $(ROOMS),tests/sandbox tests/localnet),.ci/engine test)
@@ -47,6 +47,9 @@ worker-test: setup  ## 1,000 executions, four worker processes, a kill -9 of one
 
 kill-test: setup  ## 20 kills -9 at random moments of whole rounds on each database; prints the figures
 	KILLS=$(or $(KILLS),20) $(BIN)/pytest tests/acceptance/test_kills.py -s --timeout 3600
+
+crashes: setup  ## CRASHES=50 faults of a real Postgres under writers, FAILOVERS=20 to a replica, POWER_CUTS=1000 of a SQLite file; prints the figures
+	CRASHES=$(or $(CRASHES),50) FAILOVERS=$(or $(FAILOVERS),20) POWER_CUTS=$(or $(POWER_CUTS),1000) $(BIN)/pytest tests/crashes -s
 
 execution-kills: setup  ## 20 kills -9 among executions in real containers, on each database; prints the figures
 	EXECUTION_KILLS=$(or $(KILLS),20) SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine tests/sandbox/test_execution_kills.py -s --timeout 3600
