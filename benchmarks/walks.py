@@ -102,10 +102,10 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory(prefix="walks") as name:
         round_id, uid = asyncio.run(_played(Path(name)))
-        for arguments in (("explain", round_id, uid), ("replay", round_id), ("explain", uid)):
+        for arguments in (("explain", uid, "--round", round_id), ("replay", round_id), ("explain", uid)):
             command = [sys.executable, __file__, "--walk", *arguments, "--config", f"{name}/validator.toml"]
             found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-            print(f"{' '.join(arguments):20}", *json.loads(found.splitlines()[-1]))
+            print(f"{' '.join(arguments):22}", *json.loads(found.splitlines()[-1]))
 
 
 if __name__ == "__main__":

@@ -254,7 +254,7 @@ _NEXT: Final = (
     ("explain 7 --config {config}", "why uid 7 earned what it earned"),
     ("rounds list --config {config}", "the rounds"),
     ("rounds show 0 --config {config}", "groups, answers and scores of one"),
-    ("miners list --config {config}", "what the validator thinks of everybody"),
+    ("neurons list --config {config}", "what the validator thinks of everybody"),
     ("flags list --config {config}", "who agrees too much with whom"),
     ("weights show --config {config}", "the last vector and why"),
     ("executions list --config {config}", "which tasks were executed, and what came of it"),

@@ -43,9 +43,9 @@ def cases() -> Iterator[Case]:
             url = age(path, rounds, MINERS)
             asyncio.run(play(url, 1))
             yield from _library(url, path, rounds)
-            words = ("explain", str(rounds), _WHO, "--config", str(write_config(folder, url)))
+            words = ("explain", _WHO, "--round", str(rounds), "--config", str(write_config(folder, url)))
             yield Case(
-                f"`explain ROUND MINER`, whole process, {rounds:,} rounds",
+                f"`explain MINER --round N`, whole process, {rounds:,} rounds",
                 "s",
                 partial(command_cpu_s, (*PROGRAM, *words)),
                 partial(command_cpu_s, PYTHON),

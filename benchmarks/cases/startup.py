@@ -20,15 +20,15 @@ from samples.commands import PROGRAM, PYTHON, command_cpu_s
 _LISTINGS: Final = (
     "rounds list",
     "rounds show 1",
-    "miners list",
+    "neurons list",
     "flags list",
     "executions list",
-    "checks list",
+    "code-checks list",
     "weights show",
     "tasks retired",
     "db state",
     "db forecast",
-    "explain 1 1",
+    "explain 1 --round 1",
     "status --no-chain",
 )
 _WORK: Final = ("db check", "replay 1", "audit export --out {log}")

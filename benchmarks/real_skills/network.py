@@ -87,7 +87,7 @@ def network(work: Path, tasks: Path, rounds: int, pace: float) -> Network:
     result = told(
         ["devnet", *who, "--tasks", str(tasks.resolve()), "--rounds", str(rounds), "--pace", f"{pace:g}"], work
     )
-    found = told(["miners", "faults", "--config", settings.name, "--rounds", str(rounds)], work)
+    found = told(["neurons", "faults", "--config", settings.name, "--rounds", str(rounds)], work)
     return read_network(result, found)
 
 
@@ -96,7 +96,7 @@ def read_network(result: dict[str, Any], found: dict[str, Any]) -> Network:
 
     Args:
         result: of `validator devnet --tasks`.
-        found: of `validator miners faults`.
+        found: of `validator neurons faults`.
     """
     by_hotkey = {one["hotkey"]: one for one in found["miners"]}
     finders = [

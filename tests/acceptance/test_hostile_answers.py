@@ -139,7 +139,9 @@ async def unescaped_by_commands(watched: Watched) -> dict[str, set[str]]:
                 if kind is not None and kind.name in SHOWN:
                     evil[kind.name] = record.round_id, dispatch.key.hotkey
     assert set(evil) == SHOWN
-    commands = [("explain", str(round_id), hotkey) for round_id, hotkey in evil.values()]
+    commands: list[tuple[str, ...]] = [
+        ("explain", hotkey, "--round", str(round_id)) for round_id, hotkey in evil.values()
+    ]
     commands.append(("rounds", "show", str(next(iter(evil.values()))[0])))
     return {" ".join(one): found for one in commands if (found := unescaped(await watched.site.said(*one)))}
 

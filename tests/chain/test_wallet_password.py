@@ -134,5 +134,7 @@ def test_its_variable_names_the_file_and_no_variable_holds_the_password(tmp_path
     config.write_text("[validator]\nnetuid = 1\n")
     settings = load_settings(config, {"VALIDATOR_WALLET__PASSWORD_FILE": "/run/secrets/hotkey_password"})
     assert settings.wallet.password_file == Path("/run/secrets/hotkey_password")
-    with pytest.raises(SettingsError, match="VALIDATOR_WALLET__PASSWORD: sets no known setting"):
+    with pytest.raises(
+        SettingsError, match="VALIDATOR_WALLET__PASSWORD: sets nothing; did you mean VALIDATOR_WALLET__PASSWORD_FILE"
+    ):
         load_settings(config, {"VALIDATOR_WALLET__PASSWORD": "hunter2"})

@@ -45,8 +45,8 @@ def test_rounds_are_archived_and_every_command_reads_them(config: Path, tmp_path
     commands = [
         ["rounds", "show", "1"],
         ["rounds", "list"],
-        ["miners", "list", "--json"],
-        ["explain", "1", MINERS[0], "--json"],
+        ["neurons", "list", "--json"],
+        ["explain", MINERS[0], "--round", "1", "--json"],
         ["explain", MINERS[0], "--last", "100"],
         ["replay", "1"],
         ["audit", "export"],
@@ -74,7 +74,7 @@ def test_rounds_are_archived_and_every_command_reads_them(config: Path, tmp_path
     assert folder.stat().st_mode & 0o777 == 0o700
     assert answered(*to)["files"] == []
 
-    for asked in ("rounds show 1", f"explain 1 {MINERS[0]}", "replay 1", f"audit export --out {tmp_path}/log"):
+    for asked in ("rounds show 1", f"explain {MINERS[0]} --round 1", "replay 1", f"audit export --out {tmp_path}/log"):
         lost = called(*asked.split(), *where)
         assert (lost.returncode, lost.stdout) == (Exit.NOT_READY, "")
         assert lost.stderr.startswith("The round is archived: round ")
@@ -91,7 +91,7 @@ def test_rounds_are_archived_and_every_command_reads_them(config: Path, tmp_path
             (done_check,),
         )
         connection.commit()
-    again = called("checks", "retry", done_check, *where)
+    again = called("code-checks", "retry", done_check, *where)
     assert (again.returncode, again.stderr) == (Exit.NO, "round 0 is archived: nothing of it is run again\n")
     assert answered("db", "check", *where)["checks"][-1] == {
         "name": "archives",

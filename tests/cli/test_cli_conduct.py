@@ -1,4 +1,4 @@
-"""`validator miners|flags|weights …` against a real store, a hostile hotkey in it."""
+"""`validator neurons|flags|weights …` against a real store, a hostile hotkey in it."""
 
 import os
 import pty
@@ -69,7 +69,7 @@ def own_example(example: Example, tmp_path: Path) -> Example:
 
 
 def test_miners_are_listed_by_score_with_stable_keys(example: Example) -> None:
-    miners = answered("miners", "list", "--config", str(example.config))["miners"]
+    miners = answered("neurons", "list", "--config", str(example.config))["miners"]
     assert all(list(miner) == MINER_KEYS for miner in miners)
     assert [miner["score"] for miner in miners] == sorted((miner["score"] for miner in miners), reverse=True)
     by_hotkey = {miner["hotkey"]: miner for miner in miners}
@@ -87,7 +87,7 @@ def test_miners_are_listed_by_score_with_stable_keys(example: Example) -> None:
 
 
 def test_a_hostile_hotkey_is_shown_escaped(example: Example) -> None:
-    for command in (["miners", "list"], ["flags", "list", "--all"], ["weights", "show"], ["flags", "show", EVIL]):
+    for command in (["neurons", "list"], ["flags", "list", "--all"], ["weights", "show"], ["flags", "show", EVIL]):
         for form in ([], ["--json"]):
             done = called(*command, *form, "--config", str(example.config))
             assert (done.returncode, done.stderr) == (0, "")
@@ -120,7 +120,7 @@ def test_a_table_on_a_terminal_folds_words_and_cuts_off_nothing(own_example: Exa
     assert len(lines) > 5
     assert "\x1b[31m" not in "".join(lines)
     assert ("".join(lines).count("image,"), "".join(lines).count("~")) == (15, 80)
-    narrow = on_a_terminal(40, "miners", "list", *where)
+    narrow = on_a_terminal(40, "neurons", "list", *where)
     assert {FLAGGED, GARBAGE, EVIL_SHOWN} <= {line.split(" ")[0] for line in narrow}
 
 

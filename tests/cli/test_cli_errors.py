@@ -1,5 +1,7 @@
 """What goes wrong outside: settings, stores, pipes. Exit codes mean something, messages are lines, never traces."""
 
+import json
+import os
 import sqlite3
 import subprocess
 from pathlib import Path
@@ -24,7 +26,7 @@ from validator.cli import errors
 STORE_COMMANDS = [
     ["rounds", "list"],
     ["rounds", "show", "0"],
-    ["miners", "list"],
+    ["neurons", "list"],
     ["flags", "list"],
     ["flags", "show", "1"],
     ["flags", "clear", "x", "--reason", "y"],
@@ -99,11 +101,12 @@ def test_a_fresh_store_has_nothing_to_show(tmp_path: Path) -> None:
     assert called("db", "upgrade", *config).stdout == f"sqlite:///{tmp_path}/new.sqlite: is current\n"
     assert answered_state(config) == (0, "current\n")
     assert answered("rounds", "list", *config) == {"rounds": []}
-    assert answered("miners", "list", *config) == {"miners": []}
+    assert answered("neurons", "list", *config) == {"miners": []}
     assert answered("flags", "list", *config) == {"flags": []}
     assert called("rounds", "list", *config).stdout == "no rounds\n"
     none = called("weights", "show", "--json", *config)
-    assert (none.returncode, none.stdout, none.stderr) == (1, "", "no weights were submitted yet\n")
+    assert (none.returncode, none.stderr) == (1, "no weights were submitted yet\n")
+    assert json.loads(none.stdout) == {"error": {"exit_code": 1, "message": "no weights were submitted yet"}}
 
 
 def answered_state(config: list[str]) -> tuple[int, str]:
@@ -163,6 +166,51 @@ def test_a_reader_that_goes_away_is_no_error(example: Example) -> None:
 
 
 def test_output_that_the_encoding_lacks_is_escaped(example: Example) -> None:
-    done = started("miners", "list", "--config", str(example.config), PYTHONIOENCODING="ascii")
+    done = started("neurons", "list", "--config", str(example.config), PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert FOREIGN.encode("ascii", "backslashreplace").decode() in done.stdout
+
+
+def test_under_json_an_error_is_a_document_on_standard_output(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "postgresql://me:hunter2@127.0.0.1:1/db")
+    for words, code in (
+        (("rounds", "list", "--config", str(config)), 3),
+        (("rounds", "list", "--config", str(tmp_path / "absent.toml")), 2),
+        (("rounds", "list", "--limit", "0"), 2),
+        (("rounds", "dance"), 2),
+        (("rounds", "list", "--nope\x1b"), 2),
+    ):
+        done = called(*words, "--json")
+        document = json.loads(done.stdout)
+        assert done.returncode == code == document["error"]["exit_code"]
+        assert document["error"]["message"] in done.stderr
+        assert "hunter2" not in done.stdout + done.stderr
+        assert called(*words).stdout == ""
+
+
+@pytest.mark.parametrize("words", [("--help",), ("rounds", "list"), ("rounds", "list", "--json"), ("rounds", "dance")])
+def test_a_standard_output_that_takes_nothing_is_one_line(example: Example, words: tuple[str, ...]) -> None:
+    named = ("--config", str(example.config)) if "list" in words else ()
+    reader, pipe = os.pipe()
+    os.close(reader)
+    full = os.open("/dev/full", os.O_WRONLY)
+    for stdout in (full, pipe):
+        done = subprocess.run(
+            [*PROGRAM, *words, *named], stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, env=environment()
+        )
+        assert done.returncode != 0
+        assert "Traceback" not in done.stderr
+        assert len(done.stderr.splitlines()) <= (7 if "dance" in words else 1)  # how a group is called has lines
+    os.close(full)
+    os.close(pipe)
+
+
+def test_a_closed_standard_output_is_told() -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *PROGRAM, "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
+    )
+    assert (done.returncode, done.stderr) == (3, "[Errno 0] standard output is closed\n")

@@ -117,11 +117,11 @@ def test_the_runs_next_to_what_each_miner_claims(example: Made) -> None:
 
 def test_explain_shows_a_miner_its_own_result_alone(example: Made) -> None:
     store, (caught, fine) = example
-    done = called("explain", "0", caught, "--config", str(store.config))
+    done = called("explain", caught, "--round", "0", "--config", str(store.config))
     assert (done.returncode, done.stderr) == (0, "")
     assert "the miner claims it, no run shows it" in done.stdout
     assert f"{fine}: rerun_pass" not in done.stdout
-    shown = json.loads(called("explain", "0", caught, "--json", "--config", str(store.config)).stdout)
+    shown = json.loads(called("explain", caught, "--round", "0", "--json", "--config", str(store.config)).stdout)
     assert [one["execution_id"] for one in shown["executions"]] == IDS
     assert [one["hotkey"] for one in shown["executions"][0]["results"]] == [caught]
 

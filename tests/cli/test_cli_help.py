@@ -39,14 +39,22 @@ def test_the_version_is_said() -> None:
 
 def test_the_stable_commands_are_there() -> None:
     stable = """
-    run, devnet, health, rounds list, rounds show, miners list, flags list, flags show, flags clear, weights show,
+    run, devnet, health, rounds list, rounds show, neurons list, flags list, flags show, flags clear, weights show,
     tasks pack, tasks check, tasks serve, db upgrade, db state, groups select, score, explain
     """
     assert {tuple(name.split()) for name in stable.split(",")} <= set(EVERY)
 
 
 def test_listing_commands_have_json_and_settings() -> None:
-    for command in ("explain", "rounds list", "rounds show", "miners list", "flags list", "flags show", "weights show"):
+    for command in (
+        "explain",
+        "rounds list",
+        "rounds show",
+        "neurons list",
+        "flags list",
+        "flags show",
+        "weights show",
+    ):
         text = called(*command.split(), "--help").stdout
         assert "--json" in text
         assert "--config FILE" in text

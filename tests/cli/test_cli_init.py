@@ -22,6 +22,21 @@ from validator.settings.urls import without_password
 ME = Signer.from_uri("//Validator")
 
 
+# A doctor may warn of this machine; a validator is stopped once it runs.
+AS_HERE = {
+    "validator doctor": "validator doctor || test $? = 6",
+    "validator run": """
+mkfifo log
+validator run >log & pid=$!
+while read -r line; do
+    echo "$line"
+    case "$line" in *'"daemon_started"'*) kill -TERM $pid ;; esac
+done <log
+wait $pid
+""",
+}
+
+
 def variables(file: Path) -> dict[str, str]:
     """What a shell makes of it; compose and systemd read single quotes alike."""
     pairs = (line.split("=", 1) for line in file.read_text().splitlines() if line and not line.startswith("#"))
@@ -31,7 +46,7 @@ def variables(file: Path) -> dict[str, str]:
 def begun(folder: Path, *options: str) -> tuple[Path, Path]:
     done = called("init", str(folder), *options)
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"next: validator doctor --config {folder}/validator.toml" in done.stdout
+    assert "  validator doctor\n  validator run\n" in done.stdout
     return folder / "validator.toml", folder / ".env"
 
 
@@ -79,14 +94,34 @@ def test_a_password_stands_in_a_file_of_its_own_alone(
     assert [path.name for path in secret.parent.iterdir()] == ["store_url"]
 
 
-def test_the_line_for_a_shell_works_in_every_shell(tmp_path: Path) -> None:
-    url = "postgresql://validator:p@db.example/v"
-    for folder in ((), (str(tmp_path / "elsewhere"),)):
-        done = called("init", *folder, "--netuid", "1", "--database", url, cwd=tmp_path)
-        line = done.stdout.partition("alone: ")[2].partition("\n")[0]
-        shell = ["sh", "-euc", f"{line}; sh -c 'echo $VALIDATOR_STORE__URL_FILE'"]
-        said = subprocess.run(shell, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
-        assert said.endswith("secrets/store_url\n")
+@pytest.mark.parametrize(("database", "folder"), [("sqlite", "."), ("postgres", "a new one")])
+def test_the_next_steps_work_in_order_from_an_empty_folder(
+    database: str, folder: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    write_hotkey(tmp_path / "wallets", ME, "cold", "hot")
+    (tmp_path / "wallets" / "cold" / "hotkeys" / "hot").chmod(0o600)
+    place, programs = tmp_path / "place", tmp_path / "programs"
+    place.mkdir()
+    programs.mkdir()
+    (programs / "validator").write_text(f'#!/bin/sh\nexec {shlex.join(PROGRAM)} "$@"\n')
+    (programs / "sudo").write_text('#!/bin/sh\nexec "$@" --owner $(id -u)\n')
+    (programs / "docker-compose").write_text("#!/bin/sh\ntest -f .env && test -f validator.toml && test -d wallets\n")
+    for program in programs.iterdir():
+        program.chmod(0o700)
+    url = request.getfixturevalue("empty_postgres_url") if database == "postgres" else f"sqlite:///{place}/v.sqlite"
+    options = "--network", "simulated", "--netuid", "7", "--wallet", "cold", "--hotkey", "hot", "--database", url
+    done = called("init", folder, *options, "--wallet-path", str(tmp_path / "wallets"), cwd=place)
+    assert (done.returncode, done.stderr) == (0, "")
+    steps = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
+    assert any(step.startswith("cd ") for step in steps) is (folder != ".")
+    free = {"VALIDATOR_HEALTH__PORT": "0", "PATH": f"{programs}:{os.environ['PATH']}"}
+    script = "\n".join(AS_HERE.get(step, step) for step in steps)
+    ran = subprocess.run(
+        ["sh", "-euc", script], capture_output=True, text=True, check=False, cwd=place, env=environment() | free
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert '"event": "daemon_stopped"' in ran.stdout
+    assert re.search(rf"^ok +database +{database}", ran.stdout, re.MULTILINE | re.IGNORECASE), ran.stdout
 
 
 def test_the_password_of_composes_own_postgres_is_written_for_it_too(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from validator.store.tables import rounds
 COMMANDS = (
     ("rounds", "list"),
     ("rounds", "show", "0"),
-    ("miners", "list"),
-    ("explain", "0", "5"),
+    ("neurons", "list"),
+    ("explain", "5", "--round", "0"),
     ("explain", "5"),
     ("replay", "0"),
     ("weights", "show"),

@@ -220,7 +220,7 @@ def test_codes_that_this_version_does_not_know_are_shown_as_they_are(own_example
         ("rounds", "show", "0"),
         ("flags", "list"),
         ("flags", "show", FLAGGED),
-        ("explain", "0", FLAGGED),
+        ("explain", FLAGGED, "--round", "0"),
         ("explain", FLAGGED),
     ):
         done = called(*asked, *where)
@@ -263,7 +263,7 @@ def test_json_is_one_document_on_one_line(example: Example) -> None:
 
 
 def test_faults_are_looked_for_in_settled_rounds_alone(example: Example) -> None:
-    done = called("miners", "faults", "--config", str(example.config))
+    done = called("neurons", "faults", "--config", str(example.config))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("no task of the last 1 settled rounds says what there is to find"), (
         "the other is open"

@@ -211,14 +211,16 @@ def test_an_epochs_progress_is_that_between_its_own_steps(number: int, shown: st
 
 
 def test_what_somebody_should_look_at_comes_last() -> None:
-    running = HealthAnswer(True, "http://x", "degraded: local_disk", {}, (f"local_disk: {EVIL}",))
+    odd = "round 7: rounds_no_tasks: the task source gave none. Put tasks into it."
+    running = HealthAnswer(True, "http://x", "degraded: local_disk", {}, (f"local_disk: {EVIL}",), advice=(odd,))
     disk = Disk(10 * 1024**2, 100 * 1024**2, 20.0 * 1024**2)
     lines = screen(seen(running=running, store=with_stored(locked=EVIL), disk=disk))
     assert lines[0].startswith("A validator runs: degraded: local_disk, http://x")
     assert "disk       10.0 MiB, about 20.0 MiB a day; 100.0 MiB free, room for 5 days" in lines
-    assert lines[-4:] == [
+    assert lines[-5:] == [
         "to look at:",
         f"  local_disk: {EVIL_SHOWN}",
+        f"  {odd}",
         f"  weights are locked: {EVIL_SHOWN}; see `validator weights unlock --help`",
         "  disk: room for 5 days at this pace",
     ]

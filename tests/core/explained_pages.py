@@ -36,27 +36,33 @@ class Example(NamedTuple):
 
 
 EXAMPLES: Final[dict[str, Example]] = {
-    "winner": Example("assorted", (_LAST, HOTKEYS[4])),  # a group of three without truth, and D-7, beside it
-    "auditor": Example("assorted", ("3", HOTKEYS[5])),  # not drawn and in flight, beside it
-    "excluded": Example("assorted", (_LAST, HOTKEYS[7])),
-    "gate-failure": Example("assorted", ("3", HOTKEYS[6])),
-    "flagged": Example("cohort", (_FLAGGED, HOTKEYS[0])),
-    "early-answer": Example("assorted", (_LAST, HOTKEYS[1])),  # a group of four, and quality alone, beside it
-    "no-verdict": Example("assorted", (_LAST, HOTKEYS[2])),  # D-7, and a status other than 200
-    "void-task": Example("assorted", (_LAST, HOTKEYS[0])),
-    "void-dispatch": Example("stalled", ("0", HOTKEYS[HELD_UP])),
-    "stalled-answer": Example("stalled", ("0", HOTKEYS[0])),
-    "two-roles": Example("assorted", ("0", HOTKEYS[2])),
-    "no-declaration": Example("assorted", (_LAST, HOTKEYS[8])),
-    "workflow-good": Example("planned", ("0", HOTKEYS[GOOD])),  # rag, and a checklist beside it
-    "workflow-timeout": Example("planned", ("0", HOTKEYS[SLOW])),
-    "workflow-cycle": Example("planned", ("0", HOTKEYS[CYCLE])),
-    "workflow-retry": Example("planned", ("0", HOTKEYS[SHAKY])),  # an unplanned one, and criteria that were missed
-    "workflow-overcharged": Example("planned", ("0", HOTKEYS[GREEDY])),
-    "workflow-deferred": Example("planned", ("1", HOTKEYS[GOOD])),  # and a data_transform beside it
-    "workflow-judged": Example("judged", ("1", HOTKEYS[GOOD])),  # the code of the plan above, entered in round 2
-    "workflow-judged-late": Example("judged", ("2", HOTKEYS[GOOD])),
-    "workflow-waiting": Example("judged", ("1", HOTKEYS[SHAKY])),
+    "winner": Example("assorted", (HOTKEYS[4], "--round", _LAST)),  # a group of three without truth, and D-7, beside it
+    "auditor": Example("assorted", (HOTKEYS[5], "--round", "3")),  # not drawn and in flight, beside it
+    "excluded": Example("assorted", (HOTKEYS[7], "--round", _LAST)),
+    "gate-failure": Example("assorted", (HOTKEYS[6], "--round", "3")),
+    "flagged": Example("cohort", (HOTKEYS[0], "--round", _FLAGGED)),
+    "early-answer": Example(
+        "assorted", (HOTKEYS[1], "--round", _LAST)
+    ),  # a group of four, and quality alone, beside it
+    "no-verdict": Example("assorted", (HOTKEYS[2], "--round", _LAST)),  # D-7, and a status other than 200
+    "void-task": Example("assorted", (HOTKEYS[0], "--round", _LAST)),
+    "void-dispatch": Example("stalled", (HOTKEYS[HELD_UP], "--round", "0")),
+    "stalled-answer": Example("stalled", (HOTKEYS[0], "--round", "0")),
+    "two-roles": Example("assorted", (HOTKEYS[2], "--round", "0")),
+    "no-declaration": Example("assorted", (HOTKEYS[8], "--round", _LAST)),
+    "workflow-good": Example("planned", (HOTKEYS[GOOD], "--round", "0")),  # rag, and a checklist beside it
+    "workflow-timeout": Example("planned", (HOTKEYS[SLOW], "--round", "0")),
+    "workflow-cycle": Example("planned", (HOTKEYS[CYCLE], "--round", "0")),
+    "workflow-retry": Example(
+        "planned", (HOTKEYS[SHAKY], "--round", "0")
+    ),  # an unplanned one, and criteria that were missed
+    "workflow-overcharged": Example("planned", (HOTKEYS[GREEDY], "--round", "0")),
+    "workflow-deferred": Example("planned", (HOTKEYS[GOOD], "--round", "1")),  # and a data_transform beside it
+    "workflow-judged": Example(
+        "judged", (HOTKEYS[GOOD], "--round", "1")
+    ),  # the code of the plan above, entered in round 2
+    "workflow-judged-late": Example("judged", (HOTKEYS[GOOD], "--round", "2")),
+    "workflow-waiting": Example("judged", (HOTKEYS[SHAKY], "--round", "1")),
     "workflow-miner": Example("planned", (HOTKEYS[SLOW],)),
     "miner": Example("assorted", (HOTKEYS[6],)),
     "unpaid-failing": Example("unpaid", (HOTKEYS[FAILING],)),

@@ -58,7 +58,7 @@ class _Operator:
     def _look(self) -> dict[str, list[str]]:
         status = self._called("status")
         for uid in range(2, 30):
-            if shown := _one_task(self._called("explain", str(_AT - 1), str(uid))):
+            if shown := _one_task(self._called("explain", str(uid), "--round", str(_AT - 1))):
                 return {"status": status, "explain": shown}
         raise LookupError("no miner's page tells all: run it again")
 

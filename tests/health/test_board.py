@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import structlog
 
-from validator.health.board import LASTING_S, ROUNDS, Board
+from validator.health.board import ROUNDS, Board
 from validator.health.catalogue import CONDITIONS, QUIET_S
 from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
@@ -81,11 +81,11 @@ def test_every_condition_of_rounds_is_tried_here() -> None:
 
 
 @pytest.mark.parametrize("name", BAD)
-async def test_a_condition_of_rounds_stands_after_two_rounds_and_ten_minutes(name: str, clock: VirtualClock) -> None:
+async def test_a_condition_of_rounds_stands_after_two_rounds_in_a_row(name: str, clock: VirtualClock) -> None:
     seen, detail = BAD[name]
     board = Board(clock)
     board.saw_round(seen)
-    await clock.advance(LASTING_S)
+    await clock.advance(3_600)
     board.tick()
     assert names(board) == []  # one round alone says nothing, however long ago
     board.saw_round(seen)
@@ -95,37 +95,15 @@ async def test_a_condition_of_rounds_stands_after_two_rounds_and_ten_minutes(nam
 
 
 @pytest.mark.parametrize("name", BAD)
-async def test_many_quick_rounds_wait_for_the_ten_minutes(name: str, clock: VirtualClock) -> None:
+def test_a_good_round_in_between_begins_anew(name: str, clock: VirtualClock) -> None:
     board = Board(clock)
-    for _ in range(20):
+    for _ in range(3):
         board.saw_round(BAD[name][0])
-        await clock.advance((LASTING_S - 1) / 20)
-    board.tick()
+        board.saw_round(GOOD)
     assert names(board) == []
-    await clock.advance(1)
-    board.tick()  # no round in between: time alone brings it
+    for _ in range(ROUNDS):
+        board.saw_round(BAD[name][0])
     assert names(board) == [name]
-
-
-@pytest.mark.parametrize("name", BAD)
-async def test_a_good_round_in_between_begins_anew(name: str, clock: VirtualClock) -> None:
-    board = Board(clock)
-    board.saw_round(BAD[name][0])
-    await clock.advance(LASTING_S)
-    board.saw_round(GOOD)
-    for _ in range(ROUNDS):
-        board.saw_round(BAD[name][0])
-    assert names(board) == []
-
-
-async def test_the_time_of_the_first_round_itself_counts(clock: VirtualClock) -> None:
-    board = Board(clock)
-    await clock.advance(LASTING_S)
-    for _ in range(ROUNDS):
-        board.saw_round(RoundFacts(Reason.SETTLED, LASTING_S / 2, tasks=1))
-        await clock.advance(LASTING_S / 2)
-    board.tick()
-    assert names(board) == ["rounds_no_miners"]
 
 
 def test_a_round_that_is_over_before_it_began_is_one_without_requests() -> None:

@@ -85,11 +85,31 @@ def test_other_programs_variables_are_left_alone(write: Write) -> None:
         ("VALIDATOR_NETUID", "VALIDATOR_VALIDATOR__NETUID"),
         ("VALIDATOR_DRY_RUN", "VALIDATOR_WEIGHTS__DRY_RUN"),
         ("VALIDATOR_STOP_FILE", "VALIDATOR_WEIGHTS__STOP_FILE"),
+        ("VALIDATOR_STORE__URI", "VALIDATOR_STORE__URL"),
+        ("VALIDATOR_STORE__ULR_FILE", "VALIDATOR_STORE__URL"),
+        ("validator_store__url", "VALIDATOR_STORE__URL"),
+        ("validator_store__url_file", "VALIDATOR_STORE__URL_FILE"),
+        ("Validator_Store_Url", "VALIDATOR_STORE__URL"),
+        ("validator_rounds__max_opne", "VALIDATOR_ROUNDS__MAX_OPEN"),
     ],
 )
 def test_a_variable_that_was_meant_to_set_something_is_refused(variable: str, meant: str, write: Write) -> None:
     (line,) = problems(write(MINIMAL), {variable: "1"})
     assert line == f"{variable}: sets nothing; did you mean {meant}?"
+
+
+def test_a_variable_like_no_setting_is_refused_where_two_underscores_say_that_it_was_meant_for_us(write: Write) -> None:
+    environ = {"VALIDATOR_QQ__ZZ": "1", "validator_home": "/srv"}
+    assert problems(write(MINIMAL), environ) == [
+        "VALIDATOR_QQ__ZZ: sets nothing; docs/reference/settings.md has every variable"
+    ]
+
+
+@pytest.mark.parametrize("value", ["tasks ", " tasks", "tasks\u00a0"])
+def test_a_blank_at_either_end_of_a_variable_is_refused(value: str, write: Write) -> None:
+    (line,) = problems(write(MINIMAL), {"VALIDATOR_TASKS__DIRECTORY": value})
+    assert line.startswith("VALIDATOR_TASKS__DIRECTORY: tasks.directory: ")
+    assert value == value.strip() or "blank" in line or "control characters" in line
 
 
 def test_strangers_are_what_sets_nothing_and_is_no_platforms() -> None:
@@ -208,7 +228,7 @@ def test_all_faults_are_told_at_once_each_with_key_value_and_what_is_allowed(wri
     )
     environ = {"VALIDATOR_WEIGHTS__ENABLED": "maybe", "VALIDATOR_RONDS__MAX_OPEN": "1"}
     assert sorted(problems(file, environ)) == [
-        "VALIDATOR_RONDS__MAX_OPEN: sets no known setting",
+        "VALIDATOR_RONDS__MAX_OPEN: sets nothing; did you mean VALIDATOR_ROUNDS__MAX_OPEN?",
         'VALIDATOR_WEIGHTS__ENABLED: weights.enabled: got "maybe"; allowed is true or false',
         "bogus: no such section; known are " + ", ".join(Settings.model_fields),
         'chain.state: required with chain.kind = "simulated"',
@@ -302,6 +322,7 @@ def test_where_the_file_is_looked_for(write: Write, tmp_path: Path, monkeypatch:
     ("data", "text"),
     [
         (b"\xff\xfe", "not UTF-8"),
+        (b"\xef\xbb\xbf[validator]\nnetuid = 1\n", "begins with a byte order mark; save it as UTF-8 without one"),
         (b"[validator\n", "not TOML: "),
         (b"a = " + b"1" * 5_000, "not TOML: "),
         (b"a = " + b"[" * 100_000, "not TOML: "),

@@ -62,6 +62,12 @@ def test_events_that_count_are_never_folded_nor_is_anything_for_who_looks_closel
     assert all(said(folding, Event.DISPATCH, hotkey="a", reason="x") for _ in range(3))
 
 
+def test_a_loop_that_lags_all_the_time_is_a_line_an_hour() -> None:
+    folding = Folding(VirtualClock())
+    told = [said(folding, Event.LOOP_LAG, seconds=late) for late in (0.6, 0.7, 0.8)]
+    assert [line is not None for line in told] == [True, False, False]
+
+
 def test_errors_of_ours_are_told_apart_by_their_place() -> None:
     folding, found = Folding(VirtualClock()), []
     for number in (1, 2, 1, 2):
@@ -95,6 +101,8 @@ async def test_libraries_warnings_are_folded_by_what_they_say_and_where() -> Non
     assert written(logging.ERROR, "lost %s", 2) is None
     assert written(logging.WARNING, "lost %s", 2) == "lost 2"
     assert [written(logging.INFO, "talk") for _ in range(2)] == ["talk"] * 2
+    retries = [written(logging.WARNING, f"All endpoints unreachable; retrying in {delay}s") for delay in (1, 2, 16)]
+    assert retries == ["All endpoints unreachable; retrying in 1s", None, None]
     await clock.advance(HOUR)
     assert written(logging.ERROR, "lost %s", "100 %") == "lost 100 % (1 more since it was said last)"
 
@@ -105,7 +113,7 @@ def test_a_room_has_a_level_of_its_own() -> None:
     for name in ("rounds.sending", "rounds.service", "weights.service", "tasks.http"):
         for level in (logging.DEBUG, logging.WARNING):
             logging.getLogger(f"validator.{name}").log(level, "%s %s", name, level)
-    lines = [json.loads(line)["event"] for line in out.getvalue().splitlines()]
+    lines = [json.loads(line)["message"] for line in out.getvalue().splitlines()]
     assert lines == [
         "rounds.sending 10",
         "rounds.sending 30",

@@ -1,3 +1,4 @@
+import errno
 import io
 import json
 import logging
@@ -80,7 +81,8 @@ def test_levels_hold_for_us_and_libraries_and_noise_needs_a_warning() -> None:
     logging.getLogger("aiosqlite").warning("seen %s", 1)
     logging.getLogger("elsewhere").info("seen 2")
     logging.getLogger("elsewhere").debug("unseen")
-    assert [line["event"] for line in lines(out)] == ["seen 1", "seen 2"]
+    said = [(line["event"], line["library"], line["message"]) for line in lines(out)]
+    assert said == [("library", "aiosqlite", "seen 1"), ("library", "elsewhere", "seen 2")]
 
 
 def test_calling_it_twice_writes_once() -> None:
@@ -91,6 +93,28 @@ def test_calling_it_twice_writes_once() -> None:
     structlog.get_logger().info("unseen")
     assert first.getvalue() == ""
     assert len(lines(second)) == 1
+
+
+class Full(io.StringIO):
+    """A stream on a disk that is full, until it is not."""
+
+    full = True
+
+    def write(self, text: str) -> int:
+        if self.full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(text)
+
+
+def test_a_stream_that_takes_nothing_is_one_line_until_it_takes_one_again(capsys: pytest.CaptureFixture[str]) -> None:
+    out = Full()
+    configure_logging("info", "json", out)
+    for full in (True, True, False, True, True):
+        out.full = full
+        structlog.get_logger().info("round_started")
+    told = "the log cannot be written, its lines are lost: No space left on device; free its disk, or start the program"
+    assert capsys.readouterr().err == f"{told} that reads it\n" * 2
+    assert [line["event"] for line in lines(out)] == ["round_started"]
 
 
 @pytest.mark.parametrize("form", ["json", "console"])
@@ -194,4 +218,4 @@ def test_the_sdk_does_not_tell_every_attempt_to_reach_a_node() -> None:
     configure_logging("debug", "json", out)
     logging.getLogger("bittensor.transport").warning("All endpoints unreachable; retrying in 2s")
     logging.getLogger("bittensor.transport").error("broken")
-    assert [json.loads(line)["event"] for line in out.getvalue().splitlines()] == ["broken"]
+    assert [json.loads(line)["message"] for line in out.getvalue().splitlines()] == ["broken"]

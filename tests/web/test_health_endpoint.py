@@ -166,6 +166,16 @@ async def test_the_service_beats_and_looks_on_its_own() -> None:
         assert (await ask(settings)).status == "degraded: chain_away"  # and the loop check did not fail
 
 
+async def test_the_last_rounds_advice_is_told_but_for_active_conditions() -> None:
+    state = new_state()
+    state.board.raise_("rounds_no_miners", "seen")
+    state.round_ended("7", ["rounds_no_miners: seen. Check it.", "rounds_no_tasks: none. Put some."])
+    async with running(HealthService(ANY_PORT, state)) as settings:
+        answer = await ask(settings)
+    assert answer.advice == ("round 7: rounds_no_tasks: none. Put some.",)
+    assert answer.conditions[0].startswith("rounds_no_miners ")
+
+
 async def test_a_port_that_is_taken_is_told_in_one_line() -> None:
     async with running(HealthService(ANY_PORT, new_state())) as settings:
         second = HealthService(settings, new_state())

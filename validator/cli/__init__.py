@@ -6,17 +6,27 @@
 import io
 import sys
 
+import typer
+
 from validator.cli.dispatch import start
 from validator.cli.errors import complain
 from validator.protocol.errors import ValidatorError
 
 
+class StoppedError(ValidatorError):
+    """Aborted."""
+
+
 def main() -> None:
     """Run the command line; errors of all commands are shown here."""
+    if sys.stdout is None:
+        sys.exit(complain(OSError(0, "standard output is closed")))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         sys.exit(start(sys.argv[1:]))
-    except (ValidatorError, OSError) as error:
+    except (ValidatorError, OSError, typer.TyperException) as error:
         sys.exit(complain(error))
+    except typer.Abort:
+        sys.exit(complain(StoppedError()))

@@ -1,7 +1,13 @@
-"""Errors at the command line: clear lines on stderr and an exit code that means something, never a stack trace."""
+"""Errors at the command line: clear lines on stderr and an exit code that means something, never a stack trace.
 
+Under `--json` standard output has a document of them.
+"""
+
+import json
+import sys
 from collections.abc import Mapping
-from typing import Final, NoReturn
+from contextlib import suppress
+from typing import Any, Final, NoReturn
 
 import typer
 
@@ -49,10 +55,23 @@ def exit_code(error: Exception) -> Exit:
 
 
 def complain(error: Exception) -> int:
-    """Write the error's lines to stderr and return its exit code."""
-    for line in _text(error).splitlines():
-        typer.echo(printable(redact(line), _LINE), err=True)
-    return exit_code(error)
+    """Write the error to stderr, under `--json` a document of it to stdout, and return its exit code."""
+    if isinstance(error, typer.TyperException):
+        usage: Any = error  # each that Typer raises shows itself, with the usage of its command
+        usage.show()
+        text, code = error.format_message(), error.exit_code
+    else:
+        text, code = _text(error), exit_code(error)
+        _tell(text)
+    _document(text, code)
+    return code
+
+
+def say_no(text: str) -> NoReturn:
+    """Write one line to stderr, under `--json` a document, and end with exit code 1 (typer.Exit: always)."""
+    _tell(text)
+    _document(text, EXIT_NO)
+    raise typer.Exit(EXIT_NO)
 
 
 def _text(error: Exception) -> str:
@@ -61,7 +80,17 @@ def _text(error: Exception) -> str:
     return said if todo is None else f"{said}; {todo}"
 
 
-def say_no(text: str) -> NoReturn:
-    """Write one line to stderr and end with exit code 1 (typer.Exit: always)."""
-    typer.echo(printable(redact(text), _LINE), err=True)
-    raise typer.Exit(EXIT_NO)
+def _tell(text: str) -> None:
+    for line in _lines(text):
+        typer.echo(line, err=True)
+
+
+def _document(text: str, code: int) -> None:
+    """Print the document of an error where one was asked for and anybody reads it."""
+    if "--json" in sys.argv:
+        with suppress(OSError):
+            typer.echo(json.dumps({"error": {"exit_code": int(code), "message": "\n".join(_lines(text))}}))
+
+
+def _lines(text: str) -> list[str]:
+    return [printable(redact(line), _LINE) for line in text.splitlines()]

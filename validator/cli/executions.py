@@ -1,4 +1,4 @@
-"""`validator executions …` and `validator checks …`: work that waits next to the rounds (SPEC 12, 15)."""
+"""`validator executions …` and `validator code-checks …`: work that waits next to the rounds (SPEC 12, 15)."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -19,9 +19,9 @@ from validator.store.repositories.waiting_work import WorkQueue
 from validator.store.waiting_work import CodeCheck, Execution, W, WaitingWork
 
 EXECUTIONS = group("executions", "Executions: bundles that are run in a sandbox after their round.")
-CHECKS = group("checks", "Code checks: code of plans that is judged after its round.")
+CODE_CHECKS = group("code-checks", "Code checks: code of plans that is judged after its round.")
 ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="The execution's id, as `executions list` has it.")]
-CheckId = Annotated[str, typer.Argument(metavar="ID", help="The check's id, as `checks list` has it.")]
+CheckId = Annotated[str, typer.Argument(metavar="ID", help="The check's id, as `code-checks list` has it.")]
 
 
 @EXECUTIONS.command("list")
@@ -67,7 +67,7 @@ def retry_execution(execution_id: ExecutionId, config: Config = None) -> None:
     print_line(f"{execution_id} is due now; a running validator with a sandbox takes it before the next round settles")
 
 
-@CHECKS.command("list")
+@CODE_CHECKS.command("list")
 def list_checks(config: Config = None, limit: Limit = 20, state: State = None, as_json: Json = False) -> None:
     """List code checks, newest round first, with how many there are in each state."""
     counts, found = ask_store(config, lambda tx, _: _listed(tx.code_checks, limit, state))
@@ -86,7 +86,7 @@ def _check_cells(one: CodeCheck) -> tuple[object, ...]:
     return one.work_id, one.hotkey, one.state, one.attempts, passed, lint, one.score, one.reason, one.entered_in
 
 
-@CHECKS.command("show")
+@CODE_CHECKS.command("show")
 def show_check(check_id: CheckId, config: Config = None, as_json: Json = False) -> None:
     """Show a code check: what became of it, and what it is worth. Exit 1: there is none."""
     found = _found(config, "code check", check_id, lambda tx: tx.code_checks)
@@ -101,11 +101,13 @@ def show_check(check_id: CheckId, config: Config = None, as_json: Json = False) 
         page.line(f"entered its window with round {found.entered_in}: {found.score:.4f}")
     elif found.score is not None:
         page.line(f"the next round that is settled enters it: {found.score:.4f}")
-    page.line(f"`validator explain {found.round_id} {found.hotkey}` has the plan, its run and the parts of the score")
+    page.line(
+        f"`validator explain {found.hotkey} --round {found.round_id}` has the plan, its run and the parts of the score"
+    )
     page.write()
 
 
-@CHECKS.command("retry")
+@CODE_CHECKS.command("retry")
 def retry_check(check_id: CheckId, config: Config = None) -> None:
     """Try a code check again now: one that waits, or one that ended inconclusive. Exit 1: it is neither."""
     _retry(config, "code check", check_id, lambda tx: tx.code_checks)

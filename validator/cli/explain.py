@@ -20,12 +20,12 @@ from validator.cli.output import NONE, cell, print_json
 from validator.cli.rendering import Page
 from validator.cli.session import ask_store
 from validator.kinds.explained.task import Gates, TaskExplanation
+from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import meaning_of
 from validator.scoring import Rules, version
 from validator.store.rows import UnpaidTold
 from validator.weights.plan import mechanisms
 
-_DIGITS: Final = 19  # no more than a round's id can have
 _BARS: Final = "▁▂▃▄▅▆▇█"
 _FAILED: Final = "×"
 _NOTHING: Final = "·"
@@ -33,41 +33,33 @@ _LONGEST: Final = 60
 
 
 def explain(
-    about: Annotated[
-        list[str], typer.Argument(metavar="[ROUND] HOTKEY", help="A round's id and a miner, or only a miner.")
-    ],
-    last: Annotated[int, typer.Option(min=1, max=1_000, help="Most rounds, for a miner alone.")] = 30,
+    who: Annotated[str, typer.Argument(metavar="MINER", help="A uid, a hotkey, or the beginning of one.")],
+    round_id: Annotated[
+        int | None,
+        typer.Option("--round", metavar="N", min=0, max=MAX_ROUND_ID, help="This round alone, as it was settled."),
+    ] = None,
+    last: Annotated[int, typer.Option(min=1, max=1_000, help="Most rounds, without --round.")] = 30,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Explain what a round came to for a miner, or a miner's last rounds.
+    """Explain a miner's last rounds, or with --round what that one came to for it.
 
-    A miner is a hotkey, the beginning of one, or a uid. Exit 1: no such round or miner, or the round was not settled.
+    With --round a uid is that of the round. Exit 1: no such round or miner, or the round was not settled.
     """
+    now = datetime.now(UTC)
     try:
-        match about:
-            case [who]:
-                now = datetime.now(UTC)
-                miner = ask_store(
-                    config, lambda tx, settings: explain_miner(tx, who, last, now, mechanisms(settings.weights))
-                )
-                print_json(miner) if as_json else print_miner_explanation(miner)
-            case [first, who]:
-                round_id = _round_id(first)
-                found = ask_store(
-                    config, lambda tx, settings: explain_round(tx, round_id, who, mechanisms(settings.weights))
-                )
-                print_json(explanation_json(found)) if as_json else print_round_explanation(found)
-            case _:
-                raise typer.BadParameter("write a round's id and a miner, or only a miner")
+        if round_id is None:
+            miner = ask_store(
+                config, lambda tx, settings: explain_miner(tx, who, last, now, mechanisms(settings.weights))
+            )
+            print_json(miner) if as_json else print_miner_explanation(miner)
+        else:
+            found = ask_store(
+                config, lambda tx, settings: explain_round(tx, round_id, who, mechanisms(settings.weights))
+            )
+            print_json(explanation_json(found)) if as_json else print_round_explanation(found)
     except NothingToExplainError as error:
         say_no(error.detail)
-
-
-def _round_id(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise typer.BadParameter(f"`{text[:80]}` is no round's id: a number, as `validator rounds list` shows it")
-    return int(text)
 
 
 def print_round_explanation(explained: RoundExplanation) -> None:

@@ -1,10 +1,11 @@
 """Options and arguments that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from validator.cli.dispatch import Sections
 from validator.protocol.execution import WorkState
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.skill_types import SkillType
@@ -27,6 +28,8 @@ HotkeyUri = Annotated[
         metavar="URI", help="Sign with a development key such as //Alice instead of the wallet that the settings name."
     ),
 ]
+VECTORS: Final = "Vectors of the specification"
+"""The section of help with what only its vectors and other systems ask for."""
 
 
 def assessed(skill_type: SkillType | None) -> SkillType | None:
@@ -38,4 +41,6 @@ def assessed(skill_type: SkillType | None) -> SkillType | None:
 
 def group(name: str, text: str) -> typer.Typer:
     """Return a group without commands; it shows its help where no command follows."""
-    return typer.Typer(name=name, help=text, no_args_is_help=True, rich_markup_mode=None, add_completion=False)
+    return typer.Typer(
+        name=name, help=text, cls=Sections, no_args_is_help=True, rich_markup_mode=None, add_completion=False
+    )

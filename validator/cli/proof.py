@@ -7,7 +7,7 @@ import typer
 
 from validator.cli.errors import say_no
 from validator.cli.files import read_case, write_bytes
-from validator.cli.options import Config, Json, Output, group
+from validator.cli.options import VECTORS, Config, Json, Output, group
 from validator.cli.output import print_json, print_line
 from validator.cli.session import ask_store, checked_hotkeys, signer_of
 from validator.proofs.debate import debate_proof, parse_debate
@@ -34,7 +34,7 @@ _SHOWN: Final = 20
 _CELL: Final = 400
 
 
-@PROOF.command()
+@PROOF.command(rich_help_panel=VECTORS)
 def build(  # noqa: PLR0913, PLR0917 - the options of a command
     debate: Annotated[str, typer.Argument(metavar="DEBATE.json", help="A debate; `-` is standard input.")],
     form: Format = "json",

@@ -123,7 +123,7 @@ def _events() -> Iterator[str]:
     yield _prose(
         "Every line of the log is one event: its name is in `event`, next to `level` and `timestamp` (UTC).",
         "In JSON the fields are keys; `reason` is a [reason code](reasons.md).",
-        "Libraries' own records have other names in `event`.",
+        "What a library says is the event `library`.",
         "More on what to do: [At three in the morning](../operators/three-in-the-morning.md).",
         "Lines of an event that folds are written once an hour where those fields are the same;",
         "`repeats` counts the rest.",

@@ -1,8 +1,9 @@
 """`validator init` and `validator wallet`: settings and the hotkey's file for a new validator."""
 
 import os
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
@@ -16,11 +17,12 @@ from validator.cli.session import settings_of
 from validator.files import from_home, write_file
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
-from validator.settings.beginning import MOUNTED, Beginning, begin
+from validator.settings.beginning import ENV_FILE, MOUNTED, Beginning, begin
 
 WALLET = group("wallet", "Wallet: the hotkey's file where a container reads it.")
 T = TypeVar("T")
 _WALLETS: Final = "~/.bittensor/wallets"
+_FIRST_TASK: Final = "validator tasks pack structlog --out tasks/structlog"
 _SHOWN: Final = 8
 _FOLDER: Final = 0o500
 _FILE: Final = 0o400
@@ -58,13 +60,26 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option
     database = _said(database, asked, "Database (sqlite:///FILE or postgresql://…)", "sqlite:///validator.sqlite")
     settings, environment, *secrets = begin(folder, Beginning(network, netuid, path, wallet, hotkey, database))
     print_line(f"wrote {', '.join(map(str, (settings, environment, *secrets)))}")
-    if secrets:
-        sourced = os.path.join(".", environment)  # noqa: PTH118 - a Path drops the `./` that a shell needs
-        print_line(f"the database's url stands in {secrets[0]} alone: set -a; . {sourced}; set +a")
-    print_line(f"next: validator doctor --config {settings}")
-    print_line(f"then: validator run --config {settings}")
-    print_line(f"with docker-compose: sudo validator wallet install --config {settings} {folder / MOUNTED}, then")
-    print_line("docker-compose up -d in the folder of docker-compose.yml")
+    print_line("next, in a shell:")
+    for step in _next_steps(folder, in_file=bool(secrets)):
+        print_line(f"  {step}")
+    print_line("with docker-compose, in the folder of docker-compose.yml and with these files in it:")
+    print_line(f"  sudo validator wallet install {MOUNTED}")
+    print_line("  docker-compose up -d")
+
+
+def _next_steps(folder: Path, *, in_file: bool) -> Iterator[str]:
+    """Yield what is typed next, in order: files of the settings are looked for in the working folder.
+
+    `in_file` says that the database's url is in a file, which .env names.
+    """
+    if folder.resolve() != Path.cwd():
+        yield f"cd {shlex.quote(str(folder))}"
+    if in_file:
+        yield f"set -a; . ./{ENV_FILE}; set +a"
+    yield f"{_FIRST_TASK}  # a first task, of a package that is installed here"
+    yield "validator doctor"
+    yield "validator run"
 
 
 def _said(  # noqa: PLR0913, PLR0917 - what is asked, and what may be answered

@@ -264,6 +264,7 @@ def _rounds(stored: Stored, at: datetime) -> Iterator[str]:
 
 def _warnings(seen: Overview) -> Iterator[str]:
     yield from seen.running.conditions
+    yield from seen.running.advice
     stored, chain = seen.store, seen.chain
     if chain is None and not seen.problems["chain"].startswith("not asked"):
         yield f"the chain cannot be read from here: {seen.problems['chain']}"

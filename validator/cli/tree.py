@@ -8,16 +8,17 @@ import typer
 from typer.core import TyperGroup
 
 from validator.cli.audit import AUDIT
+from validator.cli.completion import completion
 from validator.cli.db import DB
-from validator.cli.dispatch import JOINED, command_of
+from validator.cli.dispatch import JOINED, command_of, section_of
 from validator.cli.doctor import doctor
 from validator.cli.drain import drain
-from validator.cli.executions import CHECKS, EXECUTIONS
+from validator.cli.executions import CODE_CHECKS, EXECUTIONS
 from validator.cli.explain import explain
 from validator.cli.flags import FLAGS
 from validator.cli.health import health
-from validator.cli.miners import MINERS
-from validator.cli.options import group
+from validator.cli.neurons import NEURONS
+from validator.cli.options import VECTORS, group
 from validator.cli.proof import PROOF
 from validator.cli.replay import replay
 from validator.cli.rounds import ROUNDS
@@ -36,10 +37,12 @@ def _itself(_version: Annotated[bool, typer.Option("--version", help="Print the 
     """Hold the option, which `dispatch.py` answers."""
 
 
-for command in (init, run, drain, worker, replay, explain, doctor, status, health, score):
+for command in (init, run, drain, worker, replay, explain, doctor, status, health, completion):
     APP.command()(command)
-for commands in (ROUNDS, MINERS, FLAGS, EXECUTIONS, CHECKS, WALLET, WEIGHTS, TASKS, AUDIT, PROOF, GROUPS, DB):
+for commands in (ROUNDS, NEURONS, FLAGS, EXECUTIONS, CODE_CHECKS, WALLET, WEIGHTS, TASKS, AUDIT, PROOF, DB):
     APP.add_typer(commands)
+APP.command(rich_help_panel=VECTORS)(score)
+APP.add_typer(GROUPS, rich_help_panel=VECTORS)
 
 TREE: Final[Any] = typer.main.get_command(APP)
 _joined: Final[dict[str, dict[str, str]]] = {}
@@ -70,6 +73,7 @@ def _nodes(
         "help": command.help,
         "usage": " ".join(command.collect_usage_pieces(context)),
         "parameters": parameters,
+        **({"section": section_of(command)} if section_of(command) else {}),
         **joined,
     }
     if not isinstance(command, TyperGroup):

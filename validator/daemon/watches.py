@@ -20,7 +20,7 @@ import structlog
 from validator.cancellation import ended
 from validator.chain.base import BehindError, Chain, ChainError, NoSubnetError, OtherChainError
 from validator.chain.clockwatch import ClockWatch
-from validator.health.board import Board
+from validator.health.board import Board, advice_on
 from validator.health.report import HealthState
 from validator.kinds.assessment.dearest import dearest_cost
 from validator.miners.directory import Declared
@@ -122,8 +122,8 @@ class RoundWatch:
     def ended(self, end: EndedRound) -> None:
         """Note its end."""
         prepared, self._prepared = self._prepared, None
-        self.health.round_ended(end.round_id)
         seen = facts_of(end, prepared, self._declared)
+        self.health.round_ended(end.round_id, advice_on(seen))
         self._without = 0 if seen.dispatches else self._without + 1
         self.health.saw("dispatches", last_round=seen.dispatches, rounds_without=self._without)
         if seen.dispatches:

@@ -99,7 +99,7 @@ ALERTS: Final = (
         "For the time of three rounds and 20 minutes no round was settled that had sent requests to miners. Nobody "
         "earns anything.",
         "Begin with the other alerts that fire: chain, clock, machine, store and permit each stop rounds. Without "
-        "any: `validator rounds list`, `validator miners list` and the exclusions in `validator rounds show`. "
+        "any: `validator rounds list`, `validator neurons list` and the exclusions in `validator rounds show`. "
         "`void_offline` is this machine's network. Where `validator_round_in_hand_seconds` is large, look at the "
         "limits of workflow tasks.",
     ),

@@ -12,7 +12,6 @@ from validator.rounds.facts import RoundFacts
 from validator.sources import Clock
 
 ROUNDS: Final = 2
-LASTING_S: Final = 600.0
 _DETAIL: Final = 500
 _WORST_FIRST: Final = ("unhealthy", "degraded", "note")
 _log = structlog.get_logger()
@@ -36,15 +35,14 @@ class _State:
     said: bool = False  # as what the log has it
     raised_at: float | None = None  # said last
     changes: int = 0  # that the log does not have
-    first: float | None = None  # of the rounds in a row that show it
-    rounds: int = 0
+    rounds: int = 0  # in a row that show it
 
 
 class Board:
     """The conditions of one validator. All methods are for the event loop's thread; none raises but for a wrong name.
 
-    A condition of rounds is active after `ROUNDS` rounds in a row or `LASTING_S`, whichever is later. `tell` is called
-    with the name of each condition and whether it is active: at once, and at every change.
+    A condition of rounds is active after `ROUNDS` rounds in a row. `tell` is called with the name of each condition and
+    whether it is active: at once, and at every change.
     """
 
     def __init__(self, clock: Clock, tell: Callable[[str, bool], None] | None = None) -> None:
@@ -85,21 +83,16 @@ class Board:
                 continue
             state, detail = self._states[name], condition.in_round(facts)
             if detail is None:
-                state.first, state.rounds = None, 0
+                state.rounds = 0
                 self.clear(name)
                 continue
             state.rounds += 1
-            state.detail = printable(detail, _DETAIL)
-            if state.first is None:
-                state.first = self._clock.monotonic() - facts.seconds
-        self.tick()
+            if state.rounds >= ROUNDS:
+                self.raise_(name, detail)
 
     def tick(self) -> None:
         """Let time count: to be called every few seconds."""
-        now = self._clock.monotonic()
         for name, state in self._states.items():
-            if state.first is not None and state.rounds >= ROUNDS and now - state.first >= LASTING_S:
-                self.raise_(name, state.detail)
             self._say(name, state)
 
     def active(self) -> tuple[ActiveCondition, ...]:

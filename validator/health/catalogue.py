@@ -54,7 +54,7 @@ class Condition:
         alert: the rule that asks for it (`alerts.py`); empty for a note, and for a fatal one: `ValidatorDown` asks.
         metric: the figure behind it, next to `validator_condition`; empty without one.
         in_round: returns the detail where a round shows it, else None; None for a condition that a service raises. The
-            condition is active after `ROUNDS` such rounds in a row and `LASTING_S` (`Board`).
+            condition is active after `ROUNDS` such rounds in a row (`Board`).
         quiet_s: the log names it at most once in so many seconds.
         exit_code: of a fatal condition: what the process ends with.
         parks: a restart ends the same way, and the image's entry point waits.
@@ -177,7 +177,7 @@ _ALL: Final = (
         "rounds_no_miners",
         "degraded",
         "No miner that is registered has a valid declaration.",
-        "Check `validator.netuid`, `validator miners list`, and what keeps miners from being reached: "
+        "Check `validator.netuid`, `validator neurons list`, and what keeps miners from being reached: "
         "`capabilities_refreshed` in the log counts why declarations do not count.",
         "counts the miners of each round",
         "miners",

@@ -1,6 +1,7 @@
 """Asking a running validator for its health; with the standard library alone, because containers ask often."""
 
 import http.client
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ class HealthAnswer:
         address: where it was asked; empty where the settings leave that to chance.
         status: the report's, with the names of active conditions; or why there is no report.
         conditions, notes: a line for each, with advice.
+        advice: what is odd about the last round, and what to do; not of active conditions.
     """
 
     healthy: bool
@@ -35,6 +37,7 @@ class HealthAnswer:
     report: dict[str, Any] | None = None
     conditions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
 
 
 def ask_health(settings: HealthSettings, timeout_s: float) -> HealthAnswer:
@@ -82,7 +85,17 @@ def _read(address: str, body: bytes) -> HealthAnswer:
         report=report,
         conditions=tuple(map(_line, failing)),
         notes=tuple(map(_line, notes)),
+        advice=_advice(report, {str(each.get("name")) for each in failing}),
     )
+
+
+def _advice(report: Mapping[str, Any], active: Collection[str]) -> tuple[str, ...]:
+    """Return the last round's advice. An answer of another form has none."""
+    match report:
+        case {"checks": {"rounds": {"last_ended": str(round_id), "last_advice": [*said]}}}:
+            lines = map(str, said)
+            return tuple(f"round {round_id}: {one}" for one in lines if one.partition(":")[0] not in active)
+    return ()
 
 
 def _line(condition: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@
 meant to set something and do not, such as `VALIDATOR_STORE_URL`, are refused.
 """
 
+import codecs
 import difflib
 import ipaddress
 import json
@@ -114,6 +115,8 @@ def _read(file: Path) -> Values:
         raise SettingsError([f"{name}: cannot be read: {error.strerror}"]) from None
     if len(data) > _MAX_FILE:
         raise SettingsError([f"{name}: larger than {_MAX_FILE} bytes"])
+    if data.startswith(codecs.BOM_UTF8):
+        raise SettingsError([f"{name}: begins with a byte order mark; save it as UTF-8 without one"])
     try:
         return tomllib.loads(data.decode())
     except UnicodeDecodeError:
@@ -199,25 +202,25 @@ def _read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], 
     """Return ({dotted key: (variable, value)}, problems).
 
     A value is converted to the key's type where it has its form and left as text where it has not: the model then
-    says what is allowed. Variables without `__` are not ours (container platforms set names such as VALIDATOR_PORT),
-    unless they are a setting's but for its underscores or its section: those are problems.
+    says what is allowed. Names that set nothing are problems where they were meant to; others are not ours (container
+    platforms set such as VALIDATOR_PORT).
     """
     known = {entry.variable: entry for entry in reference().values()}
     found: dict[str, Override] = {}
     problems = [
-        f"{printable(name, 80)}: sets nothing; did you mean {variable}?"
-        for name in sorted(environ)
-        if (variable := _meant(name)) is not None
+        f"{printable(name, 80)}: sets nothing; {meant}"
+        for name in strangers(environ)
+        if (meant := _meant(name)) is not None
     ]
-    for variable in sorted(name for name in environ if name.startswith(PREFIX) and "__" in name):
-        entry = known.get(variable) or known.get(variable.removesuffix(FILE))
+    for variable in sorted(name for name in environ if _sets(name) and name != CONFIG_VARIABLE):
+        entry = known.get(variable) or known[variable.removesuffix(FILE)]
         shown = printable(variable, 80)
-        if entry is None:
-            problems.append(f"{shown}: sets no known setting")
-        elif entry.dotted in found:
+        if entry.dotted in found:
             problems.append(f"{shown}: {entry.dotted} is set by {entry.variable} too; one of the two must go")
         elif not environ[variable].isprintable():
             problems.append(f"{shown}: {entry.dotted}: holds control characters or bytes that are not UTF-8")
+        elif environ[variable] != environ[variable].strip():
+            problems.append(f"{shown}: {entry.dotted}: begins or ends with a blank; remove it")
         elif variable in known:
             found[entry.dotted] = (shown, _convert(environ[variable], entry))
         else:
@@ -262,21 +265,20 @@ def _convert(text: str, entry: KeyReference) -> Any:
 
 
 def _meant(name: str) -> str | None:
-    """Return the variable that sets what `name` was meant to, None where nothing says so.
+    """Return what the name of a variable that sets nothing should be, None where it is somebody else's.
 
-    That is the same name with one underscore where two belong, in lower case, or a key without its section where one
-    section alone has that key; with `_FILE` behind it, too.
+    It is ours where it has two underscores, or is a setting's but for case, underscores or section; with `_FILE` behind
+    it, too.
     """
     upper = name.upper()
-    if not upper.startswith(PREFIX) or _of_a_platform(upper):
+    for end in ("", FILE):
+        if upper.endswith(end) and (variable := _close().get(upper.removesuffix(end))):
+            return f"did you mean {variable}{end}?"
+    if "__" not in name:
         return None
-    if upper != name:
-        return upper if _sets(upper) else _meant(upper)
-    if "__" in name:
-        return None
-    end = FILE if name.endswith(FILE) and name not in _close() else ""
-    variable = _close().get(name.removesuffix(end))
-    return None if variable is None else variable + end
+    known = [entry.variable.removeprefix(PREFIX) for entry in reference().values()]
+    close = difflib.get_close_matches(upper.removeprefix(PREFIX), known, n=1)
+    return f"did you mean {PREFIX}{close[0]}?" if close else "docs/reference/settings.md has every variable"
 
 
 def strangers(environ: Mapping[str, str]) -> list[str]:
@@ -303,4 +305,4 @@ def _close() -> Mapping[str, str]:
     entries = list(reference().values())
     sections = Counter(entry.key for entry in entries)
     without = {f"{PREFIX}{one.key.upper()}": one.variable for one in entries if sections[one.key] == 1}
-    return without | {one.variable.replace("__", "_"): one.variable for one in entries}
+    return without | {name: one.variable for one in entries for name in (one.variable, one.variable.replace("__", "_"))}

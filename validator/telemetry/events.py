@@ -110,9 +110,16 @@ class Event(StrEnum):
     )
     LOOP_LAG = _entry(
         "loop_lag",
-        "The event loop was blocked for longer than it should be.",
+        "The event loop was blocked for longer than it should be; said once an hour, `repeats` counts the others.",
         "seconds",
+        "",
         todo="Look for what else uses processor and disk; steal time on a virtual machine.",
+    )
+    LIBRARY = _entry(
+        "library",
+        "What a library says, such as that it tries again; warnings of one kind once an hour, with their number.",
+        "library message exception",
+        todo="Nothing, where a line of ours says the same. Else look at what `message` names.",
     )
 
     # Servers
@@ -222,8 +229,8 @@ class Event(StrEnum):
         "work_ended",
         "The end of an execution or a code check, its canonical line: done with a result, or inconclusive.",
         f"{_NAMED} outcome reason detail seconds",
-        todo="Nothing; `validator executions show` and `validator checks show` have the rest. Code that is inconclusive"
-        " with `sandbox_tests`: correct the task.",
+        todo="Nothing; `validator executions show` and `validator code-checks show` have the rest. Code that is"
+        " inconclusive with `sandbox_tests`: correct the task.",
     )
     WORK_POSTPONED = _entry(
         "work_postponed",

@@ -7,9 +7,11 @@ A line that comes again is counted, not written: one line an hour for each thing
 
 import logging
 import math
+import re
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from contextlib import suppress
 from datetime import datetime
 from itertools import islice
 from typing import Any, Final, Literal, TextIO
@@ -37,6 +39,8 @@ _MAX_TRACE_LINES: Final = 200
 _MAX_INTEGER: Final = 2**64
 MOST: Final = 4_096  # different things that are remembered; past that the one not seen for longest is news again
 _TEMPLATE: Final = 200
+_NUMBER: Final = re.compile(r"[0-9]+")
+_MAKE_ROOM: Final = "free its disk, or start the program that reads it"
 _FOLDS: Final = {str(event): event.folds for event in Event if event.folds is not None}
 
 Observer = Callable[[str, Mapping[str, Any]], None]
@@ -75,12 +79,12 @@ def configure_logging(
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
-    handler = logging.StreamHandler(out)
+    handler = LogHandler(out)
     handler.addFilter(LibraryFolding(SystemClock()))
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
-            foreign_pre_chain=shared,
+            foreign_pre_chain=[_name_library, *shared],
         )
     )
     root = logging.getLogger()
@@ -104,6 +108,12 @@ def harmless(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> Eve
         key: value if key.startswith("_") else _safe_trace(value) if key == "exception" else _safe(value, MAX_DEPTH)
         for key, value in event_dict.items()
     }
+
+
+def _name_library(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
+    """Make an event of ours of a library's record."""
+    message = event_dict.pop("event", "")
+    return {"event": str(Event.LIBRARY), "library": event_dict["_record"].name, "message": message, **event_dict}
 
 
 def _watcher(observe: Observer) -> Processor:
@@ -214,8 +224,33 @@ class Folding:
         return {**event_dict, "repeats": repeats} if repeats else event_dict
 
 
+class LogHandler(logging.StreamHandler[TextIO]):
+    """Writer of the log's lines. A stream that takes none, full or closed, is one line on standard error."""
+
+    _lost = False
+
+    def flush(self) -> None:
+        """Flush the stream (OSError: it takes nothing)."""
+        super().flush()
+        self._lost = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
+        """Say once that lines are lost, until one is written again."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)
+        elif not self._lost:
+            self._lost = True
+            with suppress(OSError):
+                sys.stderr.write(f"the log cannot be written, its lines are lost: {error.strerror}; {_MAKE_ROOM}\n")
+                sys.stderr.flush()
+
+
 class LibraryFolding(logging.Filter):
-    """The same for warnings and errors of libraries: one that comes again from the same place is counted."""
+    """The same for warnings and errors of libraries: one that comes again from the same place is counted.
+
+    Numbers tell no two apart: a library that tries again says after how many seconds.
+    """
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()
@@ -226,7 +261,7 @@ class LibraryFolding(logging.Filter):
         if isinstance(record.msg, dict) or record.levelno < logging.WARNING:  # ours, or not a failure
             return True
         error = record.exc_info[1] if record.exc_info else None
-        what = str(record.msg)[:_TEMPLATE] if error is None else place_of(error)
+        what = _NUMBER.sub("0", str(record.msg)[:_TEMPLATE]) if error is None else place_of(error)
         repeats = self._folding.fresh(record.name, str(record.levelno), what)
         if repeats:
             record.msg = f"{record.getMessage()} ({repeats} more since it was said last)"

@@ -170,7 +170,7 @@ async def explain_miner(
     seen = await tx.miners.uids()
     hotkey = find_hotkey(who, {uid: one for one, uid, here in seen if here}, (one for one, _, _ in seen))
     if hotkey is None:
-        raise NothingToExplainError(f"nobody known is `{who}`; `validator miners list` shows everyone ever seen")
+        raise NothingToExplainError(f"nobody known is `{who}`; `validator neurons list` shows everyone ever seen")
     uid, registered = next((uid, here) for one, uid, here in seen if one == hotkey)
     seen_now = {one for one, _, is_here in seen if is_here}
     paying = {mechid: await paid_now(tx, mechid, kinds, seen_now) for mechid, kinds in mechanisms.items()}

@@ -62,7 +62,7 @@ def find_hotkey(text: str, uids: Mapping[int, str], known: Iterable[str]) -> str
     if not text or len(text) > _LONGEST_PREFIX or not _BASE58.issuperset(text):
         raise NotAMinerError(
             f"`{printable(text, 80)}` is neither an ss58 address, nor the beginning of one, nor a uid; "
-            "`validator miners list` shows all hotkeys"
+            "`validator neurons list` shows all hotkeys"
         )
     found = [hotkey for hotkey in hotkeys if hotkey.startswith(text)]
     if len(found) > 1:

@@ -1,4 +1,4 @@
-"""`validator miners …`: everyone ever seen on the subnet, and the faults that they find."""
+"""`validator neurons …`: everyone ever seen on the subnet, and the faults that they find."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Final
@@ -14,7 +14,9 @@ from validator.cli.weights import print_unpaid
 from validator.protocol.skill_types import SkillType
 from validator.weights.plan import mechanisms
 
-MINERS = group("miners", "Miners: declarations, reputations, scores, what they find.")
+NEURONS = group(
+    "neurons", "Neurons, everyone ever seen on the subnet: declarations, reputations, scores, what they find."
+)
 _SHORT: Final = {
     SkillType.RAG_KNOWLEDGE: "rag",
     SkillType.EXECUTABLE_PYTHON: "python",
@@ -25,7 +27,7 @@ _SHORT: Final = {
 """Names for a heading where the type's own is long."""
 
 
-@MINERS.command("list")
+@NEURONS.command("list")
 def list_(config: Config = None, as_json: Json = False) -> None:
     """List everyone ever seen, highest score first: what it declares and what it stands at."""
     now = datetime.now(UTC)
@@ -53,7 +55,7 @@ def _reputation(miner: MinerView, kind: SkillType) -> str | None:
     return f"{miner.reputations[kind]:.3f}" if kind in miner.skill_types else f"({miner.reputations[kind]:.3f})"
 
 
-@MINERS.command()
+@NEURONS.command()
 def faults(
     rounds: Annotated[int, typer.Option(min=1, max=10_000, help="How many of the newest rounds.")] = 100,
     kinds: Annotated[bool, typer.Option("--kinds", help="A line for every kind of fault, over all miners.")] = False,
