@@ -119,7 +119,9 @@ def test_what_cannot_be_explained_is_told_in_a_line(
 
 
 def test_the_command_as_users_start_it(configs: Configs, tmp_path: Path) -> None:
-    done = started("explain", HOTKEYS[7], "--round", LAST, cwd=tmp_path, VALIDATOR_CONFIG=configs("assorted"), NO_COLOR="1")
+    done = started(
+        "explain", HOTKEYS[7], "--round", LAST, cwd=tmp_path, VALIDATOR_CONFIG=configs("assorted"), NO_COLOR="1"
+    )
     assert done.returncode == 0
     assert done.stdout == (GOLDEN / "excluded.txt").read_text(encoding="utf-8")
 

@@ -244,7 +244,7 @@ def test_a_round_as_text_tells_reasons_and_what_they_mean(example: Example) -> N
 @pytest.mark.parametrize("which", ["2", str(2**63), str(10**30)])
 def test_a_round_that_is_not_there(example: Example, which: str) -> None:
     done = called("rounds", "show", which, "--config", str(example.config), "--json")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, json.loads(done.stdout)["error"]["message"]) == (1, done.stderr.removesuffix("\n"))
     assert done.stderr == f"there is no round {which} in the store; `validator rounds list` shows them\n"
 
 

@@ -87,7 +87,7 @@ def test_commands_that_the_pages_name_exist(page: Path) -> None:
     lines += re.findall(r"^(?:\$ )?(?:\S*/)?(validator [a-z].*)$", fenced(page), re.MULTILINE)
     unknown = []
     for line in lines:
-        words = re.match(r"validator((?: [a-z]+)*)", line)
+        words = re.match(r"validator((?: [a-z][a-z-]*)*)", line)
         assert words
         # The longest leading run of words that is a command; a group alone is fine where it stands for the group.
         parts = words[1].split()

@@ -15,7 +15,7 @@ from validator.chain.wallet import load_signer
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Json, group
 from validator.cli.output import byte_size, print_json, print_line
-from validator.cli.rendering import print_table, progress
+from validator.cli.rendering import print_listing, print_rows, print_table, progress
 from validator.cli.replay import Summary, print_replay
 from validator.cli.session import ask_store, settings_of, use_store
 from validator.daemon.exits import Exit
@@ -103,10 +103,8 @@ def copy(
     rows = sum(asyncio.run(row_counts(source)).values())
     with progress("copying", rows) as advance:
         copied = asyncio.run(copy_store(source, target, lambda _table, many: advance(many)))
-    if as_json:
-        print_json({"tables": copied})
-    else:
-        print_table("table rows> digest_of_all_rows", [(found.name, found.rows, found.digest) for found in copied])
+    print_listing("tables", copied, "table=name rows> digest_of_all_rows=digest", as_json=as_json)
+    if not as_json:
         spans = asyncio.run(_spans(source))
         _note_archives(spans, store.archive, "they serve the copy as well: keep store.archive as it is")
 
@@ -175,10 +173,7 @@ def export(
 
     with progress("exporting", sum(many for name, many in counts.items() if not names or name in names)) as advance:
         written = ask_store(settings, write)
-    if as_json:
-        print_json({"tables": written})
-    else:
-        print_table("table rows> file", [(one.name, one.rows, one.file) for one in written])
+    print_listing("tables", written, "table=name rows> file", as_json=as_json)
 
 
 @DB.command()
@@ -414,7 +409,7 @@ def forecast_(config: Config = None, as_json: Json = False) -> None:
             }
         )
         return
-    print_table("table rows> now>", [(one.name, one.rows, byte_size(one.bytes)) for one in tables if one.rows])
+    print_rows("table=name rows> now=bytes:B>", [one for one in tables if one.rows])
     print_line()
     of_files = (files.bytes, files.per_round, files.bytes, grown.files_after(365))
     of_kinds = [

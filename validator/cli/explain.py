@@ -16,7 +16,7 @@ from validator.cli.executions import execution_json, write_execution
 from validator.cli.kinds import page_of
 from validator.cli.kinds.parts import ROLES
 from validator.cli.options import Config, Json
-from validator.cli.output import NONE, cell, print_json
+from validator.cli.output import NONE, cell, picked, print_json
 from validator.cli.rendering import Page
 from validator.cli.session import ask_store
 from validator.kinds.explained.task import Gates, TaskExplanation
@@ -206,13 +206,8 @@ def _write_tallies(page: Page, told: TalliesTold) -> None:
         page.line(f"a quarter beside {senior}: they are proven to share one analysis, and that one came first")
     for one in told.types:
         page.line(f"{one.skill_type}: quality {one.quality:.4f}, epsilon {one.epsilon:.4f}, adds {one.worth:.4f}")
-        page.table(
-            "component weight> got> offered> pool> own> ratio> counts>",
-            (
-                (c.name, f"{c.weight:.2f}", f"{c.got:g}", f"{c.offered:g}", c.pool, c.own, c.ratio, c.value)
-                for c in one.components
-            ),
-            indent=4,
+        page.rows(
+            "component=name weight:.2f> got:g> offered:g> pool> own> ratio> counts=value>", one.components, indent=4
         )
     if told.steps:
         page.line("evidence of one analysis, the largest ratios:")
@@ -224,21 +219,10 @@ def _write_tallies(page: Page, told: TalliesTold) -> None:
 
 
 def _write_types(page: Page, explained: MinerExplanation) -> None:
-    page.table(
-        "type declared score> entries> reputation> tasks> failed> mean>",
-        (
-            (
-                one.skill_type,
-                one.declared,
-                one.score,
-                one.window_entries,
-                one.reputation,
-                one.tasks,
-                None if one.failure_rate is None else f"{one.failure_rate:.0%}",
-                one.mean_emission,
-            )
-            for one in explained.types
-        ),
+    page.rows(
+        "type=skill_type declared score> entries=window_entries> reputation> tasks> failed=failure_rate:.0%> "
+        "mean=mean_emission>",
+        explained.types,
         indent=0,
     )
     if scored := [one for one in explained.types if one.points]:
@@ -291,21 +275,12 @@ def _task_json(task: TaskExplanation) -> dict[str, Any]:
 def _gates_json(gates: Gates) -> dict[str, Any]:
     dispatch = gates.dispatch
     return {
-        "role": dispatch.role,
-        "state": dispatch.state,
-        "reason": dispatch.reason,
+        **picked(dispatch, "role state reason"),
         "meaning": meaning_of(dispatch.reason),
-        "detail": dispatch.detail,
-        "sent_at": dispatch.sent_at,
-        "received_at": dispatch.received_at,
-        "seconds": dispatch.seconds,
-        "stalled": dispatch.stalled,
-        "t_min": gates.window.t_min,
-        "deadline": gates.window.deadline,
+        **picked(dispatch, "detail sent_at received_at seconds stalled"),
+        **picked(gates.window, "t_min deadline"),
         "part": gates.part,
-        "http_status": dispatch.http_status,
-        "body_bytes": dispatch.body_bytes,
+        **picked(dispatch, "http_status body_bytes"),
         "sssa_sha256": dispatch.signed_sha256,
-        "gates": gates.gates,
-        "semantic_subset": gates.semantic_subset,
+        **picked(gates, "gates semantic_subset"),
     }

@@ -9,7 +9,7 @@ from validator.audit.views import PairView, flag_details, pair_list
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, group
 from validator.cli.output import cell, print_json, print_line
-from validator.cli.rendering import print_table
+from validator.cli.rendering import print_listing, print_rows, print_table
 from validator.cli.session import ask_store, change_store
 from validator.kinds.explained.selection import count
 from validator.protocol.tallies import pair_of
@@ -17,7 +17,10 @@ from validator.store import Transaction
 from validator.store.rows import FlagDetail
 
 FLAGS = group("flags", "Collusion flags, three of which eject a miner, and evidence between pairs of miners.")
-_COLUMNS = "id> hotkey type round> with_primaries> with_auditors> samples> raised cleared why_cleared~"
+_COLUMNS = (
+    "id> hotkey type=skill_type round=round_id> with_primaries=mean_with_primaries> with_auditors=mean_with_auditors> "
+    "samples> raised=raised_at cleared=cleared_at why_cleared=cleared_reason~"
+)
 
 
 @FLAGS.command("list")
@@ -28,30 +31,7 @@ def list_(
 ) -> None:
     """List the standing flags, oldest first."""
     found = ask_store(config, lambda tx, _: tx.flags.listing(include_cleared=everything))
-    if as_json:
-        print_json({"flags": found})
-        return
-    if not found:
-        print_line("no flags" if everything else "no standing flags")
-        return
-    print_table(
-        _COLUMNS,
-        (
-            (
-                flag.id,
-                flag.hotkey,
-                flag.skill_type,
-                flag.round_id,
-                flag.mean_with_primaries,
-                flag.mean_with_auditors,
-                flag.samples,
-                flag.raised_at,
-                flag.cleared_at,
-                flag.cleared_reason,
-            )
-            for flag in found
-        ),
-    )
+    print_listing("flags", found, _COLUMNS, as_json=as_json, none="" if everything else "no standing flags")
 
 
 @FLAGS.command()
@@ -95,8 +75,7 @@ def _print(detail: FlagDetail) -> None:
         f"raised in round {flag.round_id} at {cell(flag.raised_at)}: {flag.samples} samples, mean agreement "
         f"{flag.mean_with_primaries:.4f} with primaries, {flag.mean_with_auditors:.4f} with auditors"
     )
-    agreements = ((a.round_id, a.with_primaries, a.with_auditors, a.reason) for a in detail.agreements)
-    print_table("round> with_primaries> with_auditors> reason", agreements)
+    print_rows("round=round_id> with_primaries> with_auditors> reason", detail.agreements)
     print_line()
 
 

@@ -44,6 +44,11 @@ def _plain_leaf(value: Any) -> Any:
     return format_time(value) if isinstance(value, datetime) else msgspec.to_builtins(value)
 
 
+def picked(one: object, names: str) -> dict[str, Any]:
+    """Return attributes of an object by their names, which are separated by spaces."""
+    return {name: getattr(one, name) for name in names.split()}
+
+
 def print_line(text: str = "") -> None:
     """Print one line, escaped."""
     write_line(printable(text, _LINE))

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from rich.cells import cell_len
@@ -15,7 +16,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from validator.cli.output import cell, write_line
+from validator.cli.output import byte_size, cell, print_json, print_line, write_line
 from validator.protocol.text import all_printable
 
 _GAP: Final = 2
@@ -28,22 +29,59 @@ LISTED: Final = 20
 
 
 class Column(NamedTuple):
-    """A column of a table; `right` for numbers, `fold` for text that may be wrapped on a narrow terminal."""
+    """A column of a table; `right` for numbers, `fold` for text that may be wrapped on a narrow terminal.
+
+    `attribute` is what it shows of the objects of a table of these, `form` how.
+    """
 
     name: str
     right: bool = False
     fold: bool = False
+    attribute: str = ""
+    form: str = ""
+
+    def cell(self, one: object) -> object:
+        """Return what the column shows of an object."""
+        value = attrgetter(self.attribute)(one)
+        if not self.form or value is None:
+            return value
+        return byte_size(value) if self.form == "B" else format(value, self.form)
 
 
 def columns(names: str) -> list[Column]:
     """Return the columns that are named, separated by spaces.
 
     `>` at the end of a name aligns to the right, `~` lets cells be wrapped, `_` is a space, `.` alone is no name.
+    `=` is followed by the attribute that is shown, which else has the column's name, `:` by the format of its values,
+    `B` for bytes.
     """
-    return [
-        Column(name.rstrip(">~").replace("_", " ").replace(".", ""), name.endswith(">"), name.endswith("~"))
-        for name in names.split()
-    ]
+    found = []
+    for word in names.split():
+        name, _, shown = word.rstrip(">~").partition("=")
+        attribute, _, form = (shown or name).partition(":")
+        name = name.partition(":")[0].replace("_", " ").replace(".", "")
+        found.append(Column(name, word.endswith(">"), word.endswith("~"), attribute, form))
+    return found
+
+
+def print_rows(names: str, objects: Iterable[object]) -> None:
+    """Print a table of objects, by the attributes that `columns` takes from the names."""
+    print_table(names, _rows_of(names, objects))
+
+
+def print_listing(name: str, objects: Sequence[object], names: str, *, as_json: bool, none: str = "") -> None:
+    """Print a listing under its name as one JSON document; for people as a table, where it is empty as a line."""
+    if as_json:
+        print_json({name: objects})
+    elif objects:
+        print_rows(names, objects)
+    else:
+        print_line(none or f"no {name}")
+
+
+def _rows_of(names: str, objects: Iterable[object]) -> Iterator[Sequence[object]]:
+    shown = columns(names)
+    return ([column.cell(one) for column in shown] for one in objects)
 
 
 def print_table(names: str | Sequence[Column], rows: Iterable[Sequence[object]]) -> None:
@@ -151,6 +189,10 @@ class Page:
         shown = columns(names) if isinstance(names, str) else names
         self._blocks.append(_Rows(shown, all_rows[:most], indent))
         self._more(len(all_rows) - len(all_rows[:most]), indent)
+
+    def rows(self, names: str, objects: Iterable[object], *, indent: int = 2) -> None:
+        """Add a table of objects, by the attributes that `columns` takes from the names."""
+        self.table(names, _rows_of(names, objects), indent=indent)
 
     def lists(self, lists: Mapping[str, Sequence[str]], *, indent: int = 2) -> None:
         """Add the lists that hold anything, each with its label and a line for each of its first 20 things."""

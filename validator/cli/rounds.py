@@ -10,17 +10,19 @@ from validator.audit.views import RoundView, TaskView, round_list, round_view
 from validator.cli.errors import say_no
 from validator.cli.kinds import page_of
 from validator.cli.options import Config, Json, RoundId, group
-from validator.cli.output import cell, print_json, print_line
-from validator.cli.rendering import print_table
+from validator.cli.output import cell, picked, print_json, print_line
+from validator.cli.rendering import print_listing, print_rows
 from validator.cli.session import ask_store
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import gate_of, meaning_of
 from validator.protocol.round import AssessedMember, RanMember
 from validator.store.dispatch import ScoredDispatch
-from validator.store.rows import RoundRecord
 
 ROUNDS = group("rounds", "Rounds: who got which task, and what it came to.")
-_COLUMNS = "round> state reason epoch> block> started tasks> dispatches> accepted> failed> mean_Q> mean_consensus>"
+_COLUMNS = (
+    "round=round_id> state reason epoch> block> started=started_at tasks=task_count> dispatches=dispatch_count> "
+    "accepted=accepted_count> failed=failed_count> mean_Q=mean_quality> mean_consensus>"
+)
 
 
 @ROUNDS.command("list")
@@ -34,18 +36,7 @@ def list_(
 ) -> None:
     """List rounds, newest first."""
     found = ask_store(config, lambda tx, _: round_list(tx, limit, before))
-    if as_json:
-        print_json({"rounds": found})
-    elif found:
-        print_table(_COLUMNS, map(_cells, found))
-    else:
-        print_line("no rounds")
-
-
-def _cells(one: RoundRecord) -> tuple[object, ...]:
-    counts = one.task_count, one.dispatch_count, one.accepted_count, one.failed_count
-    means = one.mean_quality, one.mean_consensus
-    return one.round_id, one.state, one.reason, one.epoch, one.block, one.started_at, *counts, *means
+    print_listing("rounds", found, _COLUMNS, as_json=as_json)
 
 
 @ROUNDS.command()
@@ -85,10 +76,7 @@ def print_round(view: RoundView) -> None:
     if view.reputation:
         print_line()
         print_line("Reputation")
-        print_table(
-            "hotkey type event before> after> cause",
-            ((e.hotkey, e.skill_type, e.kind, e.before, e.after, e.cause or None) for e in view.reputation),
-        )
+        print_rows("hotkey type=skill_type event=kind before> after> cause", view.reputation)
     if meanings := sorted(_meanings(view)):
         print_line()
         print_line("What the reasons mean")
@@ -139,7 +127,7 @@ def _task_json(view: TaskView, uids: Mapping[str, int]) -> dict[str, Any]:
     return {
         **task,
         "meaning": meaning_of(view.task.reason),
-        **{name: getattr(plan, name) for name in ("primaries", "auditors", "promoted", "demoted")},
+        **picked(plan, "primaries auditors promoted demoted"),
         "excluded": [
             {"hotkey": hotkey, "reason": reason, "meaning": meaning_of(reason)}
             for hotkey, reason in plan.excluded.items()
@@ -155,22 +143,13 @@ def _dispatch_json(dispatch: ScoredDispatch, uid: int | None) -> dict[str, Any]:
     return {
         "hotkey": dispatch.hotkey,
         "uid": uid,
-        "role": dispatch.role,
-        "rank": dispatch.rank,
-        "state": dispatch.state,
+        **picked(dispatch, "role rank state"),
         "reason": dispatch.end,
         "meaning": meaning_of(dispatch.end),
         "gate": gate_of(dispatch.end),
-        "detail": dispatch.detail,
-        "sent_at": dispatch.sent_at,
-        "received_at": dispatch.received_at,
-        "seconds": dispatch.seconds,
-        "stalled": dispatch.stalled,
-        "http_status": dispatch.http_status,
-        "body_bytes": dispatch.body_bytes,
+        **picked(dispatch, "detail sent_at received_at seconds stalled http_status body_bytes"),
         "sssa_sha256": dispatch.signed_sha256,
-        "quality": dispatch.quality,
-        "consensus": dispatch.consensus,
+        **picked(dispatch, "quality consensus"),
         "emission": dispatch.window_entry,
         "agreement_with_primaries": assessed.agreement_with_primaries if assessed else None,
         "agreement_with_auditors": assessed.agreement_with_auditors if assessed else None,

@@ -41,10 +41,9 @@ def ask_store(config: Path | Settings | None, question: Callable[["Transaction",
 
     async def ask(store: "Store", settings: Settings) -> T:
         async with store.read() as tx:
-            await _require_known(tx)
             return await question(tx, settings)
 
-    return _in_store(config, ask)
+    return use_store(config, ask)
 
 
 def change_store(config: Path | None, change: Callable[["Transaction", Settings], Awaitable[T]]) -> T:
@@ -52,10 +51,9 @@ def change_store(config: Path | None, change: Callable[["Transaction", Settings]
 
     async def commit(store: "Store", settings: Settings) -> T:
         async with store.begin() as tx:
-            await _require_known(tx)
             return await change(tx, settings)
 
-    return _in_store(config, commit)
+    return use_store(config, commit)
 
 
 def use_store(config: Path | Settings | None, work: Callable[["Store", Settings], Awaitable[T]]) -> T:
@@ -65,26 +63,11 @@ def use_store(config: Path | Settings | None, work: Callable[["Store", Settings]
         SettingsError, StoreError: the settings or the store cannot be used.
         UnknownScoringVersionError: the store belongs to a newer program.
     """
-
-    async def use(store: "Store", settings: Settings) -> T:
-        async with store.read() as tx:
-            await _require_known(tx)
-        return await work(store, settings)
-
-    return _in_store(config, use)
-
-
-async def _require_known(tx: "Transaction") -> None:
-    from validator.store.identity import require_known_version  # noqa: PLC0415 - as in `_in_store`
-
-    await require_known_version(tx)
-
-
-def _in_store(config: Path | Settings | None, work: Callable[["Store", Settings], Awaitable[T]]) -> T:
     # Here and not above: commands that use no store load none of it.
     from sqlalchemy.exc import DBAPIError  # noqa: PLC0415 - see above
 
     from validator.store import open_store  # noqa: PLC0415 - see above
+    from validator.store.identity import require_known_version  # noqa: PLC0415 - see above
     from validator.store.schema import unreachable  # noqa: PLC0415 - see above
     from validator.store.urls import parse_url  # noqa: PLC0415 - see above
 
@@ -93,6 +76,8 @@ def _in_store(config: Path | Settings | None, work: Callable[["Store", Settings]
 
     async def run() -> T:
         async with open_store(url, archive=settings.store.archive) as store:
+            async with store.read() as tx:
+                await require_known_version(tx)
             return await work(store, settings)
 
     try:

@@ -1,4 +1,7 @@
-"""Cases of scoring version 2.0.0: turns, meetings, groups, entries, evidence and weights (SPEC 17)."""
+"""Cases of scoring version 2.0.0: turns, meetings, groups, entries, evidence and weights (SPEC 17).
+
+Each function refuses what its form cannot say by SchemaError, naming the field.
+"""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, cast
@@ -148,21 +151,13 @@ def scoring(case: Case) -> Version20:
 
 
 def turns_case(case: TurnsCase) -> dict[str, Any]:
-    """Return the turn of every candidate (D-34).
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Return the turn of every candidate (D-34)."""
     refuse_repeated(case.candidates, "candidates", of_item="")
     return {"turns": scoring(case).next_turns(case.previous, case.candidates)}
 
 
 def meetings_case(case: MeetingsCase) -> dict[str, Any]:
-    """Return the pairs that are frozen (D-36).
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Return the pairs that are frozen (D-36)."""
     refuse_repeated(case.candidates, "candidates", of_item="")
     check_pairs([one.pair for one in case.pairs], "pairs", ".pair")
     pairs = {one.pair: PairEvidence(one.value, one.proven, one.last_round) for one in case.pairs}
@@ -170,11 +165,7 @@ def meetings_case(case: MeetingsCase) -> dict[str, Any]:
 
 
 def select_by_turn_case(case: TurnSelectionCase) -> dict[str, Any]:
-    """Return primaries and auditors in draw order, pairs that meet, excluded and mode (D-35, D-36).
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Return primaries and auditors in draw order, pairs that meet, excluded and mode (D-35, D-36)."""
     refuse_repeated([candidate.hotkey for candidate in case.candidates], "candidates")
     for i, candidate in enumerate(case.candidates):
         if candidate.failures > candidate.dispatches:
@@ -196,11 +187,7 @@ def told_group(group: GroupPlan) -> dict[str, Any]:
 
 
 def tally_case(case: TallyCase) -> dict[str, Any]:
-    """Return weight, entry, answer score, event and found faults of every member (D-37, D-38).
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Return weight, entry, answer score, event and found faults of every member (D-37, D-38)."""
     refuse_repeated([one.hotkey for one in case.members], "members")
     check_pairs(case.proven, "proven")
     if case.truth is not None:
@@ -218,11 +205,7 @@ def tally_case(case: TallyCase) -> dict[str, Any]:
 
 
 def weigh_evidence_case(case: EvidenceCase) -> dict[str, Any]:
-    """Return rate, slope, abilities and steps of a round, and slopes and kinds after it (D-39).
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Return rate, slope, abilities and steps of a round, and slopes and kinds after it (D-39)."""
     check_pairs([one.pair for one in case.pairs], "pairs", ".pair")
     for kind, (found, answers) in case.kinds.items():
         if found > answers:
@@ -254,11 +237,7 @@ def weigh_evidence_case(case: EvidenceCase) -> dict[str, Any]:
 
 
 def pay_tallies_case(case: TallyWeightsCase) -> dict[str, Any]:
-    """Return components, seniors, scores per kind, unpaid windows and capped weights (D-40 to D-42).
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Return components, seniors, scores per kind, unpaid windows and capped weights (D-40 to D-42)."""
     for hotkey, windows in case.windows.items():
         require_types(windows, f"$.windows.{hotkey}")
         for name, entries in windows.items():
@@ -298,11 +277,7 @@ def _check_entries(entries: Sequence[Tally | float], where: str, *, numbers: boo
 
 
 def _check_tally(entry: Tally, where: str) -> None:
-    """Refuse an entry that no answer can have.
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Refuse an entry that no answer can have."""
     for name in ("verdict", "epsilon"):
         if (getattr(entry, name) is None) is entry.ok:
             raise SchemaError(f"must be null exactly where `ok` is false - at `{where}.{name}`")
@@ -320,11 +295,7 @@ def _check_tally(entry: Tally, where: str) -> None:
 
 
 def check_pairs(pairs: Sequence[HotkeyPair], field: str, of_item: str = "") -> None:
-    """Refuse a pair out of order, or one that stands in the list twice.
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Refuse a pair out of order, or one that stands in the list twice."""
     seen: set[HotkeyPair] = set()
     for i, pair in enumerate(pairs):
         if pair[0] >= pair[1]:

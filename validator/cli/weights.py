@@ -9,17 +9,15 @@ import typer
 from validator.audit.views import latest_weights
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, group
-from validator.cli.output import NONE, print_json, print_line
-from validator.cli.rendering import print_table
+from validator.cli.output import NONE, picked, print_json, print_line
+from validator.cli.rendering import print_rows
 from validator.cli.session import ask_store, change_store, settings_of
 from validator.store.rows import UnpaidTold
 
 if TYPE_CHECKING:
     from validator.weights.preview import PlanView
 
-_FACTS: Final = (
-    *("id", "netuid", "mechid", "epoch", "state", "block", "message", "extrinsic", "created_at", "updated_at"),
-)
+_FACTS: Final = "id netuid mechid epoch state block message extrinsic created_at updated_at"
 WEIGHTS = group("weights", "Weights on the chain.")
 _WHICH_SCORE: Final = (
     "score: the miner's for what the mechanism pays; the mixed score where it pays assessments and workflows"
@@ -42,10 +40,8 @@ def show(
     if found is None:
         say_no("no weights were submitted yet")
     if as_json:
-        facts = {name: getattr(found.record, name) for name in _FACTS}
-        of_vector = {"scoring_version": found.scoring_version, "unpaid": found.unpaid}
-        shares = {"sum": found.sum, "unallocated": found.record.unallocated, "miners": found.miners}
-        print_json({**facts, **shares, **of_vector})
+        shares = {"sum": found.sum, "unallocated": found.record.unallocated}
+        print_json({**picked(found.record, _FACTS), **shares, **picked(found, "miners scoring_version unpaid")})
         return
     record = found.record
     block = NONE if record.block is None else record.block
@@ -55,8 +51,7 @@ def show(
         print_line(f"computed under scoring version {found.scoring_version}")
     if record.message:
         print_line(f"message: {record.message}")
-    rows = ((line.hotkey, line.uid, line.score, f"{line.weight:.6f}") for line in found.miners)
-    print_table("hotkey uid> score> weight>", rows)
+    print_rows("hotkey uid> score> weight:.6f>", found.miners)
     print_line(_WHICH_SCORE)
     print_line(f"sum {found.sum:.9f}, unallocated {record.unallocated:.9f}")
     print_unpaid(found.unpaid or ())
@@ -68,10 +63,7 @@ def print_unpaid(windows: Sequence[UnpaidTold]) -> None:
         return
     print_line()
     print_line("not paid:")
-    print_table(
-        "hotkey type reason since_epoch> round> detail",
-        ((one.hotkey, one.skill_type, one.reason, one.since_epoch, one.since_round, one.detail) for one in windows),
-    )
+    print_rows("hotkey type=skill_type reason since_epoch=since_epoch> round=since_round> detail", windows)
     for reason, meaning, remedy in dict.fromkeys((one.reason, one.meaning, one.remedy) for one in windows):
         print_line(f"{reason}: {meaning or ''} {remedy or ''}".rstrip())
 
@@ -100,21 +92,7 @@ def _print_plan(view: "PlanView") -> None:
     for standing in view.hindrances:
         detail = f" ({standing.detail})" if standing.detail else ""
         print_line(f"not now: {standing.reason}: {standing.meaning}{detail}")
-    print_table(
-        "uid> hotkey score> planned> u16> on_chain> difference>",
-        (
-            (
-                line.uid,
-                line.hotkey,
-                line.score,
-                f"{line.planned:.6f}",
-                line.planned_u16,
-                f"{line.on_chain:.6f}",
-                f"{line.difference:+.6f}",
-            )
-            for line in view.lines
-        ),
-    )
+    print_rows("uid> hotkey score> planned:.6f> u16=planned_u16> on_chain=on_chain:.6f> difference:+.6f>", view.lines)
     print_line(_WHICH_SCORE)
     print_line(f"unallocated {view.unallocated:.9f}, taken by {view.owner or 'nobody'}")
     print_unpaid(view.unpaid)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from validator.cli.kinds.parts import print_members, write_beginning, write_check, write_entry, write_parts
+from validator.cli.kinds.parts import PARTS, print_members, write_beginning, write_check, write_entry, write_members
 from validator.cli.output import cell
 from validator.cli.rendering import LISTED, Page
 from validator.kinds.assessment.explain.consensus import Consensus, FindingLine
@@ -47,32 +47,12 @@ def _write_group(page: Page, group: Group, hotkey: str) -> None:
         + f"; scored against {cell(group.scored_verdict)} ({cell(group.provenance)})"
         + ("" if group.auditor_agreement is None else f"; the auditors agree {group.auditor_agreement:.4f}")
     )
-    page.table(
-        ". role hotkey uid> verdict risk> consensus> worth> outcome~",
-        [
-            (
-                ">" if m.hotkey == hotkey else "",
-                m.role,
-                short(m.hotkey),
-                m.uid,
-                m.verdict,
-                m.risk_score,
-                m.consensus,
-                m.entry,
-                m.reason,
-            )
-            for m in group.members
-        ],
-    )
+    write_members(page, "verdict risk=risk_score> consensus> worth=entry>", group.members, hotkey)
 
 
 def _write_consensus(page: Page, consensus: Consensus, group: Group) -> None:
     page.heading(f"Consensus {consensus.score:.4f}")
-    write_parts(
-        page,
-        "component",
-        [(part.name, part.weight, part.value, part.contribution, part.why) for part in consensus.components],
-    )
+    page.rows(f"component=name {PARTS}", consensus.components)
     roles = {member.hotkey: "P" if member.role == "primary" else "A" for member in group.members}
     if consensus.findings:
         page.blank()
@@ -103,21 +83,14 @@ def _reporters(one: FindingLine, roles: Mapping[str, str]) -> str:
 
 def _write_quality(page: Page, quality: Quality) -> None:
     page.heading(f"Quality Q = {quality.quality:.4f}")
-    write_parts(
-        page,
-        "axis",
-        [
-            (axis.name, axis.weight, axis.value, None if axis.value is None else axis.weight * axis.value, axis.why)
-            for axis in quality.axes
-        ],
-    )
+    page.rows(f"axis=name {PARTS}", quality.axes)
     told: dict[str, list[str]] = {}
     for axis in quality.axes:
         told[f"{axis.name} missed"] = [" ".join(parts) for parts in axis.missed]
         told[f"{axis.name} beyond the truth"] = [" ".join(parts) for parts in axis.extra]
     page.lists(told)
     page.line(f"epsilon {quality.epsilon:.4f}, the part of the evidence that holds:")
-    page.table("check weight> held> why~", ((p.name, p.weight, p.held, p.why) for p in quality.epsilon_parts), indent=4)
+    page.rows("check=name weight> held> why~", quality.epsilon_parts, indent=4)
     if quality.below_floor:
         page.line("epsilon is below 0.10, so Q is 0", style="red")
     else:
@@ -146,7 +119,7 @@ def _write_faults(page: Page, faults: FaultsFound) -> None:
 
 def _write_emission(page: Page, product: Product) -> None:
     page.heading(f"Emission {product.emission:.4f}")
-    page.table("factor value> why~", ((factor.name, factor.value, factor.why) for factor in product.factors))
+    page.rows("factor=name value> why~", product.factors)
     page.line(
         " × ".join(f"{factor.value:.4f}".rstrip("0").rstrip(".") for factor in product.factors)
         + f" = {product.emission:.4f}"

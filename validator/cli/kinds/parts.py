@@ -1,11 +1,11 @@
 """Parts of the pages of every kind of task."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from validator.cli.output import cell
-from validator.cli.rendering import Column, Page, columns, print_table
-from validator.kinds.explained.selection import Selection
+from validator.cli.rendering import Page, columns, print_table
+from validator.kinds.explained.selection import Selection, short
 from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.reasons import GATE_NAMES, meaning_of
 from validator.scoring import Rules
@@ -18,6 +18,8 @@ ROLES: Final = {
     "not_drawn": "not drawn",
     "excluded": "excluded",
 }
+PARTS: Final = "weight:.2f> value> adds=contribution> why~"
+"""Columns of parts with their weights, and what each adds."""
 _VOID: Final = (
     "Nothing of it counts, for you or against you: no entry in your score window, no reputation event, no failure in "
     "your failure rate. For rotation it was an assignment. The others of the group were scored as if you had not been "
@@ -103,10 +105,16 @@ def _write_gates(page: Page, gates: Gates) -> None:
         page.line(_VOID)
 
 
-def write_parts(page: Page, name: str, rows: Sequence[tuple[str, float, float | None, float | None, str]]) -> None:
-    """Write parts with their weights, and what each adds."""
-    shown = [(part, f"{weight:.2f}", value, adds, why) for part, weight, value, adds, why in rows]
-    page.table([Column(name), *columns("weight> value> adds> why~")], shown)
+def write_members(page: Page, names: str, members: Sequence[Any], hotkey: str) -> None:
+    """Write a row per member of a group, the miner `hotkey` marked; `names` are the columns of a kind's own results."""
+    shown = columns(f". role hotkey uid> {names} outcome=reason~")
+    page.table(
+        shown,
+        (
+            (">" if one.hotkey == hotkey else "", one.role, short(one.hotkey), *(each.cell(one) for each in shown[3:]))
+            for one in members
+        ),
+    )
 
 
 def print_members(

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from validator.cli.kinds.parts import print_members, write_beginning, write_check, write_entry, write_parts
+from validator.cli.kinds.parts import PARTS, print_members, write_beginning, write_check, write_entry, write_members
 from validator.cli.output import cell
 from validator.cli.rendering import Page
-from validator.kinds.explained.selection import short
 from validator.kinds.workflow.explain.page import JudgedLater, PlannerGroup, WorkflowExplanation
 from validator.kinds.workflow.explain.run import Measure, OutputQuality, Run, Step, Worth
 from validator.protocol.reasons import Reason
@@ -42,22 +41,7 @@ def write_workflow(page: Page, rules: Rules, task: WorkflowExplanation, hotkey: 
 def _write_group(page: Page, group: PlannerGroup, hotkey: str) -> None:
     page.heading("The group")
     page.line(f"{group.mode}, {group.n_valid} valid; plans are measured by themselves, not against each other")
-    page.table(
-        ". role hotkey uid> steps> quality> worth> outcome~",
-        (
-            (
-                ">" if m.hotkey == hotkey else "",
-                m.role,
-                short(m.hotkey),
-                m.uid,
-                None if m.steps is None else f"{m.steps_completed} of {m.steps}",
-                m.quality,
-                m.entry,
-                m.reason,
-            )
-            for m in group.members
-        ),
-    )
+    write_members(page, "completed=steps_completed> steps> quality> worth=entry>", group.members, hotkey)
 
 
 def _write_plan(page: Page, run: Run) -> None:
@@ -119,10 +103,7 @@ def _failures(step: Step) -> Sequence[tuple[str, str]]:
 
 def _write_measured(page: Page, measured: Sequence[Measure]) -> None:
     page.heading("What was measured")
-    page.table(
-        ". measured> limit> what~",
-        ((one.name, f"{one.value:g}", None if one.limit is None else f"{one.limit:g}", one.why) for one in measured),
-    )
+    page.rows(".=name measured=value:g> limit:g> what=why~", measured)
 
 
 def _write_quality(page: Page, quality: OutputQuality) -> None:
@@ -163,7 +144,7 @@ def _write_later(page: Page, later: JudgedLater) -> None:
 
 def _write_worth(page: Page, found: Worth) -> None:
     page.heading(f"S of the run {found.score:.4f}")
-    write_parts(page, "part", [(one.name, one.weight, one.value, one.contribution, one.why) for one in found.parts])
+    page.rows(f"part=name {PARTS}", found.parts)
     if not found.score and any(one.weight * one.value for one in found.parts):
         page.line("S = 0.0000, as no step completed; it enters the score window")
         return

@@ -41,6 +41,11 @@ class Axis(Document, frozen=True):
     missed: tuple[tuple[str, ...], ...] = ()
     extra: tuple[tuple[str, ...], ...] = ()
 
+    @property
+    def contribution(self) -> float | None:
+        """Weight times value; None where the axis does not apply."""
+        return None if self.value is None else self.weight * self.value
+
 
 class EvidenceLine(Document, frozen=True):
     """One check that applies: `held` of its `weight` counts."""
