@@ -15,10 +15,11 @@ NOTHING: Final = Analysis("ALLOW", 0.0, (), (), ())
 
 
 class Answer(NamedTuple):
-    """What an answer says: an analysis and the rules that follow from it."""
+    """What an answer says: an analysis, the rules that follow from it, and how many faults it names."""
 
     analysis: Analysis
     rules: tuple[Rule, ...] = ()
+    found: int = 0
 
 
 class Skill(NamedTuple):
@@ -75,8 +76,9 @@ class Laboratory:
             if luck < skill.chance(world, kind) and not (blind and shares < world.tool_share):
                 ways = latent.worded[place]
                 found.append(ways[0] if words < world.wording else ways[1 + int(words * 997) % (len(ways) - 1)])
+        hits = len(found)
         found += self._alarms(draws, tool, skill, analyst)
-        return _answer(latent, draws, found, skill.level)
+        return _answer(latent, draws, found, skill.level)._replace(found=hits)
 
     def _alarms(self, draws: Random, tool: list[float] | None, skill: Skill, analyst: str) -> list[Finding]:
         number = poisson(draws, self._world.alarms * (1 - skill.level))

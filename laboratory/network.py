@@ -34,6 +34,7 @@ _MECHANISM: Final = (1, 0)
 _ASSESSMENTS: Final = (Share(tuple(map(str, ASSESSED_TYPES))),)
 _CONTENT: Final = Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None)
 _RUN: Final = Checks(probes=True, traces=True, manifest_digest=True, evidence_resolves=True, canary=None)
+_UNSIGNED: Final = "0x" + "0" * 128
 _NO_EVIDENCE: Final = Evidence({}, None, None, None)
 
 
@@ -41,13 +42,14 @@ class Played(NamedTuple):
     """A round that was played, for those who look at it.
 
     Attributes:
-        frozen, plan, outcome: as the core has them.
+        frozen, plan, results, outcome: as the core has them.
         latent: task to what was there to be found.
         deeds: (task, hotkey) to what the miner did.
     """
 
     frozen: RoundInput
     plan: RoundPlan
+    results: RoundResults
     outcome: RoundOutcome
     latent: Mapping[str, Latent]
     deeds: Mapping[tuple[str, str], Deed]
@@ -90,7 +92,7 @@ class Network:
         self.state = apply(self.state, self.version.step(self.state, ended))
         self._results = self._executed(frozen, plan, outcome, latent, deeds)
         self.index += 1
-        return Played(frozen, plan, outcome, latent, deeds)
+        return Played(frozen, plan, results, outcome, latent, deeds)
 
     def pay(self) -> WeightPlan:
         """Compute the vector that is due now, and note it."""
@@ -241,7 +243,7 @@ def _judged(task: AssessmentTask, hotkey: str, role: Role, player: Player, deed:
     """Return an answer as the gates leave it."""
     if deed.answer is None:
         return Rejection(task.task_id, hotkey, role, Reason.DEADLINE_LATE, None)
-    analysis, rules = deed.answer
+    analysis, rules = deed.answer.analysis, deed.answer.rules
     window = task.windows.of(role)
     name: SkillType = task.skill_type
     sssa = Sssa(
@@ -250,7 +252,7 @@ def _judged(task: AssessmentTask, hotkey: str, role: Role, player: Player, deed:
         analysis,
         _NO_EVIDENCE,
         Policy(rules),
-        Signature(hotkey, "sr25519", ""),
+        Signature(hotkey, "sr25519", _UNSIGNED),
     )
     return Submission(
         task_id=task.task_id,
@@ -258,6 +260,6 @@ def _judged(task: AssessmentTask, hotkey: str, role: Role, player: Player, deed:
         role=role,
         seconds=window.t_min + player.group.speed * (window.deadline - window.t_min),
         sssa=sssa,
-        sssa_sha256="",
+        sssa_sha256=task.nonce,
         checks=_RUN if is_runtime(name) and role == "primary" else _CONTENT,
     )

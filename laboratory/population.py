@@ -1,5 +1,6 @@
 """Populations: who takes part in a simulated network, and in what world; read from TOML, checked field by field."""
 
+import json
 import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
@@ -232,3 +233,23 @@ def _faults(population: Population) -> Iterator[str]:
 def with_seed(population: Population, seed: int, version: str | None = None) -> Population:
     """Return the same network of another seed, and of another version if one is named."""
     return structs.replace(population, seed=seed, version=version or population.version)
+
+
+def toml_of(population: Population) -> str:
+    """Return a population as TOML, without the fields that are as usual."""
+    lines = [f"{name} = {_toml(getattr(population, name))}" for name in ("version", "rounds", "validators", "seed")]
+    lines += ["", "[world]", *_fields(population.world, World())]
+    for group in population.miners:
+        lines += ["", "[[miners]]", *_fields(group, Group(name="", behaviour="honest"))]
+    return "\n".join(lines) + "\n"
+
+
+def _fields(one: Struct, usual: Struct) -> list[str]:
+    names = [
+        name for name in one.__struct_fields__ if getattr(one, name) != getattr(usual, name) or name == "behaviour"
+    ]
+    return [f"{name} = {_toml(getattr(one, name))}" for name in names]
+
+
+def _toml(value: object) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value)

@@ -24,6 +24,7 @@ class MinerResult(Struct, frozen=True):
         asked: dispatches.
         work: analyses that it made.
         pay: part of each vector.
+        seen: part of all faults that it met and named, planted or not, until each vector.
         flags: collusion flags at the end.
     """
 
@@ -34,6 +35,7 @@ class MinerResult(Struct, frozen=True):
     asked: int
     work: int
     pay: tuple[float, ...]
+    seen: tuple[float, ...]
     flags: int
 
 
@@ -102,7 +104,8 @@ def play(population: Population, progress: Callable[[], None] = lambda: None) ->
 def _miner(player: Player, seen: "Sequence[_Watched]", pay: Sequence[float], flags: int) -> MinerResult:
     group, name = player.group, player.name
     asked, work = sum(one.asked[name] for one in seen), sum(one.work[name] for one in seen)
-    return MinerResult(name, group.name, group.behaviour, player.level, asked, work, tuple(pay), flags)
+    seen_faults = tuple(seen[0].seen[name])
+    return MinerResult(name, group.name, group.behaviour, player.level, asked, work, tuple(pay), seen_faults, flags)
 
 
 def _flags(state: State, network: Network, name: str) -> int:
@@ -118,6 +121,9 @@ class _Watched:
         self.pay: dict[str, list[float]] = {player.name: [] for player in network.population.members}
         self.asked: Counter[str] = Counter()
         self.work: Counter[str] = Counter()
+        self.seen: dict[str, list[float]] = {name: [] for name in self.pay}
+        self._faults: Counter[str] = Counter()
+        self._named: Counter[str] = Counter()
         self.apart = self.false = 0
         self._groups = {player.name: player.group for player in network.population.members}
         self.found: dict[str, int | None] = {
@@ -137,6 +143,7 @@ class _Watched:
         self.rounds.append(network.index)
         for name, values in self.pay.items():
             values.append(paid[name])
+            self.seen[name].append(self._named[name] / max(1, self._faults[name]))
         self._pairs(network)
 
     def _count(self, played: Played) -> None:
@@ -144,6 +151,8 @@ class _Watched:
         for (task, hotkey), deed in played.deeds.items():
             name = self.network.names[hotkey]
             self.asked[name] += 1
+            self._faults[name] += len(played.latent[task].kinds)
+            self._named[name] += 0 if deed.answer is None else deed.answer.found
             if deed.analyst is not None and (task, deed.analyst) not in made:
                 made.add((task, deed.analyst))
                 self.work[name] += 1

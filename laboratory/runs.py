@@ -51,8 +51,7 @@ def _side_by_side(
     counter = context.Value("q", 0)
     found: dict[int, Result] = {}
     with ProcessPoolExecutor(jobs, context, _begin, (counter,)) as pool:
-        order = sorted(range(len(populations)), key=lambda place: -_cost(populations[place]))
-        places: dict[Future[Result], int] = {pool.submit(_played, populations[place]): place for place in order}
+        places: dict[Future[Result], int] = {pool.submit(_played, one): place for place, one in enumerate(populations)}
         open_ones = set(places)
         try:
             while open_ones:
@@ -65,10 +64,6 @@ def _side_by_side(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [found[place] for place in range(len(populations))]
-
-
-def _cost(population: Population) -> int:
-    return population.rounds * population.validators * (40 + len(population.members))
 
 
 def _begin(counter: Any) -> None:

@@ -20,7 +20,12 @@ from laboratory.population import Behaviour, PopulationError, population_of, rea
 from laboratory.report import html_page, report_of
 from laboratory.results import play, rank_correlation, ranks
 from laboratory.runs import play_all
-from validator.scoring import version
+from validator.protocol import typed
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.results import RoundResults, packed
+from validator.protocol.round import RoundInput
+from validator.protocol.sssa import check_sssa
+from validator.scoring import FindingKeys, version
 from validator.state import Ended, apply
 
 ROOT = Path(__file__).parents[2]
@@ -60,6 +65,28 @@ def test_every_round_is_the_cores_own_and_steps_from_the_state_before(scoring: s
         assert len(planted) == core.rules.groups.canary_slots
     assert kinds == {"AssessedMember", "FailedMember"}
     assert sum(network.pay().weights.values()) == pytest.approx(1)
+
+
+def test_answers_that_never_were_bytes_come_to_what_those_come_to_that_were() -> None:
+    """As a daemon has them: inputs and answers are written, read back with every check, and scored."""
+    network = Network(population_of(crowd()))
+    core = version("2.0.0")
+    assert network.version is core
+    groups, many = 0, int(os.environ.get("RANDOM_GROUPS", "240"))
+    while groups < many:
+        before = network.state
+        played = network.play()
+        frozen = typed.decode(canonical_bytes(played.frozen), RoundInput)
+        assert frozen == played.frozen
+        passed = tuple(packed(one).unpacked() for one in played.results.passed)
+        assert passed == played.results.passed
+        for answer in passed:
+            check_sssa(answer.sssa)  # type: ignore[union-attr]
+        results = RoundResults(passed, played.results.rejections)
+        assert core.score(frozen, core.plan(frozen), results, FindingKeys(), core.pair_values(before, frozen)) == (
+            played.outcome
+        )
+        groups += len(played.plan.groups)
 
 
 def test_a_seed_gives_the_same_bytes_whatever_hashing_does() -> None:
