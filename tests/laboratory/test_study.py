@@ -10,8 +10,8 @@ from cli_store import called
 from rich.console import Console
 
 from laboratory import study as studies
-from laboratory.questions import QUESTIONS, Bound, Line, Measure, Question
 from laboratory.population import Population
+from laboratory.questions import QUESTIONS, Bound, Line, Measure, Question
 from laboratory.report import correlated, part_of
 from laboratory.results import Result
 from laboratory.runs import play_all
