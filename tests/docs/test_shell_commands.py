@@ -54,6 +54,7 @@ LEFT = (
     Left(r".*", r"(sudo|install) .*", "rights on the host"),
     Left(r".*", r"validator (drain|health)\b.*", "a validator that runs; tests/acceptance run it"),
     Left(r".*", r"validator miner check .*", "a miner that answers; tests/cli/test_cli_miner_check.py calls it"),
+    Left(r".*", r"validator simulate study .*", "an hour of two processors; tests/laboratory/test_study.py calls it"),
     Left(r".*", r"validator tasks serve .*", "it serves until it is stopped; tests/tasks and tests/incoming serve"),
     Left(r".*", r".*python -m code_runner .*", "a solution of somebody's; tests/runner runs it"),
 )
