@@ -32,7 +32,13 @@ _SCRIPT_COST: Final = 3
 MAX_COMMANDS: Final = 1_000
 _CPU_S: Final = 20  # of the process, beyond which it is ended: a bundle may not keep a miner
 _MEMORY_MIB: Final = 1_500
-_RULES: Final = ("python.yml", "javascript.yml", "shell.yml", "text.yml")
+_RULES: Final = {
+    "python": "python.yml",
+    "javascript": "javascript.yml",
+    "typescript": "javascript.yml",
+    "bash": "shell.yml",
+    "regex": "text.yml",
+}  # by language: the engine reads the rules again for each bundle, as long as it takes to start
 LANGUAGES: Final = {
     **dict.fromkeys(("py", "pyw"), "python"),
     **dict.fromkeys(("js", "mjs", "cjs", "jsx"), "javascript"),
@@ -164,7 +170,8 @@ def _run(targets: list[_Target]) -> tuple[list[dict[str, Any]], frozenset[int]]:
             listed.append(["CodeTarget", {"path": paths, "analyzer": target.language, "products": ["sast"]}])
         Path(folder, "targets.json").write_text(json.dumps(["Targets", listed]), "utf-8")
         rules = files(__package__).joinpath("rules")
-        command = [engine(), *(word for name in _RULES for word in ("-rules", str(rules.joinpath(name))))]
+        needed = dict.fromkeys(_RULES[target.language] for target in targets)
+        command = [engine(), *(word for name in needed for word in ("-rules", str(rules.joinpath(name))))]
         command += ["-targets", f"{folder}/targets.json", "-json_nodots", "-j", "1", "-fast"]
         command += ["-timeout", "2", "-timeout_threshold", "3", "-max_memory", str(_MEMORY_MIB)]
         done = subprocess.run(  # noqa: S603 - the engine; no word of the bundle is in the command
