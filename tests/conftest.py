@@ -55,6 +55,17 @@ _TEMPLATE = "made_once"
 _numbers = itertools.count(1)
 
 
+def _memory() -> Path | None:
+    """A folder in memory, where there is one with room: on a disk, most of what a new database costs is its files."""
+    memory = Path("/dev/shm")
+    room = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 4 * 1024**3
+    return memory if room and not os.statvfs(memory).f_flag & os.ST_NOEXEC else None
+
+
+if (_in_memory := _memory()) is not None:  # no test asks what a power cut leaves, and each commit would wait for a disk
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_in_memory))
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """Twice the cores: half of the time, tests wait for a disk, a process, a time limit."""
     return 2 * (os.cpu_count() or 1)
@@ -92,7 +103,7 @@ def pytest_collection_finish() -> None:
 def postgres_server() -> Iterator[str]:
     """Url of a running Postgres, with the database name left out: `postgresql://…/{database}?…`."""
     # A short path: a socket's name may have 107 bytes.
-    folder = Path(tempfile.mkdtemp(prefix="pg", dir=_memory()))
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir=_in_memory))
     # Ends with this process, however that ends, and takes the server along.
     end = 'cat >/dev/null; kill -QUIT $(head -n 1 "$0"/data/postmaster.pid); until rm -rf "$0"; do sleep 0.1; done'
     keeper = subprocess.Popen(
@@ -113,13 +124,6 @@ def postgres_server() -> Iterator[str]:
     finally:
         server.cleanup()
         keeper.communicate()
-
-
-def _memory() -> Path | None:
-    """A folder in memory, where there is one with room: on a disk, most of what a new database costs is its files."""
-    memory = Path("/dev/shm")
-    room = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2 * 1024**3
-    return memory if room else None
 
 
 @pytest.fixture(scope="session")

@@ -141,20 +141,20 @@ def test_twice_as_much_costs_at_most_two_and_a_half_times(
     assert doubled_twice(make, n, tmp_path / "file", *command) <= 2.5**2
 
 
-HOSTILE_64_MB: dict[str, tuple[bytes, tuple[str, ...]]] = {
-    "one line of an audit file": (START + b'"' + b'\\"' * (32 * MIB - 9), ("audit", "verify")),
-    "tiny lines of an audit file": (START + (b"1}}\n" + START) * (3 * MIB), ("audit", "verify")),
-    "brackets in a proof": (b'{"proof_id":' + b"[" * (64 * MIB - 12), ("proof", "verify")),
-    "one string in a case": (b'{"findings":"' + b"a" * (64 * MIB - 15) + b'"}', ("score", "keys")),
+HOSTILE_64_MB: dict[str, tuple[Callable[[], bytes], tuple[str, ...]]] = {
+    "one line of an audit file": (lambda: START + b'"' + b'\\"' * (32 * MIB - 9), ("audit", "verify")),
+    "tiny lines of an audit file": (lambda: START + (b"1}}\n" + START) * (3 * MIB), ("audit", "verify")),
+    "brackets in a proof": (lambda: b'{"proof_id":' + b"[" * (64 * MIB - 12), ("proof", "verify")),
+    "one string in a case": (lambda: b'{"findings":"' + b"a" * (64 * MIB - 15) + b'"}', ("score", "keys")),
 }
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("name", HOSTILE_64_MB)
 def test_a_hostile_file_of_64_mib_takes_bounded_memory(name: str, tmp_path: Path) -> None:
-    content, command = HOSTILE_64_MB[name]
+    make, command = HOSTILE_64_MB[name]
     path = tmp_path / "file"
-    path.write_bytes(content)
+    path.write_bytes(make())
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, *PROGRAM, *command, str(path)], capture_output=True, text=True, check=False
     )
