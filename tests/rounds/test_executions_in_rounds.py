@@ -84,7 +84,7 @@ async def test_a_caught_miner_loses_its_entry_and_its_reputation_once(store: Sto
     first = next(one for one in later.reputation if one.kind == "rerun_fail")
     assert (first.before, first.after) == (before[LIAR.hotkey, PYTHON], before[LIAR.hotkey, PYTHON] * 0.7)
     async with store.read() as tx:
-        entries, counted = await tx.windows.of_round(0), await tx.executions.entered_in(1)
+        entries, counted = await tx.windows.of_round(0), (await tx.executions.about(1))[1]
     worth = {(member.task_id, member.hotkey): member.window_entry for member in outcome.members}
     assert len(entries) == 6
     for entry in entries:

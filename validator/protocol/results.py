@@ -173,6 +173,10 @@ class Packed(NamedTuple):
         documents = {"plan": typed.decode(self.signed, WorkflowPlan), "run": typed.decode(self.run, RunRecord)}
         return typed.convert({**self.fields, **documents}, WorkflowSubmission)
 
+    def named(self) -> Mapping[str, Any]:
+        """Return its fields, which name what its miner signed by its digest, with the digest of the run."""
+        return {**self.fields, "run": None if self.run is None else sha256_hex(self.run)}
+
     def is_witness(self, skill_type: SkillType) -> bool:
         """Whether other answers to its task are compared with it (gate 7)."""
         return self.run is None and self.fields["role"] == "primary" and is_runtime(skill_type)

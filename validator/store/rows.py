@@ -258,14 +258,14 @@ class WindowEntry:
 
 def entries_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> tuple[WindowEntry, ...]:
     """Return what a settled round adds to score windows, in its order; `version` is its own."""
-    late = {(one.task_id, one.hotkey): int(one.round_id) for one in frozen.filled}
+    late, round_id = {(one.task_id, one.hotkey): int(one.round_id) for one in frozen.filled}, frozen.index
     return (
         *(
             WindowEntry(hotkey, name, late[task_id, hotkey], task_id, value)
             for hotkey, name, task_id, value in version.filled_entries(frozen)
         ),
         *(
-            WindowEntry(hotkey, name, frozen.index, task_id, value)
+            WindowEntry(hotkey, name, round_id, task_id, value)
             for hotkey, name, task_id, value in version.window_entries(frozen, outcome)
         ),
     )

@@ -6,6 +6,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from validator.protocol.canonical import canonical_bytes
 from validator.protocol.execution import AnswerResult, RunReport, WorkState
 from validator.protocol.reasons import Reason
 from validator.protocol.round import ExecutionResult, FilledQuality, RoundInput, RoundOutcome, RoundPlan
@@ -110,6 +111,12 @@ class Execution(WaitingWork):
             ExecutionResult(str(self.round_id), self.task_id, one.hotkey, self.skill_type, one.event)
             for one in self.results
         )
+
+    @property
+    def written(self) -> bytes:
+        """What it showed, as canonical bytes: for the record of the round that counts it."""
+        results = [{"hotkey": one.hotkey, "event": one.event, "report": one.report} for one in self.results]
+        return canonical_bytes({"execution_id": self.work_id, "report": self.report, "results": results})
 
     def only(self, hotkey: str) -> "Execution":
         """Return it with the result of one miner alone."""

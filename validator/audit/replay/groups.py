@@ -3,7 +3,6 @@
 The attestations of one group are decoded at a time: those of a whole round may take more memory than there is.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,17 +11,14 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
 
-import msgspec
-
 from validator.audit.replay.differences import Difference, compared, uncomputed
 from validator.audit.replay.gates import StoredGates
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
 from validator.proofs import ProofError
 from validator.proofs.document import Unsealed, is_sealed, require_signer
-from validator.protocol.canonical import canonical_bytes, canonical_plain
 from validator.protocol.reasons import Reason
-from validator.protocol.results import Packed, Passed, RawAnswers, Rejection, RoundResults, VoidDispatch, VoidTask
+from validator.protocol.results import Packed, Passed, Rejection, RoundResults, VoidDispatch
 from validator.protocol.round import GroupPlan, RoundInput, RoundPlan, RoundTask
 from validator.protocol.signatures import verified_once
 from validator.protocol.strict_json import JsonError, decode_plain
@@ -71,32 +67,6 @@ def proof_difference(task_id: str, group: Group, again: Unsealed, hotkey: str) -
 _TOGETHER: Final = 1024 * 1024  # bytes of raw bodies of a round that are read at once
 
 
-class AnswersDigest:
-    """The sha256 of the canonical bytes of a round's `AnswersDocument`, from one answer after the other."""
-
-    def __init__(self, raw: RawAnswers, rejections: Sequence[Rejection]) -> None:
-        self._hash = hashlib.sha256(
-            b'{"raw":%s,"rejections":%s,"submissions":[' % (canonical_bytes(raw), canonical_bytes(rejections))
-        )
-        self._plans: list[bytes] = []
-        self._separator = b""
-
-    def add(self, answer: Packed) -> None:
-        """Take in an answer that passed; answers come in the order of the plan."""
-        if answer.run is not None:
-            documents = {"plan": msgspec.Raw(answer.signed), "run": msgspec.Raw(answer.run)}
-            self._plans.append(canonical_plain({**answer.fields, **documents}))
-            return
-        self._hash.update(self._separator + canonical_plain({**answer.fields, "sssa": msgspec.Raw(answer.signed)}))
-        self._separator = b","
-
-    def hexdigest(self, void: Sequence[VoidTask], alone: Sequence[VoidDispatch]) -> str:
-        """Return the digest of it all."""
-        ends = canonical_bytes(void), canonical_bytes(alone), b",".join(self._plans)
-        self._hash.update(b'],"void":%s,"void_dispatches":%s,"workflows":[%s]}' % ends)
-        return self._hash.hexdigest()
-
-
 @dataclass(slots=True)
 class RawBodies:
     """The raw answers of a round that are still kept, read one at a time; all at once where they are small."""
@@ -121,7 +91,7 @@ class GroupsReplay:
 
     Attributes:
         expected: (task_id, hotkey) of its dispatches that are not void; `alone` are those that are void alone.
-        judged: the dispatches whose stored judgement can be read.
+        judged: of the dispatches whose stored judgement can be read: that, with documents by their digests.
         scored: by task, where all of a group can be read.
         measured: as in `Ended`.
         proven: digests of the proofs, by task.
@@ -135,8 +105,7 @@ class GroupsReplay:
     expected: AbstractSet[tuple[str, str]]
     alone: Mapping[tuple[str, str], VoidDispatch]
     bodies: RawBodies
-    digest: AnswersDigest
-    judged: set[tuple[str, str]] = field(default_factory=set)
+    judged: dict[tuple[str, str], Rejection | Mapping[str, Any]] = field(default_factory=dict)
     scored: dict[str, ScoredTask] = field(default_factory=dict)
     measured: dict[tuple[str, str], WorkflowRun] = field(default_factory=dict)
     answers: list[Difference] = field(default_factory=list)
@@ -178,9 +147,7 @@ class GroupsReplay:
                 continue
             answers.append(answer)
             stored[dispatch.hotkey] = one
-            self.judged.add((task.task_id, dispatch.hotkey))
-            if isinstance(one, Packed):
-                self.digest.add(one)
+            self.judged[task.task_id, dispatch.hotkey] = one if isinstance(one, Rejection) else one.named()
         await self._judge_again(task, [dispatch for dispatch, _ in kept], stored)
         members = {(task.task_id, hotkey) for hotkey, _ in planned.members}
         if task.task_id in self.void or len(answers) != len(members & self.expected):

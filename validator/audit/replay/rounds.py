@@ -8,12 +8,12 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from validator.audit.replay.differences import Difference, compared, compared_bytes, uncomputed
-from validator.audit.replay.groups import AnswersDigest, Bodies, GroupsReplay, RawBodies
+from validator.audit.replay.groups import Bodies, GroupsReplay, RawBodies
 from validator.audit.replay.inputs import Past, filled_differences, input_differences
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.results import Rejection, VoidDispatch, VoidTask
+from validator.protocol.results import VoidDispatch
 from validator.protocol.round import FlagRaised, GroupPlan, RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
@@ -136,7 +136,7 @@ class _Replay:
     bodies: Bodies = field(default_factory=Bodies)
     tasks: Sequence[TaskRecord] = ()
     dispatches: Sequence[Dispatch] | None = None
-    executions: Sequence[Execution] | None = None
+    executions: tuple[Sequence[Execution], Sequence[Execution]] | None = None
 
     @property
     def round_id(self) -> int:
@@ -149,7 +149,7 @@ class _Replay:
         version = self._version(frozen) if frozen else None
         self.tasks = await self.tx.tasks.of_round(self.round_id)
         self.dispatches = await self._read("dispatches", self.tx.dispatches.of_round(self.round_id))
-        self.executions = await self._read("executions", self.tx.executions.of_round(self.round_id))
+        self.executions = await self._read("executions", self.tx.executions.about(self.round_id))
         ended: Ended | None = None
         if frozen and version:
             self._note(self._computed("input", lambda: self.past.difference(version, frozen)))
@@ -223,40 +223,25 @@ class _Replay:
 
     async def _scored(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan) -> Ended | None:
         """Compare what follows from the round's answers; return what a step takes, None if it cannot be computed."""
-        tasks, dispatches = self.tasks, self.dispatches
+        dispatches = self.dispatches
         self._note(await self._listed())
         if dispatches is None:
             return None
-        void = {task.task_id: task.reason for task in tasks if task.state == "void" and task.reason}
+        void = {task.task_id: task.reason for task in self.tasks if task.state == "void" and task.reason}
         alone = _alone(dispatches, void.keys())
         self._note(_void_fault(dispatches, alone))
         expected = {
             (group.task_id, hotkey) for group in plan.groups if group.task_id not in void for hotkey, _ in group.members
         } - alone.keys()
-        raw = tuple(tuple(one.raw for one in dispatches if one.task_id == task.task_id) for task in tasks)
-        rejections = [
-            Rejection(one.task_id, one.hotkey, one.role, one.reason, one.seconds)
-            for one in dispatches
-            if one.state == "failed" and one.reason is not None and (one.task_id, one.hotkey) in expected
-        ]
-        groups = GroupsReplay(
-            self.tx,
-            scored_by,
-            frozen,
-            plan,
-            void.keys(),
-            expected,
-            alone,
-            RawBodies(self.tx, dispatches),
-            AnswersDigest(raw, rejections),
-        )
+        bodies = RawBodies(self.tx, dispatches)
+        groups = GroupsReplay(self.tx, scored_by, frozen, plan, void.keys(), expected, alone, bodies)
         await self._read("answers", groups.run())
         self.bodies = groups.bodies_counted
         self.found += [*groups.answers, *groups.gates[:1]]
-        if groups.judged != expected:
+        if groups.judged.keys() != expected:
             return None
-        void_tasks = [VoidTask(task_id, reason) for task_id, reason in void.items()]
-        self.digests["answers"] = groups.digest.hexdigest(void_tasks, tuple(alone.values()))
+        raw = [one.raw for one in dispatches]
+        self.digests["answers"] = digest([[*groups.judged.values()], void, [*alone.values()], raw])
         self.found += groups.outcome[:1]
         if groups.outcome:
             return None
@@ -271,7 +256,6 @@ class _Replay:
             return None
         await self._outcome(canonical_bytes(outcome))
         await self._entered(scored_by, frozen)
-        await self._filled(frozen)
         await self._checks(scored_by, frozen, plan, outcome)
         await self._executions(scored_by, frozen, plan, outcome)
         self.digests["proofs"] = digest(groups.proven)
@@ -308,46 +292,49 @@ class _Replay:
         """Compare what the round had executed with what follows from it."""
         again = self._computed("executions", lambda: queued_executions(scored_by, frozen, plan, outcome))
         if self.executions is not None and again is not None:
-            self._note(compared("executions", queued_rows(one.queued for one in self.executions), queued_rows(again)))
+            left, _ = self.executions
+            self._note(compared("executions", queued_rows(one.queued for one in left), queued_rows(again)))
 
     async def _entered(self, scored_by: Version, frozen: RoundInput) -> None:
         """Hold the results that the round counted, and the entries that they took, against its input."""
-        stored = await self._read("executions", self.tx.executions.entered_in(self.round_id))
-        if stored is not None:
-            counted = [result for one in stored for result in one.counted]
-            self._note(compared("input.executions", counted, frozen.executions))
-            took = [(o.task_id, r.hotkey) for o in stored for r in o.results if r.struck is not None]
-            struck = [(one.task_id, one.hotkey) for one in scored_by.struck_entries(frozen)]
-            self._note(compared("input.executions.struck", sorted(took), sorted(struck)))
+        if self.executions is None:
+            return
+        _, entered = self.executions
+        counted = [result for one in entered for result in one.counted]
+        self._note(compared("input.executions", counted, frozen.executions))
+        took = [(o.task_id, r.hotkey) for o in entered for r in o.results if r.struck is not None]
+        struck = [(one.task_id, one.hotkey) for one in scored_by.struck_entries(frozen)]
+        self._note(compared("input.executions.struck", sorted(took), sorted(struck)))
         head = await self.tx.records.head(self.round_id)
-        reports = await self._read("executions", self.tx.executions.reports(frozen.executions))
-        if head is not None and reports is not None and head.reports != reports:
+        if head is not None and head.reports != tuple(one.written for one in entered):
             self._note(Difference("executions.reports", "are not those that the round's record has"))
 
     async def _checks(self, scored_by: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> None:
-        """Hold what the round left to be judged: everything that follows from it, or nothing at all."""
-        stored = await self._read("code_checks", self.tx.code_checks.of_round(self.round_id))
+        """Hold what the round left to be judged: everything that follows from it, or nothing; and what it filled in."""
+        await self._filled(frozen)
+        stored = await self._read("code_checks", self.tx.code_checks.about(self.round_id))
+        if stored is None:
+            return
+        left, entered = stored
+        self._note(compared("input.filled", [one.filled for one in entered], frozen.filled))
         again = self._computed("code_checks", lambda: queued_checks(scored_by, frozen, plan, outcome))
-        if stored and again is not None:
-            self._note(compared("code_checks", queued_rows(one.queued for one in stored), queued_rows(again)))
+        if left and again is not None:
+            self._note(compared("code_checks", queued_rows(one.queued for one in left), queued_rows(again)))
 
     async def _filled(self, frozen: RoundInput) -> None:
-        """Hold the late qualities that the round entered against its input, and those against the answers' rounds."""
+        """Hold the late qualities that the round entered against the rounds of their answers."""
         try:
             self.found.extend([difference async for difference in filled_differences(self.tx, frozen)][:1])
         except (ArchivedError, ArchiveError):
             raise
         except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
             self._note(uncomputed("input.filled", error))
-        stored = await self._read("code_checks", self.tx.code_checks.entered_in(self.round_id))
-        if stored is not None:
-            self._note(compared("input.filled", [one.filled for one in stored], frozen.filled))
 
     async def _rows(self, derived: Mapping[str, Any]) -> None:
         if "outcome" in self.digests:
             self.digests["rows"] = digest(derived)
         flags = [one.raised for one in await self.tx.flags.of_round(self.round_id)]
-        entries = as_added(await self.tx.windows.of_round(self.round_id), self.executions or ())
+        entries = as_added(await self.tx.windows.of_round(self.round_id), self.executions[0] if self.executions else ())
         ends = [TaskEnd(task.task_id, task.state, task.reason) for task in self.tasks]
         stored = ended_rows(self.record, ends, flags, entries)
         for part, rows in derived.items():

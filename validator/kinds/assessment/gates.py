@@ -4,7 +4,7 @@ Gate 7 never stops anything; it needs the whole group and lives in `semantics.py
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from validator.kinds.judging import PARSE_REASONS, Expected
@@ -16,11 +16,6 @@ from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import LLM_USES, Sssa
 from validator.protocol.strict_json import JsonError
 from validator.protocol.traces import Traces, TracesError, TracesTooLargeError, decode_trace_text, read_traces
-
-
-def is_runtime_primary(expected: Expected[AssessmentTask]) -> bool:
-    """Whether gates 4, 5 and the trace half of 6 apply."""
-    return expected.role == "primary" and is_runtime(expected.task.skill_type)
 
 
 def applying_gates(task: AssessmentTask, role: Role) -> Collection[int]:
@@ -39,6 +34,12 @@ class Case:
     answer: Answer | None = None
     traces: Traces | None = None
     detail: str = ""
+    is_runtime_primary: bool = field(init=False)
+    """Whether gates 4, 5 and the trace half of 6 apply."""
+
+    def __post_init__(self) -> None:
+        """Note what the role and the type decide."""
+        self.is_runtime_primary = self.expected.role == "primary" and is_runtime(self.expected.task.skill_type)
 
     @property
     def sssa(self) -> Sssa:
@@ -57,7 +58,7 @@ def deadline(case: Case) -> Reason | None:
 def parse(case: Case) -> Reason | None:
     """Gate 2: not a valid answer, or over a limit."""
     try:
-        case.answer = parse_answer(case.body, limit=answer_limit(runtime_primary=is_runtime_primary(case.expected)))
+        case.answer = parse_answer(case.body, limit=answer_limit(runtime_primary=case.is_runtime_primary))
     except JsonError as error:
         case.detail = str(error)
         return PARSE_REASONS.get(type(error), Reason.PARSE_SCHEMA)
@@ -83,7 +84,7 @@ def validity(case: Case) -> Reason | None:
 
 def manifest(case: Case) -> Reason | None:
     """Gate 4: a runtime primary's sandbox digest is missing or not that of the dispatch's runtime image."""
-    if not is_runtime_primary(case.expected):
+    if not case.is_runtime_primary:
         return None
     ran_in = case.sssa.evidence.sandbox_manifest
     if ran_in is None or not ran_in.digest:
@@ -93,7 +94,7 @@ def manifest(case: Case) -> Reason | None:
 
 def traces(case: Case) -> Reason | None:
     """Gate 5: a runtime primary's traces are missing, over their caps, undecodable, or other than attested."""
-    if not is_runtime_primary(case.expected) or case.answer is None:
+    if not case.is_runtime_primary or case.answer is None:
         return None
     if case.answer.trace_bundle is None:
         return Reason.TRACES_MISSING

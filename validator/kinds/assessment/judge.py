@@ -10,6 +10,7 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.results import Packed, Submission, packed
 from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import BASE_TRACES
+from validator.protocol.sssa import Sssa
 from validator.protocol.text import printable
 from validator.protocol.traces import Traces
 from validator.scoring import Version
@@ -49,24 +50,25 @@ def judge(expected: Expected[AssessmentTask], body: bytes, seconds: float) -> Ju
     failure = first_failure(case)
     if failure is not None:
         return reject_answer(expected, failure, seconds, printable(case.detail))
-    signed = canonical_bytes(case.sssa)
-    submission = _submission(case, sha256_hex(signed))
+    sssa = case.sssa
+    signed = canonical_bytes(sssa)
+    submission = _submission(case, sssa, sha256_hex(signed))
     passed, reason = packed(submission, signed), submission.reason(expected.task.windows)
     if case.traces is None:
         return Judged(passed, reason)
     return Witnessed(passed, reason, signatures=PackedSignatures.of(case.traces))
 
 
-def _submission(case: Case, sha256: str) -> Submission:
+def _submission(case: Case, sssa: Sssa, sha256: str) -> Submission:
     expected = case.expected
     return Submission(
         task_id=expected.task.task_id,
         hotkey=expected.hotkey,
         role=expected.role,
         seconds=case.seconds,
-        sssa=case.sssa,
+        sssa=sssa,
         sssa_sha256=sha256,
-        checks=checks_of(expected.task, expected.role, case.sssa),
+        checks=checks_of(expected.task, expected.role, sssa),
         shell_commands=_expected_commands(case),
     )
 

@@ -18,7 +18,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.tallies import HotkeyPair
 from validator.protocol.times import format_time
 from validator.store.errors import EmptyReasonError
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records
 from validator.store.repositories.state import States
 from validator.store.rows import AgreementRecord, FlagDetail, FlagRecord, MinerRecord
@@ -38,6 +38,9 @@ _LISTED: Final[Select[Any]] = (
 )
 
 
+_OF_ROUND: Final = _LISTED.where(_F.round_id == ROUND)
+
+
 class Flags(Repository):
     """Flags; a cleared one stays listed."""
 
@@ -54,7 +57,7 @@ class Flags(Repository):
 
     async def of_round(self, round_id: int) -> tuple[FlagRecord, ...]:
         """Return the flags that a round raised, cleared ones too, oldest first."""
-        return await self._each(FlagRecord, _LISTED.where(_F.round_id == round_id))
+        return await self._each(FlagRecord, _OF_ROUND, {"round_id": round_id})
 
     async def get(self, which: int | str) -> tuple[FlagDetail, ...]:
         """Return the flag with this id, or all flags of this hotkey (cleared ones too), with their samples."""

@@ -5,15 +5,14 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, Literal
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select, update
 
-from validator.protocol.canonical import canonical_bytes
 from validator.protocol.execution import WorkState
 from validator.protocol.reasons import Reason
 from validator.protocol.round import ExecutionResult, FilledQuality
 from validator.store.dispatch import DispatchKey
 from validator.store.errors import MismatchError
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.tables import waiting_work
 from validator.store.waiting_work import (
     CODE,
@@ -29,6 +28,11 @@ from validator.store.waiting_work import (
 )
 
 c = waiting_work.c
+_ABOUT: Final = (
+    select(waiting_work)
+    .where(c.kind == bindparam("kind"), or_(c.round_id == ROUND, c.entered_in == ROUND))
+    .order_by(c.work_id)
+)
 _UNENDED: Final = c.state.in_(("pending", "running"))
 
 
@@ -122,9 +126,13 @@ class WorkQueue(Repository, Generic[W]):
         """Return what belongs to a round's answers, by id."""
         return await self._where(c.round_id == round_id)
 
-    async def entered_in(self, round_id: int) -> tuple[W, ...]:
-        """Return the pieces whose results the round's input has, by id."""
-        return await self._where(c.entered_in == round_id)
+    async def about(self, round_id: int) -> tuple[tuple[W, ...], tuple[W, ...]]:
+        """Return what belongs to a round's answers, and the pieces whose results its input has, by id."""
+        found = await self._each(self.record, _ABOUT, {"kind": self.kind, "round_id": round_id})
+        return (
+            tuple(one for one in found if one.round_id == round_id),
+            tuple(one for one in found if one.entered_in == round_id),
+        )
 
     async def listing(self, limit: int, state: WorkState | None = None) -> tuple[W, ...]:
         """Return at most `limit` pieces, newest round first."""
@@ -215,17 +223,7 @@ class Executions(WorkQueue[Execution]):
         """Return what the executions of these results showed, as canonical bytes, by id."""
         ids = {(int(one.round_id), one.task_id) for one in results}
         found = await self._where(c.round_id.in_({round_id for round_id, _ in ids})) if ids else ()
-        return tuple(
-            canonical_bytes(
-                {
-                    "execution_id": one.work_id,
-                    "report": one.report,
-                    "results": [{"hotkey": r.hotkey, "event": r.event, "report": r.report} for r in one.results],
-                }
-            )
-            for one in found
-            if (one.round_id, one.task_id) in ids
-        )
+        return tuple(one.written for one in found if (one.round_id, one.task_id) in ids)
 
     async def late_share(self, since: datetime) -> tuple[int, int]:
         """Return how many that ended since then had not begun in time, and how many ended.

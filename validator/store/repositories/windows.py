@@ -10,7 +10,7 @@ from validator.protocol.skill_types import SkillType
 from validator.scoring import StruckEntry
 from validator.store.dispatch import DispatchKey
 from validator.store.errors import MismatchError
-from validator.store.repositories.base import Repository
+from validator.store.repositories.base import ROUND, Repository
 from validator.store.rows import WindowEntry
 from validator.store.tables import dispatches, miners, tasks
 
@@ -23,6 +23,9 @@ _ENTRIES: Final = (
     .where(_D.entry.is_not(None))
 )
 _ORDER: Final = (_ENTERED, _D.round_id, tasks.c.position, _D.rank)  # late ones are of earlier rounds
+_OF_ROUND: Final = _ENTRIES.where(
+    or_(and_(_D.round_id == ROUND, _D.entered_in.is_(None)), _D.entered_in == ROUND)
+).order_by(*_ORDER)
 _SAME_ROUND: Final = 50  # more than the entries that a round adds to a pair
 
 
@@ -48,8 +51,7 @@ class Windows(Repository):
 
     async def of_round(self, round_id: int) -> tuple[WindowEntry, ...]:
         """Return what a round added, in its order."""
-        its = or_(and_(_D.round_id == round_id, _D.entered_in.is_(None)), _D.entered_in == round_id)
-        return tuple([_entry(row) for row in await self._all(_ENTRIES.where(its).order_by(*_ORDER))])
+        return tuple([_entry(row) for row in await self._all_of(round_id, _OF_ROUND)])
 
     async def entered_in(self, key: DispatchKey) -> int | None:
         """Return the round that added an answer's entry, None if none has."""
