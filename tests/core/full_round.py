@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import full_plans
 from aiohttp import web
 from daemon_process import PROGRAM, Miners, Site, until
 from full_answers import FullAnswers, with_emoji
@@ -62,14 +63,21 @@ async def full_round(folder: Path, each: int = 2) -> Peaks:
             await process.wait()
     finally:
         await miners.close()
-    log = folder / "log.jsonl"
-    return Peaks(
-        memory.daemon,
-        memory.peak,
-        await _peak(site, "replay", "0"),
-        await _peak(site, "audit", "export", "--out", str(log)),
-        await _peak(site, "audit", "verify", str(log)),
-    )
+    return Peaks(memory.daemon, memory.peak, *await _read(folder, site.config))
+
+
+async def round_of_plans(folder: Path) -> Peaks:
+    """Play a round of ten plans at their limits; return what it took, the miners and services being in the process."""
+    _, config = full_plans.configured(folder)
+    played = await _peak(sys.executable, str(Path(full_plans.__file__)), str(folder))
+    return Peaks(played, played, *await _read(folder, config))
+
+
+async def _read(folder: Path, config: Path) -> tuple[float, float, float]:
+    log = str(folder / "log.jsonl")
+    commands = ("replay", "0"), ("audit", "export", "--out", log), ("audit", "verify", log)
+    replay, export, verify = [await _peak(*PROGRAM, *one, "--config", str(config)) for one in commands]
+    return replay, export, verify
 
 
 async def _full(signer: Signer, dispatch: Dispatch, _request: web.Request) -> bytes | web.StreamResponse:
@@ -77,8 +85,8 @@ async def _full(signer: Signer, dispatch: Dispatch, _request: web.Request) -> by
     return reply.body
 
 
-async def _peak(site: Site, *arguments: str) -> float:
-    command = [sys.executable, "-c", _PEAK, *PROGRAM, *arguments, "--config", str(site.config)]
+async def _peak(*arguments: str) -> float:
+    command = [sys.executable, "-c", _PEAK, *arguments]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, env=dict(os.environ))
     out, _ = await process.communicate()
     if process.returncode:
