@@ -15,7 +15,7 @@ from validator.state import NO_EVIDENCE, PairEvidence
 _NEWTON: Final = 8
 _SETTLED: Final = 1e-4
 _LEAST_RISE: Final = 1e-3
-_NEAR: Final = 2e-6
+_NEAR: Final = 1e-7
 _CLEAR: Final = 1e-12  # far more than rounding moves a mean
 
 Kinds = Mapping[str, tuple[int, int]]
@@ -154,11 +154,11 @@ class Curve:
 
     def _bracket(self, target: float) -> tuple[float, float]:
         """Return abilities with a mean clearly below and clearly above the target: halving looks only between them."""
-        ability = 1.0
+        ability = target / (1 - target) * (1 - self._rate) / self._rate  # right if all kinds were alike, at slope 1
         for _ in range(_NEWTON):
             parts = [y / (1 + y) for y in self._powers([ability * odds for odds in self.odds.values()])]
             mean = sum(map(mul, self._answers, parts)) / self._all
-            rise = self._slope * sum(n * p * (1 - p) for n, p in zip(self._answers, parts, strict=True)) / self._all
+            rise = self._slope * (mean - sum(map(mul, self._answers, map(mul, parts, parts))) / self._all)
             step = (target - mean) / max(rise, _LEAST_RISE)
             ability *= 1 + step if step > 0 else 1 / (1 - step)
             if abs(step) < _SETTLED:
