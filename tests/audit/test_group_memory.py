@@ -18,7 +18,7 @@ from validator.scoring import CURRENT, version
 from validator.store import open_store, record
 from validator.tasks.source import MemorySource
 
-FEW, MANY = 2, 6  # tasks of five answers each
+FEW, MANY = 2, 5  # tasks of five answers each
 MIB = 2**20
 
 

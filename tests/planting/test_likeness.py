@@ -46,7 +46,7 @@ def test_host_names_are_of_many_kinds_and_none_is_known_to_be_somebodys() -> Non
 
 def test_private_keys_are_read_as_what_their_header_says() -> None:
     kinds = set()
-    for number in range(40):
+    for number in range(15):
         drawn = key(draws(f"key {number}"))
         kinds.add(drawn["kind"])
         text = f"-----BEGIN {drawn['kind']}-----\n{drawn['body']}\n-----END {drawn['kind']}-----"
@@ -108,7 +108,7 @@ def test_both_texts_and_both_ways_to_hold_them_are_in_bundles_with_faults_and_wi
     """What makes a fault is the two together: a text that harms, where it is not quoted."""
     phrase = re.compile(r"(?i)curl|urlopen|fetch\(|https?://|token|password")
     sizes: dict[bool, list[int]] = {True: [], False: []}
-    for number in range(40):
+    for number in range(20):
         for wanted in (0, 8):
             planted, before = made(SkillType.EXECUTABLE_PYTHON, f"both {number}", wanted)
             old = Counter(line for content in before.values() for line in content.decode().split("\n"))

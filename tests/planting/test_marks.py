@@ -28,7 +28,7 @@ from validator.sources import SeededRandom
 from validator.tasks.canary import make_canary
 from validator.tasks.source import MemorySource, Shuffled
 
-SEEDS = range(300)
+SEEDS = range(100)
 RUNTIME = [kind for kind in SkillType if kind is not SkillType.WORKFLOW and is_runtime(kind)]
 _STRING = re.compile(r"""(["'`])((?:\\.|(?!\1).)*)\1""", re.DOTALL)
 _WORD = re.compile(r"[\w./%:-]+")
@@ -103,10 +103,10 @@ def invented_from(files: Mapping[str, bytes]) -> set[str]:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_who_only_reads_the_source_finds_no_mark(language: str) -> None:
     found = 0
-    for seed in SEEDS[:40]:
+    for seed in SEEDS[:20]:
         files, _, mark = marked(language, f"read {seed}")
         found += mark in invented_from(files)
-    assert found <= 2
+    assert found <= 1
 
 
 def test_a_literal_name_would_be_found() -> None:
@@ -161,7 +161,7 @@ def test_the_mark_of_a_canary_is_in_its_truth_and_nowhere_else(kind: SkillType) 
                 return one.task, one.bundle
         raise AssertionError
 
-    tasks = [asyncio.run(packed(f"canary {seed}")) for seed in range(12)]
+    tasks = [asyncio.run(packed(f"canary {seed}")) for seed in range(6)]
     marks = []
     for task, bundle in tasks:
         assert task.truth is not None
@@ -178,7 +178,7 @@ def test_the_mark_of_a_canary_is_in_its_truth_and_nowhere_else(kind: SkillType) 
             shown = [json.dumps(msgspec.to_builtins(msgspec.structs.replace(dispatch, bundle="")))]
             shown += [*files, *(content.decode("utf-8", "replace") for content in files.values())]
             assert not any(name in text for text in shown)
-    assert len(set(marks)) == len(marks) >= 9
+    assert len(set(marks)) == len(marks) >= 4
 
 
 def test_all_families_are_drawn() -> None:

@@ -41,12 +41,8 @@ def test_any_bundle_gives_a_valid_document(files: dict[str, bytes], skill_type: 
     assert len(set(analysis.rules)) == len(analysis.rules)
     assert (analysis.verdict == "BLOCK") >= (analysis.risk_score >= BLOCK_FROM)
     assert (analysis.verdict != "ALLOW") >= (analysis.risk_score >= REVIEW_FROM)
-
-
-@RELAXED
-@given(files=BUNDLES, skill_type=TYPES)
-def test_the_order_of_files_and_a_second_run_change_nothing(files: dict[str, bytes], skill_type: SkillType) -> None:
-    assert analyse(dict(reversed(files.items())), skill_type) == analyse(files, skill_type)
+    again = analyse(dict(reversed(files.items())), skill_type, canary_marker=marker)
+    assert again == analysis  # whatever the order of the files
 
 
 JSON = st.recursive(
@@ -76,11 +72,14 @@ JSON = st.recursive(
 
 
 @RELAXED
-@given(document=JSON, name=st.sampled_from(["manifest.json", "mcp.json", "composition.json"]))
-def test_any_json_is_borne(document: object, name: str) -> None:
+@given(
+    document=JSON,
+    name=st.sampled_from(["manifest.json", "mcp.json", "composition.json"]),
+    skill_type=st.sampled_from([SERVER, TEAM, PYTHON]),
+)
+def test_any_json_is_borne(document: object, name: str, skill_type: SkillType) -> None:
     files = {name: json.dumps(document).encode(), "a/main.py": b"import os\n", "server.py": b"TOOLS = {'x': 1}\n"}
-    for skill_type in (SERVER, TEAM, PYTHON):
-        assert_fits_document(analyse(files, skill_type), files, skill_type)
+    assert_fits_document(analyse(files, skill_type), files, skill_type)
 
 
 @RELAXED
@@ -90,34 +89,19 @@ def test_any_script_is_borne(tokens: list[str]) -> None:
     assert_fits_document(analyse(files, SCRIPT), files, SCRIPT)
 
 
-@RELAXED
-@given(
-    codec=st.sampled_from(
-        sorted(
-            {
-                "utf-7",
-                "utf_16",
-                "idna",
-                "punycode",
-                "hex",
-                "rot13",
-                "zlib",
-                "unicode_escape",
-                "raw_unicode_escape",
-                "cp037",
-                "undefined",
-                "base64",
-                "nope",
-                "uu",
-            }
-        )
-    ),
-    body=st.binary(max_size=60),
-)
-def test_any_declared_encoding_is_borne(codec: str, body: bytes) -> None:
-    files = {"main.py": b"# -*- coding: " + codec.encode() + b" -*-\n" + body}
-    analysis = analyse(files, PYTHON)
-    assert_fits_document(analysis, files, PYTHON)
+CODECS = """
+    utf-7 utf_16 idna punycode hex rot13 zlib unicode_escape raw_unicode_escape cp037 undefined base64 nope uu
+    """.split()  # noqa: SIM905 - names of codecs, to be read as a list
+
+
+@settings(RELAXED, max_examples=5)
+@given(bodies=st.lists(st.binary(max_size=60), min_size=len(CODECS), max_size=len(CODECS)))
+def test_any_declared_encoding_is_borne(bodies: list[bytes]) -> None:
+    files = {
+        f"{codec}.py": b"# -*- coding: " + codec.encode() + b" -*-\n" + body
+        for codec, body in zip(CODECS, bodies, strict=True)
+    }
+    assert_fits_document(analyse(files, PYTHON), files, PYTHON)
 
 
 @pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
