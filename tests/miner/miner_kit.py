@@ -33,13 +33,19 @@ NONCE = "5eed" * 16
 RUNTIME = [skill_type for skill_type in ASSESSED_TYPES if is_runtime(skill_type)]
 
 
+_analyses: dict[tuple[str, SkillType, str | None], Analysis] = {}
+
+
 class DirectAnalyses:
-    """The reference analysis in a thread: the same results as the pool's, without its processes."""
+    """The reference analysis in a thread, of a bundle once: the same results as the pool's, without its processes."""
 
     async def analyse(
         self, sha256: str, files: Mapping[str, bytes], skill_type: SkillType, marker: str | None
     ) -> Analysis:
-        return await asyncio.to_thread(analyse_bundle, files, skill_type, marker)
+        key = sha256, skill_type, marker
+        if key not in _analyses:
+            _analyses[key] = await asyncio.to_thread(analyse_bundle, files, skill_type, marker)
+        return _analyses[key]
 
 
 @dataclasses.dataclass(frozen=True)
