@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 from laboratory.population import Population, population_of
@@ -128,6 +129,10 @@ def _least(result: Result) -> float:
     return min(pays) / (math.fsum(pays) / len(pays))
 
 
+def _cost(rule: str, results: Results) -> float:
+    return _least(results["all rules"]) / _least(results[f"without {rule}"])
+
+
 def _found(result: Result) -> float:
     """Return 1 where any sharing pair was proven, or two of its keys ejected by flags; else 0."""
     proven = any(number is not None for number in result.pairs.found.values())
@@ -145,7 +150,8 @@ def _accused(results: Results) -> float:
 
 
 _SIZES: Final = (16, 64, 256)
-_SHARING: Final = {"skill": 0.6, "redone": 0.1}
+_SHARING: Final = {"skill": 0.6, "redone": 0.1, "tool": "open"}
+_RULES: Final = ("meetings", "seniors", "ramp")
 _BAD: Final = {"skill": 0.15}
 
 QUESTIONS: Final[tuple[Question, ...]] = (
@@ -214,7 +220,10 @@ QUESTIONS: Final[tuple[Question, ...]] = (
     Question(
         "sharing",
         "Do eight keys with one analysis earn more than one?",
-        {f"8 of {size}": _network(_honest(size - 8), _some("sharer", 8, **_SHARING), rounds=200) for size in (18, 64)},
+        {
+            f"8 of {size}": _network(_honest(size - 8), _some("sharer", 8, **_SHARING), rounds=200, epoch_rounds=20)
+            for size in (18, 64)
+        },
         tuple(
             Measure(
                 f"all eight, in honest pays, 8 of {size}, round {number}",
@@ -301,12 +310,14 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         "evidence",
         "Is a cohort of three found that shares every other task, and who is accused falsely?",
         {
-            "64": _network(
-                _honest(61), _some("sharer", 3, name="cohort", share=0.5, **_SHARING), rounds=200, epoch_rounds=20
+            label: _network(
+                _honest(61), _some("sharer", 3, name="cohort", share=0.5, **sharing), rounds=200, epoch_rounds=20
             )
+            for label, sharing in (("64", _SHARING), ("nothing redone", _SHARING | {"redone": 0.0}))
         },
         (
-            Measure("part of the runs in which it was found, 64 miners", _at("64", _found), Bound("≥", 0.8)),
+            Measure("part of the runs in which it was found, a tenth redone", _at("64", _found), Bound("≥", 0.8)),
+            Measure("part of the runs in which it was found, nothing redone", _at("nothing redone", _found)),
             Measure("false pairs per 10,000 independent pairs and vectors", _false, Bound("≤", 1.0)),
             Measure("part of the honest miners with a flag", _accused),
         ),
@@ -410,14 +421,10 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         "costs",
         "What does each rule of 2.0.0 cost honest miners?",
         {"all rules": _network(_honest(64, 0.6))}
-        | {f"without {rule}": _network(_honest(64, 0.6), without=[rule]) for rule in ("meetings", "seniors", "ramp")},
-        tuple(
-            Measure(
-                f"least paid of 64 equals, in mean pays, {label}",
-                _at(label, _least),
-                Bound("≥", 0.9) if label == "all rules" else None,
-            )
-            for label in ("all rules", "without meetings", "without seniors", "without ramp")
+        | {f"without {rule}": _network(_honest(64, 0.6), without=[rule]) for rule in _RULES},
+        (
+            Measure("least paid of 64 equals, in mean pays", _at("all rules", _least)),
+            *(Measure(f"the same, in that without {rule}", partial(_cost, rule), Bound("≥", 0.9)) for rule in _RULES),
         ),
     ),
 )

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from validator.audit.explain.pair import explain_pair
 from validator.audit.views import PairView, flag_details, pair_list
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, group
@@ -40,14 +41,22 @@ def show(
         str | None,
         typer.Argument(metavar="[ID|HOTKEY]", help="A flag's id, or a hotkey for its flags and pairs."),
     ] = None,
+    other: Annotated[
+        str | None,
+        typer.Argument(metavar="[OTHER]", help="Another hotkey: every step of the evidence between the two."),
+    ] = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
     """Show flags with the agreements that led to them, cleared ones too. Exit 1: there is none.
 
     Without an argument, show the pairs of miners that evidence says share one analysis, from a value of 1,000 on
-    (scoring version 2.0.0); with a hotkey, all of its pairs.
+    (scoring version 2.0.0); with a hotkey, all of its pairs; with two, the faults that both could name, beside what
+    two independent miners of their abilities would have done.
     """
+    if which is not None and other is not None:
+        _show_pair(config, which, other, as_json=as_json)
+        return
 
     async def ask(tx: Transaction) -> tuple[tuple[FlagDetail, ...], tuple[PairView, ...]]:
         return () if which is None else await flag_details(tx, which), await pair_list(tx, which)
@@ -65,6 +74,38 @@ def show(
         print_table("hotkey other value> proven last_round>", rows)
     elif which is None:
         print_line("no pair of miners from a value of 1,000 on")
+
+
+def _show_pair(config: Config, which: str, other: str, *, as_json: bool) -> None:
+    found = ask_store(config, lambda tx, _: explain_pair(tx, which, other))
+    if found is None:
+        say_no(f"no evidence between these hotkeys: {which}, {other}")
+    if as_json:
+        print_json(found)
+        return
+    print_line(
+        f"{found.pair[0]} and {found.pair[1]}: value {found.value:.4g}, {'proven' if found.proven else 'not proven'}"
+    )
+    print_line(
+        f"of {found.counted} faults both named or both missed {found.same}; "
+        f"two independent miners of their abilities would have {found.expected:.1f}"
+    )
+    for step in found.steps:
+        ratio = "-" if step.ratio is None else f"{step.ratio:.4g}"
+        print_line()
+        print_line(
+            f"round {step.round_id}, task {step.task_id}, {step.skill_type}: ratio {ratio}, "
+            f"value {step.before:.4g} -> {step.after:.4g}{', proven' if step.proven else ''}"
+        )
+        rows = (
+            (
+                one.kind,
+                *(("-", "-") if one.chances is None else (f"{chance:.2f}" for chance in one.chances)),
+                *one.found,
+            )
+            for one in step.faults
+        )
+        print_table("kind chance> other> found other_found", rows)
 
 
 def _print(detail: FlagDetail) -> None:

@@ -207,6 +207,7 @@ class Version20(Version11):
     select_group = groups_2_0.select_group  # type: ignore[assignment]  # its candidates have turns
     tally_task = tallies_2_0.tally_task
     weigh_round = evidence_2_0.weigh_round
+    chances_of = evidence_2_0.chances_of
     pay_tallies = weights_2_0.pay_tallies
     score_weights = weights_2_0.score_weights
     mechanism_weights = weights_2_0.mechanism_weights

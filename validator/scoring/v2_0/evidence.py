@@ -110,6 +110,13 @@ def slope_in_force(rules: EvidenceRules, slopes: Mapping[str, float]) -> int:
     return min(rules.slopes, key=lambda slope: (slopes.get(f"{slope}", 0.0), slope))
 
 
+def chances_of(version: Ruled20, slopes: Mapping[str, float], kinds: Kinds, record: Record) -> dict[str, float]:
+    """Return a miner's chances of finding each kind that counts, at the slope in force, from frozen values."""
+    rules = version.rules.evidence
+    curve = _curve(rules, slope_in_force(rules, slopes), tuple(kinds.items()), mean_rate(kinds))
+    return curve.chances(curve.ability(record)) if curve.odds else {}
+
+
 class Curve:
     """Chances of finding each kind of fault by ability, at one slope.
 
