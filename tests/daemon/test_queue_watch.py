@@ -103,7 +103,7 @@ async def test_more_than_a_third_of_a_day_late_is_a_condition(store: Store) -> N
 
 async def test_a_validator_without_an_engine_says_what_it_cannot_see_and_is_well(sqlite_url: str) -> None:
     async with running(sqlite_url) as daemon:
-        await daemon.until(lambda: bool(daemon.daemon.health.queues))
+        await daemon.until(lambda: "at_once" in daemon.daemon.health.look()["executions"])
         report = await daemon.health()
         (line,) = daemon.events("condition_raised")
     assert report["status"] == "ok"

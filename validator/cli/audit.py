@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -31,7 +31,7 @@ from validator.cancellation import run_whole
 from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.files import line_writer, require_regular
 from validator.cli.options import Config, Json, group
-from validator.cli.output import print_json, print_line
+from validator.cli.output import picked, print_json, print_line
 from validator.cli.rendering import progress
 from validator.cli.session import checked_hotkeys, settings_of, use_store
 from validator.protocol.limits import CLOCK_TOLERANCE_S, MAX_ROUND_ID
@@ -44,48 +44,6 @@ if TYPE_CHECKING:
 
 
 _DIGEST: Final = re.compile("[0-9A-Fa-f]{64}")
-
-
-class Beyond(NamedTuple):
-    """The evidence of how far the file must go: a receipt that was named, and what its owner put on chain.
-
-    None: not asked.
-    """
-
-    reach: Reach | None
-    anchored: Anchored | None
-
-    def look(self, path: Path) -> None:
-        """Look for the receipts in a file that holds."""
-        both = (self.reach, self.anchored and self.anchored.reach)
-        look_for(path, [reach for reach in both if reach is not None])
-
-    @property
-    def reached(self) -> bool:
-        """Whether the file goes as far as it must."""
-        if self.reach is not None and self.reach.at is None:
-            return False
-        anchor = None if self.anchored is None else self.anchored.reach
-        return anchor is None or anchor.at is not None
-
-    def document(self) -> dict[str, Any]:
-        """Return what `--json` says of it."""
-        anchored = self.anchored
-        if anchored is None:
-            return {"against": _document(self.reach), "anchor": None}
-        anchor = {"block": anchored.block, "problem": anchored.problem, **(_document(anchored.reach) or {})}
-        return {"against": _document(self.reach), "anchor": anchor}
-
-    def lines(self, found: Verified) -> Iterator[str]:
-        """Return a line for each."""
-        if self.reach is not None:
-            yield _line(self.reach, found)
-        if self.anchored is None:
-            return
-        if self.anchored.reach is None:
-            yield f"NOT anchored: {self.anchored.problem}"
-        else:
-            yield f"anchored at block {self.anchored.block}: {_line(self.anchored.reach, found)}"
 
 
 def named(digest: str | None) -> Reach | None:
@@ -260,15 +218,21 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
     with progress("verifying", file.stat().st_size) as advance:
         try:
             found = _verified(file, checkpoint, hotkey, lambda offset: advance(to=offset), given)
-            anchored, there = (None, ()) if settings is None else ask_chain(settings, found)
-            beyond = Beyond(reach, anchored)
-            beyond.look(file)
+            anchor, there = (None, ()) if settings is None else ask_chain(settings, found)
+            reaches = [one for one in (reach, anchor and anchor.reach) if one is not None]
+            look_for(file, reaches)
         except FaultError as fault:
             _print_fault(fault, as_json=as_json)
             raise typer.Exit(EXIT_NO) from None
     held = [*([] if row is None else [HeldRow(row, row_fault(found, row))]), *there]
-    _print_verified(found, beyond, held, as_json=as_json, asked=chain)
-    if not beyond.reached or not all(one.holds for one in held):
+    ok = all(one.at is not None for one in reaches) and all(one.holds for one in held)
+    if as_json:
+        _print_document(found, reach, anchor, held, ok=ok)
+    else:
+        _print_verified(found)
+        for line in (*row_lines(held, found, asked=chain), *_open(found), *_reach_lines(found, reach, anchor)):
+            print_line(line)
+    if not ok:
         raise typer.Exit(EXIT_NO)
 
 
@@ -359,18 +323,29 @@ def _print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool)
         print_line(f"{files['ab'.index(found.longer)]} goes on where the other one ends")
 
 
-def _print_verified(found: Verified, beyond: Beyond, rows: Sequence[HeldRow], *, as_json: bool, asked: bool) -> None:
-    """Print what was checked, what could not be yet, what stands on chain, and how far the file goes."""
-    warnings = _warnings(found)
-    if as_json:
-        held = {"rows": [one.document() for one in rows], "warnings": warnings}
-        ok = beyond.reached and all(one.holds for one in rows)
-        print_json({"ok": ok, **asdict(found), **held, **beyond.document()})
-        return
-    rounds = ", ".join(f"{many} {state}" for state, many in found.rounds.items()) or "none"
+def _print_document(
+    found: Verified, reach: Reach | None, anchor: Anchored | None, rows: Sequence[HeldRow], *, ok: bool
+) -> None:
+    held = {"rows": [one.document() for one in rows], "warnings": _warnings(found)}
+    anchored = anchor and {**picked(anchor, "block problem"), **(_document(anchor.reach) or {})}
+    print_json({"ok": ok, **asdict(found), **held, "against": _document(reach), "anchor": anchored})
+
+
+def _reach_lines(found: Verified, reach: Reach | None, anchor: Anchored | None) -> Iterator[str]:
+    """Yield how far the file goes: to a receipt that was named, and to what its owner put on chain."""
+    if reach is not None:
+        yield _line(reach, found)
+    if anchor is not None:
+        of = f"anchored at block {anchor.block}: "
+        yield f"NOT anchored: {anchor.problem}" if anchor.reach is None else of + _line(anchor.reach, found)
+
+
+def _print_verified(found: Verified) -> None:
+    """Print what was checked."""
+    rounds = _listed(found.rounds) or "none"
     span = "" if found.first_round is None else f" {found.first_round} to {found.last_round}"
     print_line(f"holds: log of {found.hotkey}")
-    for warning in warnings:
+    for warning in _warnings(found):
         print_line(f"warning: {warning}")
     print_line(f"receipts {found.first} to {found.last}, the last one's digest is {found.head}")
     if found.first:
@@ -389,11 +364,6 @@ def _print_verified(found: Verified, beyond: Beyond, rows: Sequence[HeldRow], *,
         (found.filled_before, "late qualities of code of answers that the file does not show"),
     )
     _print_weights(found)
-    for line in row_lines(rows, found, asked=asked):
-        print_line(line)
-    _print_open(found)
-    for line in beyond.lines(found):
-        print_line(line)
 
 
 def _warnings(found: Verified) -> list[str]:
@@ -404,19 +374,18 @@ def _warnings(found: Verified) -> list[str]:
     return [f"the last receipt was issued at {found.issued[1]}, in the future of this machine ({format_time(now)})"]
 
 
-def _print_open(found: Verified) -> None:
-    """Print what could not be computed again, or not yet."""
+def _open(found: Verified) -> Iterator[str]:
+    """Yield what could not be computed again, or not yet."""
     if found.truths or found.truths_untold:
-        print_line(f"truths: {found.truths} shown as their rounds committed to them, {found.truths_untold} not shown")
+        yield f"truths: {found.truths} shown as their rounds committed to them, {found.truths_untold} not shown"
     if found.untold:
-        scores = ", ".join(f"{many} {kind}" for kind, many in found.untold.items())
-        print_line(f"scores on the validator's word, because their truth is not shown: {scores}")
+        yield f"scores on the validator's word, because their truth is not shown: {_listed(found.untold)}"
     if found.word:
-        print_line(f"besides on the validator's word: {_listed(found.word)}")
+        yield f"besides on the validator's word: {_listed(found.word)}"
     if found.given:
-        print_line(f"held against what was given: {_listed(found.given)}")
+        yield f"held against what was given: {_listed(found.given)}"
     if found.pending:
-        print_line(f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet")
+        yield f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet"
 
 
 def _print_counted(*lines: tuple[int, str]) -> None:
@@ -429,7 +398,7 @@ def _print_weights(found: Verified) -> None:
     if not found.vectors:
         print_line("weights: the file tells none")
         return
-    fates = ", ".join(f"{many} {state}" for state, many in found.fates.items()) or "none sent"
+    fates = _listed(found.fates) or "none sent"
     print_line(f"vectors of weights: {found.vectors}, of which {found.vectors_recomputed} recomputed in full; {fates}")
     words = (
         (found.scores_on_word, "scores of windows that began before the file"),

@@ -9,7 +9,7 @@ import typer
 
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, Limit, State, group
-from validator.cli.output import cell, print_json, print_line
+from validator.cli.output import cell, picked, print_json, print_line
 from validator.cli.rendering import Page, print_table
 from validator.cli.session import ask_store, change_store
 from validator.protocol.execution import AnswerResult, RunReport, WorkState
@@ -116,23 +116,18 @@ def retry_check(check_id: CheckId, config: Config = None) -> None:
 
 def execution_json(one: Execution) -> dict[str, Any]:
     """Return an execution for `--json`."""
-    task = {"skill_type": one.skill_type, "hotkeys": one.hotkeys}
-    result = {"report": one.report, "results": one.results, "counted_in": one.entered_in}
-    return {"execution_id": one.work_id, **_place(one), **task, **_tries(one), **result}
+    task, result = picked(one, "round_id task_id skill_type hotkeys"), picked(one, "report results")
+    return {"execution_id": one.work_id, **task, **_tries(one), **result, "counted_in": one.entered_in}
 
 
 def _check_json(one: CodeCheck) -> dict[str, Any]:
-    result = {"report": one.report, "score": one.score, "entered_in": one.entered_in}
-    return {"check_id": one.work_id, **_place(one), "hotkey": one.hotkey, **_tries(one), **result}
-
-
-def _place(one: WaitingWork) -> dict[str, Any]:
-    return {"round_id": one.round_id, "task_id": one.task_id}
+    task, result = picked(one, "round_id task_id hotkey"), picked(one, "report score entered_in")
+    return {"check_id": one.work_id, **task, **_tries(one), **result}
 
 
 def _tries(one: WaitingWork) -> dict[str, Any]:
-    names = ("state", "attempts", "queued_at", "due_at", "started_at", "ended_at", "reason")
-    return {**{name: getattr(one, name) for name in names}, "meaning": meaning_of(one.reason), "detail": one.detail}
+    times = picked(one, "state attempts queued_at due_at started_at ended_at reason")
+    return {**times, "meaning": meaning_of(one.reason), "detail": one.detail}
 
 
 def _found(config: Path | None, name: str, work_id: str, queue: Callable[[Transaction], WorkQueue[W]]) -> W:

@@ -8,7 +8,7 @@ import typer
 from validator.cli.errors import say_no
 from validator.cli.files import read_case, write_bytes
 from validator.cli.options import VECTORS, Config, Json, Output, group
-from validator.cli.output import print_json, print_line
+from validator.cli.output import picked, print_json, print_line
 from validator.cli.session import ask_store, checked_hotkeys, signer_of
 from validator.proofs.debate import debate_proof, parse_debate
 from validator.proofs.document import (
@@ -92,14 +92,9 @@ def _facts(found: Verified) -> dict[str, Any]:
     """Return what `--json` prints."""
     proof, warnings, claims = found.proof, found.warnings, found.proof.get_partial_consensus()
     return {
-        "proof_id": proof.proof_id,
-        "proof_version": proof.proof_version,
-        "checksum": proof.checksum,
-        "digest": found.digest,
-        "hotkey": found.hotkey,
-        "agreement_ratio": proof.agreement_ratio,
-        "confidence": proof.confidence,
-        "has_strong_consensus": proof.has_strong_consensus,
+        **picked(proof, "proof_id proof_version checksum"),
+        **picked(found, "digest hotkey"),
+        **picked(proof, "agreement_ratio confidence has_strong_consensus"),
         "claims": len(claims),
         "claims_agreed": sum(one.agreed for one in claims),
         "not_recomputable": sum(one.level == "unknown" for one in warnings),

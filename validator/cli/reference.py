@@ -244,7 +244,8 @@ def _commands() -> Iterator[str]:
     yield _prose(
         "Errors are lines on standard error, and [the exit code](exit-codes.md) says of which kind they are.",
         "`--json` prints one document on one line: keys in snake_case, numbers in full, times as",
-        "`YYYY-MM-DDTHH:MM:SSZ`.",
+        "`YYYY-MM-DDTHH:MM:SSZ`. Under it an error is one as well:",
+        '`{"error": {"exit_code": 3, "message": "…"}}`.',
     )
     commands = {path: command for path, command in index().items() if path}
     records = {path: _records(command) for path, command in commands.items()}

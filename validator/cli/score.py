@@ -34,6 +34,7 @@ from validator.cli.tally_cases import (
     TallyWeightsCase,
     TurnsCase,
     TurnSelectionCase,
+    check_candidates,
     meetings_case,
     pay_tallies_case,
     select_by_turn_case,
@@ -335,10 +336,7 @@ def _traced(signatures: Signatures, probes: Sets) -> tuple[bool, Sets]:
 
 def select_case(case: SelectionCase) -> dict[str, Any]:
     """Return primaries, auditors, promoted, demoted, excluded and mode (SPEC 8) (SchemaError)."""
-    refuse_repeated([candidate.hotkey for candidate in case.candidates], "candidates")
-    for i, candidate in enumerate(case.candidates):
-        if candidate.failures > candidate.dispatches:
-            raise SchemaError(f"must not exceed dispatches - at `$.candidates[{i}].failures`")
+    check_candidates(case.candidates)
     group = version(case.scoring_version).select_group(
         case.candidates, bytes.fromhex(case.seed), case.round_id, case.task_id
     )

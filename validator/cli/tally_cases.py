@@ -19,6 +19,7 @@ from validator.protocol.strict_json import SchemaError
 from validator.protocol.tallies import Count, HotkeyPair, Record, Tally
 from validator.protocol.task import Truth, check_truth
 from validator.scoring import (
+    Candidate,
     LastTurn,
     MinerStanding,
     PayBasis,
@@ -94,13 +95,6 @@ class TallyCase(Case, frozen=True):
     members: Annotated[tuple[TallyMember, ...], Meta(max_length=MAX_CASE_MEMBERS)]
 
 
-class FoundRecord(Document, frozen=True):
-    """Faults that a miner found, of those that there were."""
-
-    found: Count
-    faults: Count
-
-
 class StandingPair(Document, frozen=True):
     """A pair before the round."""
 
@@ -128,7 +122,7 @@ class EvidenceCase(Case, frozen=True):
 
     slopes: dict[Slope, Annotated[float, Meta(ge=0)]]
     kinds: dict[Text, tuple[Count, Count]]
-    records: dict[Text, FoundRecord]
+    records: dict[Text, Record]
     pairs: tuple[StandingPair, ...]
     tasks: tuple[PlantedCase, ...]
 
@@ -166,10 +160,7 @@ def meetings_case(case: MeetingsCase) -> dict[str, Any]:
 
 def select_by_turn_case(case: TurnSelectionCase) -> dict[str, Any]:
     """Return primaries and auditors in draw order, pairs that meet, excluded and mode (D-35, D-36)."""
-    refuse_repeated([candidate.hotkey for candidate in case.candidates], "candidates")
-    for i, candidate in enumerate(case.candidates):
-        if candidate.failures > candidate.dispatches:
-            raise SchemaError(f"must not exceed dispatches - at `$.candidates[{i}].failures`")
+    check_candidates(case.candidates)
     check_pairs(case.pairs, "pairs")
     seed = bytes.fromhex(case.seed)
     return told_group(
@@ -177,6 +168,14 @@ def select_by_turn_case(case: TurnSelectionCase) -> dict[str, Any]:
             case.candidates, seed, case.round_id, case.task_id, planted=case.planted, pairs=case.pairs
         )
     )
+
+
+def check_candidates(candidates: Sequence[Candidate | TurnCandidate]) -> None:
+    """Refuse a pool that no round can have."""
+    refuse_repeated([candidate.hotkey for candidate in candidates], "candidates")
+    for i, candidate in enumerate(candidates):
+        if candidate.failures > candidate.dispatches:
+            raise SchemaError(f"must not exceed dispatches - at `$.candidates[{i}].failures`")
 
 
 def told_group(group: GroupPlan) -> dict[str, Any]:
@@ -221,7 +220,7 @@ def weigh_evidence_case(case: EvidenceCase) -> dict[str, Any]:
     evidence = scoring(case).weigh_round(
         {str(slope): number for slope, number in case.slopes.items()},
         case.kinds,
-        {hotkey: Record(found=one.found, faults=one.faults) for hotkey, one in case.records.items()},
+        case.records,
         {one.pair: PairEvidence(one.value, one.proven) for one in case.pairs},
         [
             PlantedAnswers(str(i), task.faults, tuple((one.hotkey, one.found) for one in task.answers))

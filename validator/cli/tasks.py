@@ -15,7 +15,7 @@ import typer
 
 from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.options import Config, HotkeyUri, Json, assessed, group
-from validator.cli.output import print_json, print_line
+from validator.cli.output import picked, print_json, print_line
 from validator.cli.rendering import print_table, progress
 from validator.cli.session import ask_store, change_store, checked_hotkeys, clean_at_sigterm, signer_of
 from validator.kinds.explained.selection import count
@@ -167,11 +167,8 @@ def _packed_document(packed: Packed, out: Path) -> dict[str, Any]:
         "bundle_sha256": task.bundle_sha256,
         "bundle_bytes": len(packed.task.bundle),
         "files": packed.files,
-        "version": packed.pin.version,
-        "commit": packed.pin.commit,
-        "artifact": packed.pin.artifact,
-        "provenance": task.provenance,
-        "windows": task.windows,
+        **picked(packed.pin, "version commit artifact"),
+        **picked(task, "provenance windows"),
         "canary": task.canary.file if task.canary else None,
         "notes": packed.notes,
     }
@@ -179,8 +176,7 @@ def _packed_document(packed: Packed, out: Path) -> dict[str, Any]:
 
 def _rebuilt_document(one: Rebuilt) -> dict[str, Any]:
     of = one.package
-    found = {"path": one.path, "bundle_sha256": of.bundle_sha256, "there": one.there, "fault": one.fault}
-    return {"name": of.name, "source": of.source, **found}
+    return {**picked(of, "name source"), "path": one.path, **picked(of, "bundle_sha256"), **picked(one, "there fault")}
 
 
 def _print_packed(packed: Packed, out: Path) -> None:
@@ -335,8 +331,7 @@ def _seeded_document(one: Seeded, output: Path) -> dict[str, Any]:
             {
                 "kind": fault.kind,
                 "difficulty": fault.shape.difficulty,
-                "category": fault.plant.category,
-                "severity": fault.plant.severity,
+                **picked(fault.plant, "category severity"),
                 "evidence_ref": fault.place,
             }
             for fault in planted.faults

@@ -10,7 +10,7 @@ from typing import Any, Final
 from validator.daemon.daemon import Service
 from validator.daemon.world import World
 from validator.health.board import Board
-from validator.health.report import HealthState, QueueSeen
+from validator.health.report import HealthState
 from validator.protocol.execution import WORK_STATES
 from validator.sources import Clock
 from validator.store import Store
@@ -78,9 +78,9 @@ class QueueWatch:
     def _tell(self, kind: str, counts: Mapping[str, int], oldest: datetime | None, at_once: int) -> None:
         """Tell how one kind stands."""
         states = {state: counts.get(state, 0) for state in WORK_STATES}
-        waited = 0.0 if oldest is None else (self.clock.now() - oldest).total_seconds()
-        self.health.saw_queue(kind, QueueSeen(states, oldest, at_once))
-        self.metrics.queue(kind, states, waited, at_once)
+        waited = None if oldest is None else round((self.clock.now() - oldest).total_seconds(), 3)
+        self.health.saw(kind, **states, oldest_s=waited, at_once=at_once)
+        self.metrics.queue(kind, states, waited or 0.0, at_once)
 
 
 @dataclass(frozen=True, slots=True)

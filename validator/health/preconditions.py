@@ -21,7 +21,7 @@ from validator.incoming.server import Bounds
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.text import printable
-from validator.rounds.readiness import Check, RulesAt, clock_check, descriptor_check, disk_check, spool_folder
+from validator.rounds.readiness import Check, clock_check, descriptor_check, disk_check, spool_folder
 from validator.scoring import Rules, Schedule, version
 from validator.settings import Settings
 from validator.sources import Clock, within
@@ -139,7 +139,10 @@ def _short(error: Exception) -> str:
 
 def round_checks(settings: Settings, schedule: Schedule, clock_watch: ClockWatch) -> Sequence[Check]:
     """Return the checks of this machine before a round, in the order in which they are asked (SPEC 16, D-26)."""
-    rules_at = _rules_by(schedule)
+
+    def rules_at(epoch: int) -> Rules:
+        return version(schedule.version_at(epoch)).rules
+
     return (
         clock_check(clock_watch),
         descriptor_check(rules_at, settings.rounds.max_open, ENDPOINT_BOUNDS.descriptors),
@@ -151,10 +154,3 @@ def folders_of(settings: Settings) -> Mapping[str, Path]:
     """Return where the validator writes, by name: `temporary`, and `store` where that is a file."""
     database = parse_url(settings.store.url.reveal()).path
     return {"temporary": spool_folder()} | ({} if database is None else {"store": database.parent})
-
-
-def _rules_by(schedule: Schedule) -> RulesAt:
-    def rules_at(epoch: int) -> Rules:
-        return version(schedule.version_at(epoch)).rules
-
-    return rules_at

@@ -105,14 +105,6 @@ def _row(check: Check, seen: Mapping[str, Any] | None, board: Board) -> dict[str
     }
 
 
-class QueueSeen(NamedTuple):
-    """The state of a queue of waiting work: how many in each state, when the oldest was queued, tries at a time."""
-
-    states: Mapping[str, int]
-    oldest: datetime | None
-    at_once: int
-
-
 @dataclass(frozen=True, slots=True)
 class HealthReport:
     """Report of `/readyz`.
@@ -185,7 +177,6 @@ class HealthState:
     epoch: int | None = field(init=False, default=None)
     chain_problem: str | None = field(init=False, default=None)
     log: LogHead | None = field(init=False, default=None)
-    queues: dict[str, QueueSeen] = field(init=False, default_factory=dict)
     _active: float = field(init=False)
     _beaten: float = field(init=False)
     _block_seen: float = field(init=False, default=0.0)
@@ -244,10 +235,6 @@ class HealthState:
         if paused:
             self._active = self.clock.monotonic()
 
-    def saw_queue(self, name: str, seen: QueueSeen) -> None:
-        """Note the state of a queue of waiting work."""
-        self.queues[name] = seen
-
     def beat(self) -> None:
         """Note that the event loop runs."""
         self._beaten = self.clock.monotonic()
@@ -298,8 +285,7 @@ class HealthState:
         ):
             (self.board.raise_(name, detail) if failed else self.board.clear(name))
         self.board.tick()
-        queues = {name: self._queue(seen) for name, seen in self.queues.items()}
-        return checked(self._seen | queues | {"rounds": rounds, "loop": loop} | self._chain(), self.board)
+        return checked(self._seen | {"rounds": rounds, "loop": loop} | self._chain(), self.board)
 
     def _rounds(self) -> dict[str, Any]:
         silent = self.clock.monotonic() - self._active
@@ -328,7 +314,3 @@ class HealthState:
     def _head_s(self) -> float | None:
         """For how many seconds no head was read; None before the first try."""
         return None if self._head_at is None else self.clock.monotonic() - self._head_at
-
-    def _queue(self, seen: QueueSeen) -> dict[str, Any]:
-        oldest = None if seen.oldest is None else round((self.clock.now() - seen.oldest).total_seconds(), 3)
-        return {**seen.states, "oldest_s": oldest, "at_once": seen.at_once}

@@ -12,7 +12,7 @@ from validator.chain.opening import real_chain
 from validator.chain.probe import Node, NoNodeError, Rpc, Seen, Silent, block_time, look_at
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, load_state
-from validator.health.catalogue import CONDITIONS
+from validator.health.catalogue import CONDITIONS, FATAL
 from validator.health.doctor.examination import (
     LIMITS,
     Finding,
@@ -77,11 +77,9 @@ def _endpoint(one: Seen, shown: str, highest: int, *, spare: bool) -> Finding:
     seen = f"{shown}: {one.chain}, block {one.height}, runtime {one.version}, {one.latency_s * 1000:.0f} ms"
     if one.syncing or one.height + MOST_BEHIND < highest:
         lag = f"{highest - one.height} blocks behind the others" if one.height < highest else "still catching up"
-        return warning(about, f"{seen}; {lag}", "wait until it has caught up, or put another endpoint first")
+        return warning(about, f"{seen}; {lag}", CONDITIONS["chain_behind"].advice)
     if one.latency_s > SLOW_S:
-        return warning(
-            about, f"{seen}; slow: {one.latency_s:.1f} s a call", "use a node near the validator, best one of your own"
-        )
+        return warning(about, f"{seen}; slow: {one.latency_s:.1f} s a call", CONDITIONS["chain_slow"].advice)
     return ok(about, seen)
 
 
@@ -90,8 +88,7 @@ def _differing(good: Sequence[Node]) -> list[Finding]:
     if len(chains) < 2:  # noqa: PLR2004 - two differ
         return []
     named = ", ".join(f"{node.place}: {node.chain} {node.genesis[:10]}…" for node in good)
-    advice = "name endpoints of one chain: after a change of endpoint the validator would be on another"
-    return [fault("chain.endpoints", f"they are of different chains: {named}", advice)]
+    return [fault("chain.endpoints", f"they are of different chains: {named}", CONDITIONS["other_chain"].advice)]
 
 
 _READER: Final = "//Doctor"  # signs nothing: reading needs no key, the chain's client wants one
@@ -104,7 +101,6 @@ _PRECONDITIONS: Final[Mapping[str, str]] = {
     "commit_reveal": "name a node with the network's present runtime in chain.endpoints, or let the owner turn it off",
     "rate_limit": "nothing: the next weights wait for it",
 }
-_REGISTER: Final = "register it (`btcli subnets register`), or check [wallet] and validator.netuid"
 
 
 class Subnet(NamedTuple):
@@ -130,7 +126,7 @@ async def subnet(site: Site) -> Subnet:
         return await within(site.clock, site.limits.chain, _read_subnet(chain))
     except NoSubnetError:
         netuid = site.settings.validator.netuid
-        raise ChainFault(f"the chain has no subnet {netuid}", "correct validator.netuid, or chain.endpoints") from None
+        raise ChainFault(f"the chain has no subnet {netuid}", FATAL["no_subnet"].advice) from None
     except (ChainError, TimeoutError) as error:
         raise ChainFault(f"the node answers, but the subnet cannot be read: {error}", _NODE) from None
     finally:
@@ -195,7 +191,8 @@ def _on_subnet(site: Site, found: Subnet) -> Iterator[Finding]:
         return
     me = snapshot.by_hotkey(site.signer.hotkey)
     if me is None:
-        yield fault("registration", f"{site.signer.hotkey} is not registered on netuid {snapshot.netuid}", _REGISTER)
+        seen = f"{site.signer.hotkey} is not registered on netuid {snapshot.netuid}"
+        yield fault("registration", seen, FATAL["not_registered"].advice)
         return
     for name, reason, detail in preconditions(snapshot, parameters, me, max(mechanisms(site.settings.weights))):
         about = "registration" if name == "registered" else name.replace("_", " ")

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.chain.base import ChainError
 from validator.chain.probe import NoNodeError, Rpc
+from validator.health.catalogue import CONDITIONS, FATAL
 from validator.health.doctor.examination import (
     LIMITS,
     Finding,
@@ -40,7 +41,7 @@ from validator.store.identity import require_chain
 from validator.store.rows import RoundRecord, WeightsRecord
 from validator.store.schema import SchemaState, require_place
 from validator.store.urls import StoreUrl, parse_url
-from validator.weights.watch import CLEAR, read_stop_file, stop_file_of
+from validator.weights.watch import read_stop_file, stop_file_of
 
 _SLOW_S: Final = 0.25
 _GIB: Final = 1024**3
@@ -114,7 +115,7 @@ async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
     try:
         tables = await schema_state(_revealed(url))
     except StoreDamagedError as error:
-        return [fault("database", error.detail, "stop everything that uses it and restore the newest backup")]
+        return [fault("database", error.detail, CONDITIONS["store_damaged"].advice)]
     except StoreError as error:
         return [
             fault("database", str(error), "set store.url to a file of the validator's, or to one that is not there")
@@ -223,7 +224,6 @@ def _let_in(error: DBAPIError) -> str:
 
 
 _CHAIN: Final = "chain of the store"
-_OTHER_CHAIN: Final = "name the chain's endpoints that this store was made on, or begin a new store (another store.url)"
 
 
 @check("look at the database", LIMITS.database + LIMITS.endpoint)
@@ -236,7 +236,7 @@ async def check_history(site: Site) -> list[Finding]:
             rounds = await tx.rounds.listing(1)
             await require_chain(tx, genesis, site.settings.validator.netuid)
     except OtherChainError as error:
-        belongs = fault(_CHAIN, error.detail, _OTHER_CHAIN)
+        belongs = fault(_CHAIN, error.detail, FATAL["store_of_another_chain"].advice)
     except StoreError:
         raise NotSeenError("needs the store, which cannot be read or has no tables yet") from None
     if not rounds:
@@ -271,13 +271,13 @@ async def _pinned(site: Site, newest: RoundRecord) -> Finding:
         return unknown(_CHAIN, "needs the chain, which cannot be read")
     if there is None:
         seen = f"round {newest.round_id} is pinned to block {newest.block}, which the chain does not have"
-        return fault(_CHAIN, seen, f"wait if the node catches up; else {_OTHER_CHAIN}")
+        return fault(_CHAIN, seen, f"Wait if the node catches up. Else: {FATAL['store_of_another_chain'].advice}")
     if there.lower().removeprefix("0x") != newest.block_hash.lower().removeprefix("0x"):
         seen = (
             f"round {newest.round_id} is pinned to block {newest.block} {newest.block_hash[:12]}…, "
             f"the chain has {printable(there, 80)[:12]}… there"
         )
-        return fault(_CHAIN, seen, _OTHER_CHAIN)
+        return fault(_CHAIN, seen, FATAL["store_of_another_chain"].advice)
     return ok(_CHAIN, f"block {newest.block} of round {newest.round_id} is on it")
 
 
@@ -293,9 +293,6 @@ async def _block_hash(site: Site, number: int) -> str | None:
     return found if isinstance(found, str) else None
 
 
-_UNLOCK: Final = f"stop the other program that uses this hotkey, wait for its last weights, then: {CLEAR}"
-
-
 @check("look at the database", LIMITS.database)
 async def check_weights(site: Site) -> Sequence[Finding]:
     """Whether weights are locked, and what became of the newest ones."""
@@ -304,7 +301,11 @@ async def check_weights(site: Site) -> Sequence[Finding]:
     except StoreUrlError:
         return [unknown("weights", "needs store.url, which cannot be used")]
     seen = await asyncio.to_thread(read_stop_file, file)
-    found = [] if seen is None else [fault("weights", f"locked by {printable(str(file))}: {seen}", _UNLOCK)]
+    found = (
+        []
+        if seen is None
+        else [fault("weights", f"locked by {printable(str(file))}: {seen}", FATAL["weights_locked"].advice)]
+    )
     try:
         async with open_store(site.settings.store.url.reveal()) as store, store.read() as tx:
             newest = await tx.weights.listing(1)
@@ -312,7 +313,7 @@ async def check_weights(site: Site) -> Sequence[Finding]:
     except StoreError:
         return [*found, unknown("weights", "needs the store, which cannot be read or has no tables yet")]
     if lock is not None and seen is None:
-        found.append(fault("weights", f"locked in the store: {lock.seen}", _UNLOCK))
+        found.append(fault("weights", f"locked in the store: {lock.seen}", FATAL["weights_locked"].advice))
     return [*found, _newest_weights(newest[0]) if newest else note("weights", "none were sent from this store yet")]
 
 
