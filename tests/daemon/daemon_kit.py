@@ -128,11 +128,11 @@ class WrongClock:
 
 
 @asynccontextmanager
-async def running(store_url: str, **rounds: Any) -> AsyncIterator[Running]:
-    """A daemon over the simulated chain."""
+async def running(store_url: str, *, judges_rounds: bool = False, **rounds: Any) -> AsyncIterator[Running]:
+    """A daemon over the simulated chain. It judges rounds if asked to: there is no miner, which degrades its health."""
     clock, subnet = _subnet()
     chain = SimulatedChain(subnet, VALIDATOR.hotkey)
-    async with _running(store_url, clock, subnet, chain, rounds) as daemon:
+    async with _running(store_url, clock, subnet, chain, rounds, judges_rounds=judges_rounds) as daemon:
         yield daemon
 
 
@@ -209,6 +209,8 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
     chain: Chain,
     rounds: dict[str, Any],
     own: Clock | None = None,
+    *,
+    judges_rounds: bool = False,
 ) -> AsyncIterator[Running]:
     settings = settings_for(store_url, **rounds)
     miners, steps = http_clients(settings, VALIDATOR, own or clock)
@@ -228,6 +230,8 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
 
     async def give_scores(daemon: Daemon) -> None:
         await _give_scores(daemon, subnet)
+        if not judges_rounds:
+            daemon.board.saw_round = lambda facts: None  # type: ignore[method-assign]
 
     async with _assembled(settings, world, clock, subnet, give_scores) as daemon:
         yield daemon

@@ -11,7 +11,7 @@ from validator.protocol.text import printable
 from validator.rounds.facts import RoundFacts
 from validator.sources import Clock
 
-ROUNDS: Final = 2
+ROUNDS: Final = 3
 _DETAIL: Final = 500
 _WORST_FIRST: Final = ("unhealthy", "degraded", "note")
 _log = structlog.get_logger()
