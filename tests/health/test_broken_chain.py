@@ -227,7 +227,7 @@ def damaged_chain(place: Place) -> None:
 @pytest.mark.parametrize(
     ("broken", "about", "status", "seen", "advice"),
     [
-        (unregistered, "registration", "fault", "is not registered on netuid 1", "register it"),
+        (unregistered, "registration", "fault", "is not registered on netuid 1", "Register it"),
         (no_permit, "permit", "warning", "no weights could be sent now (weights_no_permit)", "permits follow stake"),
         (low_stake, "stake", "warning", "100 TAO, at least 1000 asked for", "stake more to this hotkey"),
         (no_mechanism, "mechanism", "warning", "mechanism 3 of 1", "set weights.assessment_mechid"),
