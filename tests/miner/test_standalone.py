@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from forked import ran
 from miner_kit import VALIDATOR, Bench, job
 from pump import pumped
 from structlog.testing import capture_logs
@@ -46,13 +47,13 @@ def command(folder: Path, *arguments: str) -> list[str]:
     write_hotkey(folder / "wallets", MINER)
     config = folder / "miner.toml"
     config.write_text(f'[validator]\nnetuid = 1\n[wallet]\npath = "{folder}/wallets"\n[log]\nformat = "json"\n')
-    program = [sys.executable, "-c", "from validator.cli import main; main()"]
-    return [*program, "miner", "run", "--config", str(config), *arguments]
+    return ["miner", "run", "--config", str(config), *arguments]
 
 
 async def test_a_miner_without_a_chain_answers_whom_it_was_told(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", "from validator.cli import main; main()"]
     arguments = command(tmp_path, "--port", "0", "--validator", VALIDATOR.hotkey)
-    process = await asyncio.create_subprocess_exec(*arguments, stdout=asyncio.subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(*program, *arguments, stdout=asyncio.subprocess.PIPE)
     client = HttpMinerClient(VALIDATOR, allow_private=True)
     try:
         assert process.stdout is not None
@@ -84,14 +85,13 @@ async def test_a_miner_without_a_chain_answers_whom_it_was_told(tmp_path: Path) 
         (("--announce", "--external-ip", "here"), "is no IPv4 or IPv6 address"),
     ],
 )
-async def test_an_address_that_cannot_be_announced_is_bad_input(
+def test_an_address_that_cannot_be_announced_is_bad_input(
     arguments: tuple[str, ...], words: str, tmp_path: Path
 ) -> None:
-    process = await asyncio.create_subprocess_exec(*command(tmp_path, *arguments), stderr=asyncio.subprocess.PIPE)
-    _, err = await asyncio.wait_for(process.communicate(), 60)
-    assert process.returncode == Exit.INPUT
-    assert words in err.decode()
-    assert len(err.splitlines()) == 1
+    done = ran(*command(tmp_path, *arguments))
+    assert done.returncode == Exit.INPUT
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_miner_needs_the_real_chain_or_a_named_validator() -> None:
