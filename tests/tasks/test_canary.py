@@ -27,7 +27,7 @@ from validator.tasks.canary import is_harmless, make_canary
 from validator.tasks.folder import faults, read_task
 
 NONCE = "0123456789abcdef" * 4
-SEEDS = [f"canary {n}" for n in range(12)]
+SEEDS = [f"canary {n}" for n in range(6)]
 
 
 def files_of(skill_type: SkillType, seed: str) -> Files:
@@ -44,8 +44,8 @@ def unpacked(folder: Path, files: Files) -> Path:
 
 @pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
 def test_no_two_canaries_have_the_same_hash(skill_type: SkillType) -> None:
-    made = {make_canary(skill_type, SystemRandom()).task.bundle_sha256 for _ in range(20)}
-    assert len(made) == 20
+    made = {make_canary(skill_type, SystemRandom()).task.bundle_sha256 for _ in range(8)}
+    assert len(made) == 8
 
 
 @pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
@@ -54,7 +54,7 @@ def test_canaries_follow_from_their_random_bytes(skill_type: SkillType) -> None:
 
 
 @pytest.mark.parametrize("skill_type", ASSESSED_TYPES)
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(seed=st.text(max_size=8))
 def test_a_canary_is_a_sound_task_whose_truth_is_what_was_planted(skill_type: SkillType, seed: str) -> None:
     canary = make_canary(skill_type, SeededRandom(seed))
@@ -161,7 +161,7 @@ def arguments_for(name: str) -> dict[str, Any]:
     return next(json.loads(tool["example"]) for tool in word_lists()["tool"] if name in tool["called"])
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS[:4])
 async def test_an_mcp_canary_answers_over_stdio(tmp_path: Path, seed: str) -> None:
     files = files_of(SkillType.MCP_SERVER, seed)
     manifest = json.loads(files["mcp.json"])
@@ -183,7 +183,7 @@ async def test_an_mcp_canary_answers_over_stdio(tmp_path: Path, seed: str) -> No
         assert answer["result"]["content"][0]["text"]
 
 
-@pytest.mark.parametrize("seed", SEEDS[:6])
+@pytest.mark.parametrize("seed", SEEDS[:2])
 async def test_an_mcp_canary_survives_bad_requests(tmp_path: Path, seed: str) -> None:
     files = files_of(SkillType.MCP_SERVER, seed)
     name = json.loads(files["mcp.json"])["tools"][0]["name"]
