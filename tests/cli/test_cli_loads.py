@@ -50,7 +50,7 @@ def test_no_help_loads_what_its_command_works_with(first: str) -> None:
         assert (command, HEAVY & ran.modules, own) == (command, set(), OWN)
 
 
-@pytest.mark.parametrize("command", ["rounds list", "neurons list", "flags list", "executions list", "db state"])
+@pytest.mark.parametrize("command", ["rounds list", "executions list", "db state"])
 def test_a_listing_loads_no_more_than_it_needs(command: str, sqlite_url: str, tmp_path: Path) -> None:
     config = write_config(tmp_path, sqlite_url)
     heavy = {"alembic", "mako", "aiohttp", "aiodocker", "bittensor", "psycopg", "sqlalchemy.dialects.postgresql"}
