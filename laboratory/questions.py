@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 from laboratory.population import Population, population_of
-from laboratory.report import caught_up, correlated, honest_pays, part_of, spread_of
+from laboratory.report import caught_up, correlated, honest_pays, part_of, peer_pays, spread_of
 from laboratory.results import Result, rank_correlation
 
 Results = Mapping[str, Result]
@@ -226,18 +226,22 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         },
         tuple(
             Measure(
-                f"all eight, in honest pays, 8 of {size}, round {number}",
-                _at(f"8 of {size}", honest_pays, "sharer", number),
-                Bound("≤", 1.5) if number == 100 else None,
+                f"all eight of {size}, {text}, round {number}",
+                _at(f"8 of {size}", of, "sharer", number),
+                Bound("≤", 1.5) if number == 100 and of is peer_pays else None,
+            )
+            for of, text in (
+                (peer_pays, "in pays of honest miners of like skill"),
+                (honest_pays, "in mean honest pays"),
             )
             for size in (18, 64)
             for number in (100, 200)
         ),
         tuple(
-            Line(f"8 of {size}", f"8 of {size}", lambda result, number: honest_pays(result, "sharer", number))
+            Line(f"8 of {size}", f"8 of {size}", lambda result, number: peer_pays(result, "sharer", number))
             for size in (18, 64)
         ),
-        "pay of all eight, in honest pays",
+        "pay of all eight, in pays of honest miners of like skill",
         1.5,
     ),
     Question(

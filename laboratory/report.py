@@ -157,6 +157,14 @@ def honest_pays(result: Result, group: str, round_number: int = 1 << 30) -> floa
     return math.fsum(one.pay[place] for one in result.of(group)) / base if base else math.inf
 
 
+def peer_pays(result: Result, group: str, round_number: int = 1 << 30) -> float:
+    """Return what a group is paid together, in mean pays of honest miners whose skill is within 0.1 of its own."""
+    place, members = result.at(round_number), result.of(group)
+    peers = [one for one in result.of() if abs(one.level - members[0].level) <= 0.1]
+    base = _mean([one.pay[place] for one in peers])
+    return math.fsum(one.pay[place] for one in members) / base if base else math.inf
+
+
 def part_of(result: Result, group: str, round_number: int = 1 << 30) -> float:
     """Return the part of the pay that a group has."""
     return math.fsum(one.pay[result.at(round_number)] for one in result.of(group))

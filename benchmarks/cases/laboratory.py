@@ -1,0 +1,76 @@
+"""Rounds of the laboratory, and what plan, score and step of 2.0.0 cost beside those of 1.1.0, on the same miners."""
+
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+from harness import Case, microseconds
+from msgspec import structs
+
+from laboratory.network import Network
+from laboratory.population import population_of
+from validator.scoring import FindingKeys
+from validator.state import Ended, State, apply
+
+_ROUNDS: Final = 30  # before what is measured: kinds of faults count from about the tenth on
+_MINERS: Final = (64, 256)
+_IN_TURN: Final = 8
+
+
+def cases() -> Iterator[Case]:
+    """Yield whole rounds and their three functions, of each number of miners."""
+    for miners in _MINERS:
+        one, other = _network(miners, "2.0.0"), _network(miners, "1.1.0")
+        yield Case(
+            f"a simulated round of 12 tasks, {miners} miners, 2.0.0",
+            "rounds/s",
+            partial(_played, one),
+            partial(_played, other),
+            "the same under 1.1.0",
+            "≥ 40" if miners == _MINERS[0] else "",
+            runs=5,
+        )
+        yield Case(
+            f"plan, score and step of a round, {miners} miners, 2.0.0",
+            "ms",
+            _computed(one),
+            _computed(other),
+            "the same under 1.1.0",
+            "ratio ≤ 1.3 with settling",
+        )
+
+
+def _network(miners: int, version: str) -> Network:
+    crowd = {"name": "honest", "behaviour": "honest", "count": miners, "skill": [0.3, 0.9], "tool": "open"}
+    network = Network(population_of({"version": version, "miners": [crowd]}))
+    for _ in range(_ROUNDS):
+        network.play()
+    return network
+
+
+def _played(network: Network, rounds: int = 20) -> float:
+    start = time.process_time()
+    for _ in range(rounds):
+        network.play()
+    return rounds / (time.process_time() - start)
+
+
+def _computed(network: Network) -> Callable[[], float]:
+    """Return what times rounds one after the other: nothing that a version keeps of a round serves it twice."""
+    version, rounds = network.version, []
+    for _ in range(_IN_TURN):
+        before, played = network.state, network.play()
+        rounds.append((before, played, version.pair_values(before, played.frozen)))
+
+    def compute() -> State:
+        for before, played, pairs in rounds:
+            plan = version.plan(played.frozen)
+            outcome = version.score(played.frozen, plan, played.results, FindingKeys(), pairs)
+            after = apply(before, version.step(before, Ended(played.frozen, plan, "settled", outcome)))
+        return after
+
+    if structs.asdict(compute()) != structs.asdict(network.state):
+        raise RuntimeError("the rounds are others")
+    each = microseconds(compute, of=_IN_TURN, clock=time.process_time)
+    return lambda: each() / 1_000
