@@ -150,7 +150,8 @@ def _accused(results: Results) -> float:
 
 
 _SIZES: Final = (16, 64, 256)
-_SHARING: Final = {"skill": 0.6, "redone": 0.1, "tool": "open"}
+_SHARING: Final = {"skill": 0.6, "redone": 0.05, "tool": "open"}  # of two keys a tenth of the faults is apart
+_REDONE: Final = {"none": 0.0, "a tenth": 0.05, "a fifth": 0.1}
 _RULES: Final = ("meetings", "seniors", "ramp")
 _BAD: Final = {"skill": 0.15}
 
@@ -190,8 +191,8 @@ QUESTIONS: Final[tuple[Question, ...]] = (
             for size in _SIZES
             for number in (60, 100)
         ),
-        (Line("64 miners", "64", spread_of),),
-        "largest to smallest pay",
+        (Line("64 miners", "64", lambda result, number: min(8.0, spread_of(result, number))),),
+        "largest to smallest pay, 64 miners; 8 stands for more",
         1.5,
     ),
     Question(
@@ -315,13 +316,22 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         "Is a cohort of three found that shares every other task, and who is accused falsely?",
         {
             label: _network(
-                _honest(61), _some("sharer", 3, name="cohort", share=0.5, **sharing), rounds=200, epoch_rounds=20
+                _honest(61),
+                _some("sharer", 3, name="cohort", share=0.5, **_SHARING | {"redone": redone}),
+                rounds=200,
+                epoch_rounds=20,
             )
-            for label, sharing in (("64", _SHARING), ("nothing redone", _SHARING | {"redone": 0.0}))
+            for label, redone in _REDONE.items()
         },
         (
-            Measure("part of the runs in which it was found, a tenth redone", _at("64", _found), Bound("≥", 0.8)),
-            Measure("part of the runs in which it was found, nothing redone", _at("nothing redone", _found)),
+            *(
+                Measure(
+                    f"part of the runs in which it was found, two differ in {label} of the faults",
+                    _at(label, _found),
+                    Bound("≥", 0.8) if label == "a tenth" else None,
+                )
+                for label in _REDONE
+            ),
             Measure("false pairs per 10,000 independent pairs and vectors", _false, Bound("≤", 1.0)),
             Measure("part of the honest miners with a flag", _accused),
         ),

@@ -25,7 +25,7 @@ def written() -> list[Path]:
 def source_text() -> str:
     return "\n".join(
         path.read_text()
-        for folder in (SOURCE, ROOT / "miner", ROOT / "localnet")
+        for folder in (SOURCE, ROOT / "laboratory", ROOT / "miner", ROOT / "localnet")
         for path in sorted(folder.rglob("*.py"))
     )
 
