@@ -1,5 +1,6 @@
 """Behaviours of miners: what each answers to a task, and what it did for it."""
 
+import math
 from typing import NamedTuple
 
 from laboratory.analyses import NOTHING, Answer, Laboratory, Skill, invented, perfect
@@ -76,5 +77,5 @@ class Crowd:
 def _skill(player: Player, seed: int, kinds: tuple[Kind, ...]) -> Skill:
     group = player.group
     draws = stream(seed, "skill", player.name)
-    odds = {kind.name: 2.718281828 ** draws.gauss(0, group.spread) for kind in kinds} if group.spread else {}
+    odds = {kind.name: math.exp(draws.gauss(0, group.spread)) for kind in kinds} if group.spread else {}
     return Skill(player.level, group.tool, odds)

@@ -100,9 +100,9 @@ class Network:
         self.state = paid(self.state, _MECHANISM, self._epoch, str(self.index - 1))
         return plan
 
-    def vector(self, under: Version | None = None) -> WeightPlan:
+    def vector(self) -> WeightPlan:
         """Return what the registered miners would be paid now."""
-        pays, state = under or self.version, self.state
+        pays, state = self.version, self.state
         epochs = state.shared.vectors.get(_MECHANISM, {})
         last = max(epochs, default=None)
         since = None if last is None else int(epochs[last] or 0)

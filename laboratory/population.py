@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple, get_args
 
 import msgspec
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
@@ -228,11 +228,6 @@ def _faults(population: Population) -> Iterator[str]:
             yield f"`miners[{place}].leaves`: {group.leaves} is not after `arrives` - raise it"
         if isinstance(group.skill, tuple) and not 0 < group.skill[0] <= group.skill[1] < 1:
             yield f"`miners[{place}].skill`: {list(group.skill)} - write two numbers between 0 and 1, the smaller first"
-
-
-def with_seed(population: Population, seed: int, version: str | None = None) -> Population:
-    """Return the same network of another seed, and of another version if one is named."""
-    return structs.replace(population, seed=seed, version=version or population.version)
 
 
 def toml_of(population: Population) -> str:

@@ -4,13 +4,12 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
 from laboratory.network import Network, Played
 from laboratory.population import Group, Player, Population
-from validator.protocol.round import AssessedMember, AssessmentTask
 from validator.state import State
 
 _SHARING: Final = frozenset({"sharer", "copier", "framer", "fabricator", "poisoner"})
@@ -249,12 +248,3 @@ def median(values: Iterable[float]) -> float:
     """Return the middle value, of an even number the lower one; 0 of none."""
     ordered = sorted(values)
     return ordered[(len(ordered) - 1) // 2] if ordered else 0.0
-
-
-def faults_found(played: Played) -> Iterable[tuple[str, str, bool]]:
-    """Yield (hotkey, kind, found) of every planted fault that a valid answer could have named."""
-    tasks: dict[str, Any] = {one.task_id: one for one in played.frozen.tasks if isinstance(one, AssessmentTask)}
-    for member in played.outcome.members:
-        if isinstance(member, AssessedMember) and isinstance(member.found, str) and tasks[member.task_id].planted:
-            for known, bit in zip(tasks[member.task_id].truth.findings, member.found, strict=True):
-                yield member.hotkey, known.kind, bit == "1"
