@@ -1,7 +1,6 @@
 """A scripted chain that outlives the processes it kills, on blocks that come only while nobody computes."""
 
 import asyncio
-import multiprocessing
 import pickle
 import random
 import signal
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from crash_child import BUSY, LOCKED, PLACES, Life, live
+from forked import FORKS
 from told_weights import told
 from weights_world import KEY, ME, START, give_scores
 
@@ -23,8 +23,6 @@ from validator.chain.subnet import Pending, SimulatedSubnet, SubnetRules
 from validator.sources import VirtualClock
 from validator.store import open_store
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["crash_child"])
 _MOST_KILLS = 4  # in one epoch: each may cost a submission's lifetime, and the epoch must have room for another
 _AT_ANY_MOMENT = 0.02  # the chance at each look, a millisecond apart, from the process's first call on
 _TEMPO = 59
@@ -212,7 +210,7 @@ async def kill_at_random(chain: ScriptedChain, life: Life, kills: int) -> Figure
 
 async def killed_at(chain: ScriptedChain, life: Life, place: str | None, epochs: int = 1) -> None:
     """Let a process live until it kills itself at the place; at none: until so many epochs are over."""
-    process = _FORKS.Process(target=live, args=(life._replace(place=place),))
+    process = FORKS.Process(target=live, args=(life._replace(place=place),))
     process.start()
     tempo = chain.subnet.rules.tempo + 1
     end = (chain.subnet.blocks.number() // tempo + epochs) * tempo
@@ -252,7 +250,7 @@ def was_killed(process: ForkServerProcess) -> bool:
 
 async def race(chain: ScriptedChain, life: Life, racers: int) -> Figures:
     """Let processes race for the first epoch's submission, none of them holding the store's lock."""
-    processes = [_FORKS.Process(target=live, args=(life._replace(writer=False),)) for _ in range(racers)]
+    processes = [FORKS.Process(target=live, args=(life._replace(writer=False),)) for _ in range(racers)]
     for process in processes:
         process.start()
     tempo = chain.subnet.rules.tempo + 1
@@ -274,7 +272,7 @@ def _born(life: Life, chance: random.Random, *, calm: bool) -> tuple[ForkServerP
         life = life._replace(place=chance.choice(PLACES))
     elif kind == "call":
         life = life._replace(call=chance.randint(1, 30))
-    process = _FORKS.Process(target=live, args=(life,))
+    process = FORKS.Process(target=live, args=(life,))
     process.start()
     return process, {"place": life.place or "", "call": "a call", "moment": "any moment"}.get(kind, "calm")
 

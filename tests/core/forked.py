@@ -10,6 +10,7 @@ import atexit
 import gc
 import importlib
 import json
+import multiprocessing
 import os
 import select
 import signal
@@ -38,6 +39,9 @@ _LOADED: Final = (
     "aiosqlite",
     "sqlalchemy.dialects.postgresql.psycopg",
 )
+FORKS: Final = multiprocessing.get_context("forkserver")
+"""Starts functions of tests in the same way; it cannot load modules of tests first: it does not know their folders."""
+FORKS.set_forkserver_preload(list(_LOADED))
 _MOTHER: Final = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})

@@ -1,66 +1,65 @@
 """kill -9 between what settling writes: the round is open and whole, or ended with its record; never in between."""
 
 import asyncio
+import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
+from typing import Any
 
 import pytest
-import world
+from forked import FORKS
 from replays import replayed
 from sqlalchemy import func, select
-from world import VALIDATOR, World, online
+from world import VALIDATOR, World, on_virtual_time, online
 
+from validator.rounds import settle
 from validator.rounds.resume import resume_rounds
 from validator.store import open_store
 from validator.store.checking import checks
+from validator.store.repositories.records import Records
+from validator.store.repositories.rounds import Rounds
+from validator.store.repositories.state import States
 from validator.store.tables import records, sssas, state_miners, state_shared
 
 pytestmark = pytest.mark.attack
 
-KILLED = """
-import asyncio, os, signal, sys
-sys.path.insert(0, sys.argv[2])
-from world import World, on_virtual_time
-from validator.rounds import settle
-from validator.store import open_store
-from validator.store.repositories.records import Records
-from validator.store.repositories.rounds import Rounds
-from validator.store.repositories.state import States
 
-def kill(*_, **__):
+def kill(*_: object, **__: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
-def then_kill(of, name):
+
+def then_kill(of: Any, name: str) -> None:
     before = getattr(of, name)
 
-    async def killed(*given, **named):
+    async def killed(*given: Any, **named: Any) -> None:
         await before(*given, **named)
         kill()
 
     setattr(of, name, killed)
 
-match sys.argv[3]:
-    case "before the record is made":
-        settle.recorded = kill
-    case "behind the record":
-        then_kill(Records, "put")
-    case "behind the open rows":
-        then_kill(Rounds, "settle")
-    case "behind the state":
-        then_kill(States, "write")
-    case "before the commit":
-        then_kill(settle, "write_receipt")
 
-async def one_round():
-    async with open_store(sys.argv[1]) as store:
-        world = World(store)
-        await on_virtual_time(world, world.service.one_round())
-        kill()
+def life(url: str, place: str) -> None:
+    """Play a round until the place in a process of its own, and die there."""
+    match place:
+        case "before the record is made":
+            setattr(settle, "recorded", kill)  # noqa: B010 - mypy lets no function be assigned
+        case "behind the record":
+            then_kill(Records, "put")
+        case "behind the open rows":
+            then_kill(Rounds, "settle")
+        case "behind the state":
+            then_kill(States, "write")
+        case "before the commit":
+            then_kill(settle, "write_receipt")
 
-asyncio.run(one_round())
-"""
+    async def one_round() -> None:
+        async with open_store(url) as store:
+            world = World(store)
+            await on_virtual_time(world, world.service.one_round())
+            kill()
+
+    asyncio.run(one_round())
+
+
 OPEN = (
     "before the record is made",
     "behind the record",
@@ -72,10 +71,10 @@ OPEN = (
 
 @pytest.mark.parametrize("place", [*OPEN, "behind the commit"])
 async def test_a_settling_that_was_killed_is_done_whole_or_not_at_all(place: str, store_url: str) -> None:
-    life = (sys.executable, "-c", KILLED, store_url, str(Path(world.__file__).parent), place)
-    process = await asyncio.create_subprocess_exec(*life, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    _, said = await process.communicate()
-    assert process.returncode == -signal.SIGKILL, said
+    process = FORKS.Process(target=life, args=(store_url, place))
+    process.start()
+    await asyncio.to_thread(process.join, 60)
+    assert process.exitcode == -signal.SIGKILL
     counts = [select(func.count()).select_from(table) for table in (records, sssas, state_miners, state_shared)]
     async with open_store(store_url) as store:
         async with store.read() as tx:
