@@ -5,7 +5,7 @@ One line on standard error for each bad file, exit 2 if any was bad.
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -39,32 +39,21 @@ class Case(Document, frozen=True, kw_only=True):
 
 
 class Form(NamedTuple):
-    """A form of case, and the function that computes its result."""
+    """A form of case, and the function that computes its result.
+
+    It is one of the versions whose entries are tallies, or of those whose entries are not; None: of all.
+    """
 
     kind: Any
     compute: Callable[[Any], Any]
+    tallies: bool | None = None
+
+    def fits(self, name: str) -> bool:
+        """Return whether cases of this version have this form."""
+        return self.tallies in {None, version(name).pays_tallies}
 
 
-Forms = Mapping[str, Form]
-"""By scoring version."""
-
-
-def every_version(kind: Any, compute: Callable[[Any], Any]) -> Forms:
-    """Return the same form for all versions."""
-    return dict.fromkeys(VERSIONS, Form(kind, compute))
-
-
-def before_2(kind: Any, compute: Callable[[Any], Any]) -> Forms:
-    """Return a form for the versions whose entries are numbers."""
-    return {name: Form(kind, compute) for name in VERSIONS if not version(name).pays_tallies}
-
-
-def from_2(kind: Any, compute: Callable[[Any], Any]) -> Forms:
-    """Return a form for the versions whose entries are tallies."""
-    return {name: Form(kind, compute) for name in VERSIONS if version(name).pays_tallies}
-
-
-def form_for(forms: Forms, name: str) -> Form:
+def form_for(forms: Sequence[Form], name: str) -> Form:
     """Return the form of a version's cases.
 
     Raises:
@@ -74,12 +63,14 @@ def form_for(forms: Forms, name: str) -> Form:
         version(name)
     except UnknownScoringVersionError as error:
         raise SchemaError(f"{error} - at `$.scoring_version`") from None
-    if name not in forms:
-        raise SchemaError(f"{name} computes no such thing; write one of {', '.join(forms)} - at `$.scoring_version`")
-    return forms[name]
+    found = next((form for form in forms if form.fits(name)), None)
+    if found is None:
+        others = ", ".join(one for one in VERSIONS if any(form.fits(one) for form in forms))
+        raise SchemaError(f"{name} computes no such thing; write one of {others} - at `$.scoring_version`")
+    return found
 
 
-def compute_files(files: Iterable[str], forms: Forms) -> None:
+def compute_files(files: Iterable[str], *forms: Form) -> None:
     """Print the result of every file in turn; a bad one does not stop the others."""
     failed = False
     for name in files:

@@ -357,9 +357,9 @@ def archive(
         )
         return
     if files:
-        print_table(
-            "file rounds> size> sha256_of_its_manifest",
-            [(one.file, one.last_round - one.first_round + 1, byte_size(one.bytes), one.sha256) for one in files],
+        print_rows(
+            "file from=first_round> to=last_round> size=bytes:B> sha256_of_its_manifest=sha256",
+            files,
         )
     if dry_run and left:
         print_line(f"{left} rounds are in files and in the store still: they would be removed from the store")

@@ -211,11 +211,7 @@ def _write_tallies(page: Page, told: TalliesTold) -> None:
         )
     if told.steps:
         page.line("evidence of one analysis, the largest ratios:")
-        rows = (
-            (s.round_id, s.task_id, s.other, cell(s.ratio), cell(s.after), ", ".join(s.both_found) or NONE)
-            for s in told.steps
-        )
-        page.table("round> task other ratio> value> both_found~", rows, indent=4)
+        page.rows("round=round_id> task=task_id other ratio> value=after> both_found~", told.steps, indent=4)
 
 
 def _write_types(page: Page, explained: MinerExplanation) -> None:

@@ -64,15 +64,13 @@ def cell(value: object) -> str:
     """Return a value as a table shows it: numbers with four decimals, times in wire form, text as it is."""
     if value is None:
         return NONE
+    if isinstance(value, tuple):
+        return ", ".join(map(cell, value)) or NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
-        return str(value)
     if isinstance(value, float):
         return f"{value:.4f}"
-    if isinstance(value, datetime):
-        return format_time(value)
-    return str(value)
+    return format_time(value) if isinstance(value, datetime) else str(value)
 
 
 def byte_size(amount: float | None) -> str:

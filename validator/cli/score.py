@@ -4,7 +4,7 @@ A case in, a result out, as in the spec's vectors: one line for each file, one l
 exit 2 if any was bad.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, get_args
 
 import msgspec
@@ -15,12 +15,9 @@ from validator.cli.cases import (
     DEFAULT,
     Case,
     Files,
-    Forms,
-    before_2,
+    Form,
     check_attestation,
     compute_files,
-    every_version,
-    from_2,
     refuse_repeated,
     require_types,
     told_plan,
@@ -343,19 +340,21 @@ def select_case(case: SelectionCase) -> dict[str, Any]:
     return told_group(group)
 
 
-CASES: Final[Mapping[Number, Forms]] = {
-    "collusion": before_2(CollusionCase, score_collusion_case),
-    "consensus": every_version(ConsensusCase, score_consensus_case),
-    "emission": before_2(EmissionCase, score_emission_case),
-    "evidence": from_2(EvidenceCase, weigh_evidence_case),
-    "execution": every_version(ExecutionCase, score_execution_case),
-    "keys": every_version(KeysCase, score_keys_case),
-    "reputation": every_version(ReputationCase, score_reputation_case),
-    "tally": from_2(TallyCase, tally_case),
-    "weights": {**before_2(WeightsCase, score_weights_case), **from_2(TallyWeightsCase, pay_tallies_case)},
-    "workflow": every_version(WorkflowCase, score_workflow_case),
+CASES: Final[Mapping[Number, Sequence[Form]]] = {
+    "collusion": [Form(CollusionCase, score_collusion_case, tallies=False)],
+    "consensus": [Form(ConsensusCase, score_consensus_case)],
+    "emission": [Form(EmissionCase, score_emission_case, tallies=False)],
+    "evidence": [Form(EvidenceCase, weigh_evidence_case, tallies=True)],
+    "execution": [Form(ExecutionCase, score_execution_case)],
+    "keys": [Form(KeysCase, score_keys_case)],
+    "reputation": [Form(ReputationCase, score_reputation_case)],
+    "tally": [Form(TallyCase, tally_case, tallies=True)],
+    "weights": [
+        Form(WeightsCase, score_weights_case, tallies=False),
+        Form(TallyWeightsCase, pay_tallies_case, tallies=True),
+    ],
+    "workflow": [Form(WorkflowCase, score_workflow_case)],
 }
-SELECTIONS: Final[Forms] = {**before_2(SelectionCase, select_case), **from_2(TurnSelectionCase, select_by_turn_case)}
 
 
 def score(
@@ -369,22 +368,26 @@ def score(
     reputation: after each event (SPEC 10). collusion: which samples count, and which raise a flag (SPEC 9). tally:
     entries and answer scores of a task's answers, evidence: of a round against its pairs, both of 2.0.0 (SPEC 17).
     """
-    compute_files(files, CASES[number])
+    compute_files(files, *CASES[number])
 
 
 @GROUPS.command()
 def select(files: Files) -> None:
     """Select the group of a task from its frozen pool and seed."""
-    compute_files(files, SELECTIONS)
+    compute_files(
+        files,
+        Form(SelectionCase, select_case, tallies=False),
+        Form(TurnSelectionCase, select_by_turn_case, tallies=True),
+    )
 
 
 @GROUPS.command()
 def turns(files: Files) -> None:
     """Count the turns of a type's candidates in the round to come (SPEC 17, D-34)."""
-    compute_files(files, from_2(TurnsCase, turns_case))
+    compute_files(files, Form(TurnsCase, turns_case, tallies=True))
 
 
 @GROUPS.command()
 def meetings(files: Files) -> None:
     """List the pairs that are to meet in planted tasks of a round (SPEC 17, D-36)."""
-    compute_files(files, from_2(MeetingsCase, meetings_case))
+    compute_files(files, Form(MeetingsCase, meetings_case, tallies=True))

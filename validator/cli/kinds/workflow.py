@@ -50,21 +50,10 @@ def _write_plan(page: Page, run: Run) -> None:
         f"{len(run.steps)} steps; it expected {run.estimated_cost:g} TAO and {run.estimated_latency:g} s, and was "
         f"allowed {run.ceiling_tao:g} TAO"
     )
-    page.table(
-        "step~ calls~ after~ TAO> s> retries> limit_s> params~",
-        (
-            (
-                step.node_id,
-                f"{step.service} {step.action}",
-                ", ".join(step.after),
-                f"{step.estimated_cost:g}",
-                f"{step.estimated_latency:g}",
-                step.retries,
-                f"{step.timeout_seconds:g}",
-                step.params,
-            )
-            for step in run.steps
-        ),
+    page.rows(
+        "step=node_id~ service~ action~ after~ TAO=estimated_cost:g> s=estimated_latency:g> retries> "
+        "limit_s=timeout_seconds:g> params~",
+        run.steps,
     )
 
 
