@@ -367,6 +367,10 @@ def _out_of_sight(source: SourceFile) -> Iterator[Finding]:
                 said = f"{what.capitalize()}, which readers do not see, {phrase.what}."
                 yield found("prompt_injection", "critical", source.place(number), said, source.path)
                 break
+            if _SPEAKS_TO_MODEL.search(text.casefold()):
+                said = f"{what.capitalize()}, which readers do not see, addresses the model."
+                yield found("prompt_injection", "high", source.place(number), said, source.path)
+                break
 
 
 def _concealed(line: str, *, rotated: bool) -> Iterator[tuple[str, str]]:

@@ -216,8 +216,9 @@ def _grants(source: SourceFile) -> Iterator[_Grant]:
             continue
         value = line.value.lower()
         rules = [one for one in _rules() if source.name == COMPOSITION or not one.children]
-        rule = next((rule for rule in rules if rule.keys.search(line.keys) and rule.value.search(value)), None)
-        if rule is not None:
+        met = [rule for rule in rules if rule.keys.search(line.keys) and rule.value.search(value)]
+        if met:
+            rule = min(met, key=lambda rule: SEVERITIES.index(rule.severity))
             yield _Grant(line.number, line.number, rule.what, rule.severity)
         if _SERVER.search(line.keys):
             servers.setdefault(line.keys.rpartition(".")[0], []).append(line)
