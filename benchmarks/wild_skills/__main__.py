@@ -17,7 +17,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import parse_task
 
 HERE: Final = Path(__file__).parent
-HALVES: Final = ("first", "second")
+HALVES: Final = ("first", "second", "third")
 _PARTS: Final = {
     "<HOST>": ("assets-sync", ".invalid"),
     "<KEY>": ("id_", "rsa"),
