@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, Final, TypeVar
 
@@ -88,12 +88,8 @@ def analyse(files: Mapping[str, bytes], skill_type: SkillType, *, canary_marker:
         extra.append(found("other", "high", first.place(), text, first.path))
     analysis = conclude(bundle, scan(bundle), extra)
     if unnamed and not bundle.sources:
-        return _replaced(analysis, verdict=verdict_of(_UNNAMED_RISK), risk_score=_UNNAMED_RISK)
+        return replace(analysis, verdict=verdict_of(_UNNAMED_RISK), risk_score=_UNNAMED_RISK)
     return analysis
-
-
-def _replaced(analysis: Analysis, **fields: Any) -> Analysis:
-    return Analysis(**{name: fields.get(name, getattr(analysis, name)) for name in Analysis.__slots__})
 
 
 def bundle_of(files: Mapping[str, bytes], skill_type: SkillType) -> Bundle:

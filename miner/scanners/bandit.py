@@ -4,52 +4,30 @@ import ast
 import io
 import logging
 import threading
+import tomllib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Final, NamedTuple
+from importlib.resources import files
+from typing import Any, Final, NamedTuple, cast
 
 from miner.scanners.scanner import Bundle, Report, found
 from miner.scanners.semgrep import language_of
 from miner.scanners.source import KIB, SourceFile
 from validator.protocol.sssa import Category, Finding, Severity
 
-# Asserts are no risk; imports and calls that the own rules judge in context would only be counted twice.
-_EXCLUDED: Final = (
-    *(
-        "B101",
-        "B102",
-        "B108",
-        "B110",
-        "B112",
-        "B301",
-        "B302",
-        "B307",
-        "B310",
-        "B311",
-        "B323",
-        "B324",
-        "B401",
-        "B402",
-        "B403",
-    ),
-    *("B404", "B405", "B406", "B407", "B408", "B409", "B410", "B411", "B412", "B413", "B414", "B415", "B501", "B506"),
-    *("B602", "B603", "B604", "B605", "B606", "B607", "B609", "B613"),
-)
-_CATEGORY: Final[dict[str, Category]] = {
-    "B105": "secrets_exposure",
-    "B106": "secrets_exposure",
-    "B107": "secrets_exposure",
-    "B103": "excessive_capability",
-    "B202": "excessive_capability",
-}
 # Bandit grades what could go wrong in a service; a skill is judged by what it does, so its grades count one less.
 _SEVERITY: Final[dict[str, Severity]] = {"HIGH": "medium", "MEDIUM": "low", "LOW": "low"}
 MAX_BYTES: Final = 192 * KIB  # of all Python files together
 MAX_NODES: Final = 12_000  # syntax nodes of a file; bandit's time is not linear in them
 _WARNINGS_LOCK: Final = threading.Lock()  # catch_warnings changes the whole process
 _FILE_NAME: Final = "./module.py"  # bandit looks for packages beside the name it is given: it gets none to look beside
+
+
+@cache
+def _checks() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("rules/bandit.toml").read_text("utf-8"))
 
 
 class Bandit:
@@ -71,10 +49,10 @@ class Bandit:
 def _findings(source: SourceFile, tree: ast.Module) -> Iterator[Finding]:
     for issue in _issues(source.content, tree):
         name, line, text = issue.test_id, max(issue.lineno or 1, 1), " ".join(issue.text.split())
-        category = _CATEGORY.get(name, "other")
+        category = next((one for one, names in _checks()["categories"].items() if name in names.split()), "other")
         description = name if category == "secrets_exposure" else f"{name}: {text}"  # its text may repeat the value
         severity = _SEVERITY.get(issue.severity, "low")
-        yield found(category, severity, source.place(line), f"Bandit {description}", source.path)
+        yield found(cast("Category", category), severity, source.place(line), f"Bandit {description}", source.path)
 
 
 def _parsed(content: bytes) -> ast.Module | None:
@@ -138,5 +116,5 @@ def _bandit() -> _Bandit:
         def _get_nosecs_from_contexts(self, _context: Any, test_result: Any = None) -> None:
             del test_result
 
-    tests = BanditTestSet(BanditConfig(), {"exclude": list(_EXCLUDED)})
+    tests = BanditTestSet(BanditConfig(), {"exclude": _checks()["left_out"].split()})
     return _Bandit(BanditNodeVisitor, Tester, Metrics, tests)

@@ -266,7 +266,7 @@ def tool_faults(text: str, own_name: str, other_names: frozenset[str]) -> list[t
     """Return (severity, verb phrase) for everything in a tool's description that is no description, the worst first."""
     text = text[:20_000]
     faults: list[tuple[Severity, str]] = []
-    if _UNSEEN.search(_FLAG.sub("", text)):
+    if _UNSEEN.search(_FLAG.sub("", text)) or "\x1b" in text:
         faults.append(("high", "holds characters that readers do not see"))
     phrases = orders_in(text.split("\n"), TO_A_MODEL)
     faults += [("high" if phrase.severity == "medium" else phrase.severity, phrase.what) for phrase in phrases]

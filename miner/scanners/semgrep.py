@@ -190,11 +190,13 @@ class _Join(NamedTuple):
     severity: Severity
     apart: Severity | None
     what: str
+    sinks: str = ""
 
 
 _JOINS: Final = {
     "secret": _Join("secrets_exposure", "critical", "high", "Text is sent away in a skill that reads secrets"),
     "payload": _Join("excessive_capability", "high", None, "A file is run in a program that fetches files"),
+    "watched": _Join("secrets_exposure", "high", None, "Text is sent away by a program that records people", "secret"),
     "clipboard": _Join("excessive_capability", "high", None, "The clipboard is replaced by a program that reads it"),
 }
 
@@ -206,7 +208,9 @@ def _joined(matches: list[Match], bundle: Bundle) -> Iterator[Finding]:
         sources = [one for one in matches if one.rule.startswith(f"source.{kind}-") and not one.target.trusted]
         if kind == "secret":
             sources += [one for one in matches if ".secret-file" in one.rule and not one.target.trusted]
-        for sink in (one for one in matches if one.rule.startswith(f"sink.{kind}-") and not one.target.trusted):
+        for sink in (
+            one for one in matches if one.rule.startswith(f"sink.{join.sinks or kind}-") and not one.target.trusted
+        ):
             path = sink.target.source.path
             near = next((one for one in sources if one.target.source is sink.target.source), None)
             part = bundle.part_of(path)
@@ -294,6 +298,7 @@ def _rule_of_calls(language: str, returning: list[str], sending: list[str]) -> d
 
 _QUOTED: Final = re.compile(r"[\"'`]([^\"'`]+)[\"'`]")
 _DESCRIBED: Final = re.compile(r"@[\w.]+\.tool\((?=[^@]{0,4000}?\bname\s*=)[^@]{0,4000}?\bdescription\s*=")
+_CONSTANT: Final = re.compile(r"(?:[A-Z]\w{0,80}\.)?[A-Z][A-Z0-9_]{0,80}(?:\.value)?|[A-Z]\w{0,80}\.\w{1,80}")
 _NAME_GIVEN: Final = re.compile(r"@[\w.]+\.tool\(\s*(?:name\s*=\s*)?[\"']([\w./-]{1,128})[\"']")
 
 # -- tools that code offers --------------------------------------------------------------------------------------------
@@ -323,7 +328,7 @@ def _tool_name(match: Match, bundle: Bundle) -> str:
         given = _NAME_GIVEN.match(match.text)
         return given[1] if given else bare
     name = match.spelled("$NAME", followed=True)
-    if not name and re.fullmatch(r"[A-Za-z_][\w.]{0,80}", bare):
+    if not name and _CONSTANT.fullmatch(bare):
         return _constant(bare.removesuffix(".value").rpartition(".")[2], bundle)
     return name
 

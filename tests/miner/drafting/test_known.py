@@ -1,7 +1,9 @@
 """What a draft tells of a bundle: candidates with their places, and nothing that only a person can say."""
 
 import json
+import tomllib
 from collections.abc import Mapping
+from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from miner.analysis import analyse
 from miner.bundles.written import WrittenBundle, written_bundles
 from miner.drafts import Known, Packed, draft_document, draft_page, known_of, readable, write_draft
+from miner.scanners.osv import Pinned, shipped_for
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
@@ -148,8 +151,21 @@ def test_a_tool_s_name_of_an_enumeration_is_read() -> None:
         assert [tool.name for tool in known({"server.py": (names + code).encode()}).tools] == ["git_status"]
 
 
+def test_a_variable_s_name_is_not_taken_for_that_of_another_text() -> None:
+    code = b"name = 'setup'\n\n\ndef offer(name):\n    return Tool(name=name, description='Does it.')\n"
+    assert [tool.name for tool in known({"server.py": code}).tools] == [""]
+
+
 def test_a_pin_has_the_ids_that_an_answer_gives_it() -> None:
     files = {"requirements.txt": b"requests==2.19.0\n", "a.py": b"x = 1\n"}
     answered = {f.target_pattern: f.cve_ids for f in analyse(files, SkillType.EXECUTABLE_PYTHON).findings if f.cve_ids}
     proposed = {f.target_pattern: f.cve_ids for f in known(files, SkillType.EXECUTABLE_PYTHON).findings if f.cve_ids}
     assert answered == proposed != {}
+
+
+def test_a_planted_pin_has_its_id_in_the_sample() -> None:
+    words = package_files("validator.planting").joinpath("data/words/packages.toml").read_text("utf-8")
+    for name, rows in tomllib.loads(words).items():
+        for row in (one for one in rows if isinstance(one, dict) and one.get("cve")):
+            pin = Pinned("npm" if "npm" in name else "PyPI", row["package"], row["version"], "a#L1-L1")
+            assert row["cve"] in {one.id for one in shipped_for([pin]).get(pin, ())}, row
