@@ -15,6 +15,7 @@ MAX_TOOLS: Final = 256
 _MAX_TEXTS: Final = 64  # of one tool's schema
 _MAX_LINES: Final = 4_000  # of a server's code
 _MAX_LINE: Final = 2_000  # characters of a line
+_FEWEST_BLANKS: Final = 5  # of a sentence
 _TEXT: Final = re.compile(r"([\"'`])((?:(?!\1)[^\\\n]|\\.){40,1900})\1")
 
 
@@ -70,7 +71,7 @@ def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
     with_manifest = {bundle.part_of(path) for path in bundle.sources if path.endswith(MANIFEST)}
     findings += _poisoned([tool for tool in offered if bundle.part_of(tool.source.path) not in with_manifest])
     for source in {tool.source.path: tool.source for tool in offered}.values():
-        findings += _orders_in_code(source)
+        findings += _orders_in_code(source, {tool.text_line for tool in offered if tool.source is source})
     return Report(findings=tuple(findings))
 
 
@@ -86,10 +87,17 @@ def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
             yield found("tool_poisoning", severity, place, text, tool.name or tool.source.path)
 
 
-def _orders_in_code(source: SourceFile) -> Iterator[Finding]:
-    """Yield orders in the texts of a server's code: what a tool returns is read by a model, too."""
+def _orders_in_code(source: SourceFile, described: set[int]) -> Iterator[Finding]:
+    """Yield orders in the texts of a server's code: what a tool returns is read by a model, too.
+
+    Args:
+        source: the code.
+        described: lines of descriptions, which are looked at as such.
+    """
     for number, line in enumerate(source.lines[:_MAX_LINES], start=1):
-        texts = [match[2] for match in _TEXT.finditer(line[:_MAX_LINE])]
+        if number in described:
+            continue
+        texts = [match[2] for match in _TEXT.finditer(line[:_MAX_LINE]) if match[2].count(" ") >= _FEWEST_BLANKS]
         phrase = next((one for text in texts for one in orders_in([text], TO_A_MODEL)), None)
         if phrase is not None and phrase.severity in ("high", "critical"):
             text = f"A text of the server {phrase.what}."
