@@ -5,6 +5,7 @@ import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -29,6 +30,7 @@ _STOP_S: Final = 150.0  # the longest grace, an outage of the store and what its
 _HAND_BACK_S: Final = 10.0  # longer than a stop waits for the store before it leaves work as running
 _LONG_GRACE_S: Final = 20.0  # more than a round takes
 _MOST_LIVES: Final = 12
+_SOON_S: Final = 20.0
 
 
 @dataclass(slots=True)
@@ -207,7 +209,11 @@ class History:
                 visits.append(loop.create_task(self._drain(loop)))
 
     async def _drain(self, loop: VirtualLoop) -> None:
-        """Ask for a drain, as `validator drain` does: from another process."""
+        """Ask for a drain from another process, as `validator drain` does; within a round, if one begins soon."""
+        begun = asyncio.Event()
+        self.universe.on_dispatch.append(begun.set)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(begun.wait(), _SOON_S)
         while True:
             try:
                 async with open_store(self._url, handles=handles(loop)) as store, store.begin() as tx:

@@ -41,7 +41,7 @@ def recorded(folder: Path) -> list[Operation]:
         "RECORDED": str(store),
         "PYTHONPATH": os.pathsep.join((str(CORE), str(CORE.parents[1]))),
     }
-    command = [sys.executable, CORE / "recorded_writer.py", f"sqlite:///{store}", str(WRITES)]
+    command = [sys.executable, str(CORE / "recorded_writer.py"), f"sqlite:///{store}", str(WRITES)]
     subprocess.run(command, env=environ, check=True)
     return operations(record.read_bytes())
 
