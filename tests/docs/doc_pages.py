@@ -15,7 +15,8 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 def pages() -> list[Path]:
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+    own = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")]
+    return [*own, *sorted(DOCS.rglob("*.md"))]
 
 
 def prose(page: Path) -> str:
