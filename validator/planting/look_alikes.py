@@ -7,28 +7,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 _BEGINS: Final = (
-    "b",
-    "br",
-    "c",
-    "d",
-    "f",
-    "g",
-    "h",
-    "k",
-    "l",
-    "m",
-    "n",
-    "p",
-    "pr",
-    "qu",
-    "r",
-    "s",
-    "st",
-    "t",
-    "tr",
-    "v",
-    "w",
-    "z",
+    *("b", "br", "c", "d", "f", "g", "h", "k", "l", "m", "n"),
+    *("p", "pr", "qu", "r", "s", "st", "t", "tr", "v", "w", "z"),
 )
 _VOWELS: Final = ("a", "e", "i", "o", "u", "ia", "ea", "io")
 _ENDS: Final = ("", "", "l", "n", "r", "s", "x", "nd", "rn", "ck")

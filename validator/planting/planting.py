@@ -484,7 +484,7 @@ class _Bed:
         """Return a harmless addition of a family, in a file such as a fault's if there is one."""
         known = self._company.harmless if self._company is not None else ()
         fitting = [shape for shape in known if shape.family == family and self._type in shape.types]
-        asked = Asked(None, like.path not in self.files)
+        asked = Asked(frozenset({like.severity}), like.path not in self.files)
         found = None
         for shape in self._draws.some(fitting, len(fitting), len(fitting)):
             made = shape.plant(self._draws, self.seen, self._type, asked)

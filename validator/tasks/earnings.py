@@ -7,6 +7,7 @@ risk_score, findings and rules. The validator ships none; the reference miner do
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import entry_points
 from statistics import fmean
 from typing import Final, NamedTuple, Protocol
@@ -68,36 +69,28 @@ class Earned(NamedTuple):
 
 
 class Analyser(NamedTuple):
-    """An analyser and what it is called."""
+    """An analyser and what it is called; `load` imports its function."""
 
     name: str
-    analyse: Callable[[Files, SkillType], Analysis]
+    load: Callable[[], Callable[[Files, SkillType], Analysis]]
 
     def look(self, files: Files, skill_type: SkillType) -> Analysis:
         """Return what it says of a bundle.
 
         Raises:
-            TaskError: it failed.
+            TaskError: it cannot be loaded, or failed.
         """
         try:
-            return self.analyse(files, skill_type)
+            return self.load()(files, skill_type)
         except Exception as error:  # noqa: BLE001 - somebody else's code, which may lack a tool
-            raise TaskError(f"the analyser `{self.name}` failed: {printable(str(error), 300)}") from None
+            told = printable(f"{type(error).__name__}: {error}", 300)
+            raise TaskError(f"the analyser `{self.name}` failed: {told}") from None
 
 
 def find_analyser() -> Analyser | None:
-    """Return the analyser that is installed here; None where there is none.
-
-    Raises:
-        TaskError: the one that is named cannot be loaded.
-    """
-    for entry in sorted(entry_points(group=ANALYSERS), key=lambda one: one.name):
-        try:
-            return Analyser(entry.name, entry.load())
-        except (ImportError, AttributeError) as error:
-            why = printable(str(error), 200)
-            raise TaskError(f"the analyser `{entry.value}` cannot be loaded: {why}; install it again") from None
-    return None
+    """Return the analyser that is installed here, the first by name; None where there is none."""
+    entries = sorted(entry_points(group=ANALYSERS), key=lambda one: one.name)
+    return Analyser(entries[0].name, entries[0].load) if entries else None
 
 
 def grepped(files: Files) -> Said:
@@ -113,7 +106,7 @@ def grepped(files: Files) -> Said:
 
 
 class Answered(NamedTuple):
-    """A planted task, and what a grep and an analyser, if there is one, say of it."""
+    """A planted task, and what a grep and an analyser say of it; None where there is no analyser, or it failed."""
 
     skill_type: SkillType
     truth: Truth
@@ -123,8 +116,11 @@ class Answered(NamedTuple):
 
 def answered(files: Files, skill_type: SkillType, truth: Truth, analyser: Analyser | None) -> Answered:
     """Return the answers to a task; its files are not kept."""
-    found = None if analyser is None else analyser.look(files, skill_type)
-    said = None if found is None else Said(found.verdict, found.risk_score, tuple(found.findings), tuple(found.rules))
+    said = None
+    if analyser is not None:
+        with suppress(TaskError):  # what was seeded is good, whatever an analyser makes of it
+            found = analyser.look(files, skill_type)
+            said = Said(found.verdict, found.risk_score, tuple(found.findings), tuple(found.rules))
     return Answered(skill_type, truth, grepped(files), said)
 
 
@@ -154,10 +150,12 @@ def earned(tasks: Sequence[Answered], analyser: Analyser | None) -> Iterator[Ear
     for name, said in plain.items():
         yield _earned(name, tasks, [said] * len(tasks))
     yield _earned("grep", tasks, [task.grep for task in tasks])
-    analysed = [task.analysed for task in tasks if task.analysed is not None]
-    if analyser is not None:
-        yield _earned("parser plus REVIEW", tasks, [Said("REVIEW", 0.5, (), one.rules) for one in analysed])
-        yield _earned(analyser.name, tasks, analysed)
+    looked = [task for task in tasks if task.analysed is not None]
+    if analyser is not None and looked:
+        analysed = [task.analysed for task in looked if task.analysed is not None]
+        failed = len(tasks) - len(looked)
+        yield _earned("parser plus REVIEW", looked, [Said("REVIEW", 0.5, (), one.rules) for one in analysed])
+        yield _earned(f"{analyser.name} (failed on {failed})" if failed else analyser.name, looked, analysed)
 
 
 def _earned(name: str, tasks: Sequence[Answered], answers: Sequence[Said]) -> Earned:

@@ -168,6 +168,15 @@ def read_bounded(path: Path, limit: int, *, follow: bool = True) -> bytes:
     return data
 
 
+def holds_task(path: Path) -> bool:
+    """Return whether `path` is an archive of a task: it has a `task.json` and a bundle, whatever they hold."""
+    try:
+        read_parts(path)
+    except TaskError:
+        return False
+    return True
+
+
 def _archived(data: bytes) -> tuple[bytes, bytes]:
     """Return the two parts of an archive; they may stand in one folder inside it."""
     parts: dict[str, bytes] = {}

@@ -16,9 +16,8 @@ from validator.planting.marks import plant_mark
 from validator.planting.planting import Company, Files, Planted, Shape, plant, readable
 from validator.planting.shapes import company_with
 from validator.planting.variation import recorded, varied
-from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
-from validator.protocol.archives import ArchiveError, pack
+from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType, is_runtime
@@ -31,17 +30,15 @@ from validator.tasks.folder import (
     BUNDLE_NAME,
     TASK_NAME,
     folders,
+    holds_task,
     label,
-    read_bounded,
     read_task,
     sourced_task,
     writing,
 )
-from validator.tasks.layout import MANIFEST, REQUIREMENTS, guess_skill_type, marker_file
+from validator.tasks.layout import MANIFEST, REQUIREMENTS, marker_file
 from validator.tasks.packing import PackOptions, pack_task, write_task
 from validator.tasks.source import SourcedTask, TaskError
-
-_LARGEST_ARCHIVE: Final = limits.MAX_TASK_BODY + limits.MAX_BUNDLE_COMPRESSED + limits.MIB
 
 
 class Base(NamedTuple):
@@ -106,36 +103,15 @@ def read_bases(source: str | Path, skill_type: SkillType | None = None) -> Itera
         if not tasks:
             yield _packed(str(what), _name(what), skill_type)
         return
-    if not (what.is_file() and what.name.endswith(ARCHIVE_ENDINGS)):
+    if what.is_file() and what.name.endswith(ARCHIVE_ENDINGS) and holds_task(what):
+        yield base_of(read_task(what), _name(what))
+    else:
         yield _packed(str(what), _name(what), skill_type)
-        return
-    data = read_bounded(what, _LARGEST_ARCHIVE)
-    if len(data) > limits.MAX_BUNDLE_COMPRESSED:
-        yield base_of(read_task(what), _name(what))
-        return
-    try:
-        files = read_bundle(data)
-    except ArchiveError as error:
-        raise TaskError(f"`{label(what)}`: {error.detail}") from None
-    if any(os.path.basename(name) == BUNDLE_NAME for name in files):  # noqa: PTH119 - a name in an archive
-        yield base_of(read_task(what), _name(what))
-        return
-    yield _unpacked(_name(what), data, files, skill_type)
 
 
 def _packed(what: str, name: str, skill_type: SkillType | None) -> Base:
     packed = pack_task(what, PackOptions(skill_type=skill_type))
     return base_of(packed.task, name)._replace(notes=packed.notes)
-
-
-def _unpacked(name: str, data: bytes, files: Files, skill_type: SkillType | None) -> Base:
-    guess = guess_skill_type(files) if skill_type is None else None
-    found = guess.skill_type if guess is not None else skill_type
-    if not files:
-        raise TaskError(f"`{name}` holds no file")
-    if found is None:
-        raise TaskError(f"`{name}` could be anything: name its skill type")
-    return _with_text(Base(name, sha256_hex(data), files, found, None, marker_file(files, found), None))
 
 
 def _with_text(base: Base) -> Base:
