@@ -139,6 +139,10 @@ def _found(result: Result) -> float:
     return float(proven or sum(one.flags >= 3 for one in result.of("cohort")) > 1)
 
 
+def _found_by(result: Result, round_number: int) -> float:
+    return float(any(number is not None and number <= round_number for number in result.pairs.found.values()))
+
+
 def _false(results: Results) -> float:
     apart = sum(one.pairs.apart for one in results.values())
     return 10_000 * sum(one.pairs.false for one in results.values()) / apart
@@ -335,6 +339,9 @@ QUESTIONS: Final[tuple[Question, ...]] = (
             Measure("false pairs per 10,000 independent pairs and vectors", _false, Bound("≤", 1.0)),
             Measure("part of the honest miners with a flag", _accused),
         ),
+        tuple(Line(f"{label} apart", label, _found_by) for label in _REDONE),
+        "part of the runs in which the cohort was found",
+        0.8,
         seeds=(30, 3),
     ),
     Question(
