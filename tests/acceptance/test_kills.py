@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from daemon_process import PROGRAM, Miners, Site, honest, until
+from daemon_process import Miners, Site, honest, until
+from forked import ran
 from process_watch import gone
 from state_kit import windows_of
 
@@ -186,8 +187,5 @@ async def replayed(site: Site) -> dict[str, set[str]]:
 async def check_audit(site: Site) -> None:
     file = site.config.with_name("log.jsonl")
     await site.said("audit", "export", "--out", str(file))
-    process = await asyncio.create_subprocess_exec(
-        *PROGRAM, "audit", "verify", str(file), stdout=asyncio.subprocess.PIPE
-    )
-    out, _ = await process.communicate()
-    assert process.returncode == 0, out.decode()
+    done = await asyncio.to_thread(ran, "audit", "verify", str(file))
+    assert done.returncode == 0, done.stdout

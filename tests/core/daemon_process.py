@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 import pytest
 from aiohttp import web
-from forked import Forked
+from forked import Forked, ran
 from world import VALIDATOR, answer_to, tasks_of_all_types
 
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
@@ -190,11 +190,9 @@ level = "debug"
 
     async def said(self, *arguments: str) -> str:
         """What a command prints about this site; it has to succeed."""
-        pipe, command = asyncio.subprocess.PIPE, [*PROGRAM, *arguments, "--config", str(self.config)]
-        process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
-        out, err = await process.communicate()
-        assert process.returncode == 0, err.decode() + out.decode()[-3000:]
-        return out.decode()
+        done = await asyncio.to_thread(ran, *arguments, "--config", str(self.config), timeout=300)
+        assert done.returncode == 0, done.stderr + done.stdout[-3000:]
+        return done.stdout
 
     @asynccontextmanager
     async def forked(self) -> AsyncIterator[Forked]:
