@@ -96,7 +96,7 @@ async def one_life(site: Site, store: Store, figures: Figures, chance: random.Ra
     async def its_moment() -> bool:
         return process.returncode is not None or site.log.read_text().count(event) >= moment
 
-    async with site.daemon() as process:
+    async with site.forked() as process:
         await until(its_moment, site)
         try:
             code = await asyncio.wait_for(process.wait(), chance.uniform(0, _SOON_S))
@@ -113,7 +113,7 @@ async def one_life(site: Site, store: Store, figures: Figures, chance: random.Ra
 async def calm_end(site: Site, store: Store) -> None:
     """Let two more rounds end in peace, then the daemon."""
     before = len(await listing(store))
-    async with site.daemon() as process:
+    async with site.forked() as process:
         await until(lambda: settled_since(store, before + 1), site)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), DEADLINE_S + 30) == 0, site.log.read_text()[-3000:]

@@ -65,7 +65,7 @@ async def test_a_process_that_is_stopped_costs_honest_miners_nothing(
     miners.answerer = two_speeds
     # Primaries' deadline is past when it goes on, auditors' as well; nothing may be charged.
     site = Site(tmp_path, sqlite_url, miners, Windows((0, 4), (0, 3)))
-    async with site.daemon() as daemon:
+    async with site.forked() as daemon:
         async with asyncio.timeout(90):
             await asked.wait()
         os.kill(daemon.pid, signal.SIGSTOP)
@@ -101,7 +101,7 @@ async def test_a_pause_that_no_deadline_falls_into_is_taken_off_the_seconds(
 
     miners.answerer = slowly
     site = Site(tmp_path, sqlite_url, miners, Windows((0, 60), (0, 60)))
-    async with site.daemon() as daemon:
+    async with site.forked() as daemon:
         async with asyncio.timeout(90):
             await asked.wait()
         await asyncio.sleep(0.7)

@@ -97,7 +97,7 @@ async def test_a_round_with_poison_settles_and_the_daemon_ends(
     poisoners: Poisoners, sqlite_url: str, tmp_path: Path
 ) -> None:
     site = Site(tmp_path, sqlite_url, poisoners, WINDOWS)
-    async with site.daemon() as process:
+    async with site.forked() as process:
         store = await reader(sqlite_url, site)
         await until(lambda: settled(store, 0), site)
         process.send_signal(signal.SIGTERM)
@@ -112,7 +112,7 @@ async def test_a_store_with_poison_in_an_open_round_is_settled_at_the_next_start
 ) -> None:
     poisoners.holding = True
     site = Site(tmp_path, store_url, poisoners, WINDOWS)
-    async with site.daemon() as process:
+    async with site.forked() as process:
         store = await reader(store_url, site)
 
         async def all_others_stored() -> bool:
@@ -125,7 +125,7 @@ async def test_a_store_with_poison_in_an_open_round_is_settled_at_the_next_start
         await process.wait()
     await gone(process.pid)
     poisoners.release.set()
-    async with site.daemon() as process:
+    async with site.forked() as process:
         await until(lambda: settled(store, 0), site)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 60) == 0, site.log.read_text()[-3000:]

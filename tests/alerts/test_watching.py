@@ -58,7 +58,7 @@ async def test_every_panel_has_data_and_alerts_come_and_go(
     with postgres(monkeypatch) as server, prometheus(tmp_path, target) as watcher:
         site = Site(tmp_path, server.url, miners, Windows((0, 200), (0, 200)), port)
         await until(lambda: watcher.firing() == {"ValidatorDown"})
-        async with site.daemon():
+        async with site.forked():
             await until(lambda: watcher.health() == {"validator": "up", "prometheus": "up"})
             await until(lambda: not watcher.firing())
             missing = {one.panel for one in asked()} - QUIET

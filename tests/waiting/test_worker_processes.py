@@ -158,7 +158,7 @@ async def test_a_validator_gives_its_executions_to_a_worker_and_counts_what_come
     await miners.start()
     site = Site(tmp_path, postgres_url, miners, Windows((0, 15.0), (0, 15.0)), free_port())
     site.config.write_text(site.config.read_text() + '[queue]\nbackend = "postgres"\n')
-    async with worker_processes(postgres_url, tmp_path) as workers, site.daemon(), open_store(postgres_url) as store:
+    async with worker_processes(postgres_url, tmp_path) as workers, site.forked(), open_store(postgres_url) as store:
         await until(lambda: site.log.exists() and "daemon_started" in site.log.read_text(), site)
         await workers.start()
 
