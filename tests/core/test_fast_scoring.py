@@ -111,7 +111,7 @@ def test_what_members_share_changes_nothing_about_what_each_claims(attested: lis
         Submission("t1", hotkey, role, 5.0, sssa, "", checks)
         for sssa, (hotkey, role) in zip(attested, plan.members, strict=True)
     ]
-    compared = V1.compare_answers(make_task(), plan, submissions)
+    compared = V1.compare_answers(make_task(), plan, submissions, FindingKeys())
     assert [member.claims for member in compared.members] == [V1.claims_of(sssa) for sssa in attested]
 
 

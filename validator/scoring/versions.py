@@ -8,6 +8,7 @@ from typing import Final
 from validator.protocol.arithmetic import total, whole
 from validator.protocol.errors import ValidatorError
 from validator.protocol.runtime_image import ScheduleError, check_starts, name_at
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.text import printable
 from validator.scoring.rules import Rules
 from validator.scoring.v1_0 import (
@@ -47,6 +48,9 @@ from validator.scoring.v2_0 import tallies as tallies_2_0
 from validator.scoring.v2_0 import weights as weights_2_0
 from validator.scoring.v2_0.rules import RULES as RULES_2_0
 from validator.scoring.v2_0.rules import Rules20
+from validator.scoring.values import NO_BASIS, PayBasis, Share, WeightPlan
+
+_BOTH: Final = (Share(tuple(map(str, ASSESSED_TYPES))), Share((str(SkillType.WORKFLOW),)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +169,10 @@ class Version11(Version):
 
     __slots__ = ()
 
-    plan = execution_1_1.plan_round
     plan_tasks = execution_1_1.plan_tasks
     struck_entries = staticmethod(execution_1_1.struck_entries)
     pays_by_standing = True
     unpaid_reason = weights_1_1.unpaid_reason
-    score_weights = weights_1_1.score_weights
     mechanism_weights = weights_1_1.mechanism_weights
     kind_weights = weights_1_1.kind_weights
     share_of = weights_1_1.share_of
@@ -181,6 +183,12 @@ class Version11(Version):
     measure = staticmethod(workflow_1_1.measure)
     score_workflow = workflow_1_1.score_workflow
     worth_parts = workflow_1_1.worth_parts
+
+    def score_weights(
+        self, windows: weights_2_0.Windows, standing: weights.Standing = weights.NOBODY, basis: PayBasis = NO_BASIS
+    ) -> WeightPlan:
+        """Return the vector of a mechanism that pays assessments and workflows (D-24)."""
+        return self.mechanism_weights(windows, _BOTH, standing, basis)
 
 
 class Version20(Version11):
@@ -193,7 +201,6 @@ class Version20(Version11):
 
     complete = inputs_2_0.complete
     pair_values = staticmethod(inputs_2_0.pair_values)
-    plan = inputs_2_0.plan_round
     plan_tasks = inputs_2_0.plan_tasks
     score_group = round_2_0.score_group
     round_outcome = round_2_0.round_outcome
@@ -209,7 +216,6 @@ class Version20(Version11):
     weigh_round = evidence_2_0.weigh_round
     chances_of = evidence_2_0.chances_of
     pay_tallies = weights_2_0.pay_tallies
-    score_weights = weights_2_0.score_weights
     mechanism_weights = weights_2_0.mechanism_weights
     paid_scores = weights_2_0.paid_scores
     entries_of = weights_2_0.entries_of

@@ -1,6 +1,6 @@
 """What the rounds of this version ask of their version: a later one may answer some of it by functions of its own."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from validator.protocol.reasons import Reason
@@ -21,23 +21,24 @@ from validator.protocol.workflow_run import RunRecord, WorkflowRun, WorkflowScor
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.keys import FindingKeys
-from validator.scoring.values import PairValues, ScoredTask
+from validator.scoring.values import DeferredRun, ExecutedTask, PairValues, PlannedTask, ScoredTask, StruckEntry
+
+Entry = tuple[str, str, str, float]
+"""Hotkey, skill type, task id and value of what enters a score window."""
 
 
 class Scoring(Ruled, Protocol):
-    """A version, as far as a round's scores need it."""
+    """A version, as far as a round's groups, its scores and its step need it."""
 
     @property
     def name(self) -> str:
         """As the outcome carries it."""
 
+    def plan_tasks(self, frozen: RoundInput) -> Iterator[PlannedTask]:
+        """Yield every task with its group."""
+
     def score_group(
-        self,
-        frozen: RoundInput,
-        task: RoundTask,
-        group: GroupPlan,
-        results: RoundResults,
-        keys: FindingKeys | None = None,
+        self, frozen: RoundInput, task: RoundTask, group: GroupPlan, results: RoundResults, keys: FindingKeys
     ) -> ScoredTask:
         """Return what one task comes to."""
 
@@ -47,7 +48,7 @@ class Scoring(Ruled, Protocol):
         plan: RoundPlan,
         void: Mapping[str, Reason],
         scored: Mapping[str, ScoredTask],
-        pairs: PairValues = ...,
+        pairs: PairValues,
     ) -> RoundOutcome:
         """Return what a round comes to."""
 
@@ -58,6 +59,21 @@ class Scoring(Ruled, Protocol):
 
     def member_event(self, member: MemberOutcome) -> ReputationKind | None:
         """Return the reputation event of what one dispatch came to."""
+
+    def window_entries(self, frozen: RoundInput, outcome: RoundOutcome) -> Iterator[Entry]:
+        """Yield what enters score windows."""
+
+    def filled_entries(self, frozen: RoundInput) -> Iterator[Entry]:
+        """Yield what enters them late."""
+
+    def struck_entries(self, frozen: RoundInput) -> tuple[StruckEntry, ...]:
+        """Return the entries that become 0."""
+
+    def executed_tasks(self, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[ExecutedTask, ...]:
+        """Return the tasks that are executed."""
+
+    def deferred_runs(self, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[DeferredRun, ...]:
+        """Return the runs whose quality is to come."""
 
     def tao(self, amount: float) -> float:
         """Return an amount of TAO as it is compared."""

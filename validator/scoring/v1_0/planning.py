@@ -9,6 +9,7 @@ from validator.protocol.round import GroupPlan, MinerState, RoundInput, RoundOut
 from validator.protocol.skill_types import SkillType
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0.groups import select_group
+from validator.scoring.v1_0.parts import Scoring
 from validator.scoring.values import NO_VALUES, Candidate, PairValues, PlannedTask
 from validator.state import State
 
@@ -27,9 +28,9 @@ def pair_values(
     return NO_VALUES
 
 
-def plan_round(version: Ruled, frozen: RoundInput) -> RoundPlan:
+def plan_round(version: Scoring, frozen: RoundInput) -> RoundPlan:
     """Return the groups, planned in the order of the tasks (SPEC 8)."""
-    return RoundPlan(frozen.round_id, tuple(planned.group for planned in plan_tasks(version, frozen)))
+    return RoundPlan(frozen.round_id, tuple(planned.group for planned in version.plan_tasks(frozen)))
 
 
 def plan_tasks(version: Ruled, frozen: RoundInput) -> Iterator[PlannedTask]:

@@ -50,7 +50,7 @@ def round_outcome(  # noqa: PLR0913, PLR0917 - a round, what came back, and what
     plan: RoundPlan,
     void: Mapping[str, Reason],
     scored: Mapping[str, ScoredTask],
-    pairs: PairValues = NO_VALUES,  # noqa: ARG001 - 2.0.0 asks
+    pairs: PairValues,  # noqa: ARG001 - 2.0.0 asks
 ) -> RoundOutcome:
     """Return what the round comes to, from what each of its tasks came to.
 
@@ -85,7 +85,7 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
     task: RoundTask,
     group: GroupPlan,
     results: RoundResults,
-    keys: FindingKeys | None = None,
+    keys: FindingKeys,
 ) -> ScoredTask:
     """Return what one task of a round comes to, an assessment or a workflow.
 

@@ -1,8 +1,7 @@
 """What a settled round leaves behind: the change of the mechanism's state (SPEC 8 to 12; SPEC 16, D-23, D-26, D-30)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.results import Passed, WorkflowSubmission
@@ -14,15 +13,12 @@ from validator.protocol.round import (
     RanMember,
     RoundInput,
     RoundOutcome,
-    RoundPlan,
     RoundTask,
 )
 from validator.protocol.skill_types import SkillType
-from validator.protocol.workflow_plan import WorkflowPlan
-from validator.protocol.workflow_run import RunRecord, WorkflowRun
-from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.rules import Ruled
-from validator.scoring.values import DeferredRun, ExecutedTask, ScoredTask, StruckEntry
+from validator.protocol.workflow_run import WorkflowRun
+from validator.scoring.v1_0.parts import Scoring
+from validator.scoring.values import ScoredTask, StruckEntry
 from validator.state import (
     RESULTS,
     ROLES,
@@ -39,37 +35,9 @@ from validator.state import (
 )
 from validator.state import ExecutedTask as AwaitedTask
 
-Entry = tuple[str, str, str, float]
-
-
-class Stepping(Ruled, Protocol):
-    """A version, as far as a step needs it."""
-
-    @property
-    def name(self) -> str:
-        """As the outcome carries it."""
-
-    def window_entries(self, frozen: RoundInput, outcome: RoundOutcome) -> Iterator[Entry]:
-        """Yield what enters score windows."""
-
-    def filled_entries(self, frozen: RoundInput) -> Iterator[Entry]:
-        """Yield what enters them late."""
-
-    def struck_entries(self, frozen: RoundInput) -> tuple[StruckEntry, ...]:
-        """Return the entries that become 0."""
-
-    def executed_tasks(self, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[ExecutedTask, ...]:
-        """Return the tasks that are executed."""
-
-    def deferred_runs(self, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[DeferredRun, ...]:
-        """Return the runs whose quality is to come."""
-
-    def measure(self, task: WorkflowTask, plan: WorkflowPlan, record: RunRecord, quality: float) -> WorkflowRun:
-        """Return what the formula scores."""
-
 
 def measured_runs(
-    version: Stepping, task: RoundTask, answers: Sequence[Passed], scored: ScoredTask
+    version: Scoring, task: RoundTask, answers: Sequence[Passed], scored: ScoredTask
 ) -> dict[tuple[str, str], WorkflowRun]:
     """Return what the runs of a task measured whose quality is to come, by (task_id, hotkey); see `Ended`."""
     if not isinstance(task, GoalTask):
@@ -84,12 +52,12 @@ def measured_runs(
     }
 
 
-def step(version: Stepping, state: State, ended: Ended) -> Delta:
+def step(version: Scoring, state: State, ended: Ended) -> Delta:
     """Return what an ended round changes; see `changed`."""
     return changed(version, state, ended).delta()
 
 
-def changed(version: Stepping, state: State, ended: Ended) -> Change:
+def changed(version: Scoring, state: State, ended: Ended) -> Change:
     """Return what an ended round changes, as a delta in the making.
 
     Args:
@@ -106,7 +74,7 @@ def changed(version: Stepping, state: State, ended: Ended) -> Change:
     return change
 
 
-def _settle(version: Stepping, change: Change, ended: Ended, outcome: RoundOutcome) -> None:
+def _settle(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcome) -> None:
     frozen = ended.frozen
     types = {task.task_id: task.skill_type for task in frozen.tasks}
     settled = {group.task_id for group in outcome.groups if group.task_state == "settled"}
@@ -186,7 +154,7 @@ def _strike(change: Change, struck: StruckEntry) -> None:
     change.update(key, counts=counts, window=pair.window.struck(index, struck.task_id))
 
 
-def _late(version: Stepping, change: Change, ended: Ended, outcome: RoundOutcome) -> None:
+def _late(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcome) -> None:
     """Take what came off what is to come, and add what this round has executed and judged later (SPEC 12, 15)."""
     frozen = ended.frozen
     for key in dict.fromkeys((int(one.round_id), one.task_id) for one in frozen.executions):

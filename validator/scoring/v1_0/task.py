@@ -15,15 +15,10 @@ from validator.scoring.values import AnswerFacts, Claims, Comparison, Member, Me
 
 
 def compare_answers(
-    version: Ruled,
-    task: AssessmentTask,
-    plan: GroupPlan,
-    submissions: Sequence[Submission],
-    keys: FindingKeys | None = None,
+    version: Ruled, task: AssessmentTask, plan: GroupPlan, submissions: Sequence[Submission], keys: FindingKeys
 ) -> Comparison:
     """Return how the task's valid answers compare; `submissions` in any order (SPEC 4, D-7)."""
     passed = {s.hotkey: s for s in submissions}
-    keys = keys or FindingKeys()
     valid = [
         Member(hotkey, role, claims_of(passed[hotkey].sssa, keys)) for hotkey, role in plan.members if hotkey in passed
     ]
@@ -38,7 +33,7 @@ def score_task(  # noqa: PLR0913, PLR0917 - a task of a round and what came back
     epoch: int,
     submissions: Sequence[Submission],
     rejections: Sequence[Rejection],
-    keys: FindingKeys | None = None,
+    keys: FindingKeys,
 ) -> ScoredTask:
     """Return what one task comes to.
 

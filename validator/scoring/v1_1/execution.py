@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from validator.protocol.round import MinerState, RoundInput, RoundPlan, TypeHistory
+from validator.protocol.round import MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.scoring.rules import Ruled
 from validator.scoring.v1_0 import planning
@@ -21,11 +21,6 @@ def struck_entries(frozen: RoundInput) -> tuple[StruckEntry, ...]:
         for result in frozen.executions
         if result.event == "rerun_fail"
     )
-
-
-def plan_round(version: Ruled, frozen: RoundInput) -> RoundPlan:
-    """Return the groups, planned in the order of the tasks (SPEC 8)."""
-    return RoundPlan(frozen.round_id, tuple(planned.group for planned in plan_tasks(version, frozen)))
 
 
 def plan_tasks(version: Ruled, frozen: RoundInput) -> Iterator[PlannedTask]:

@@ -37,11 +37,6 @@ def unpaid_reason(version: Ruled, flags: int, standing: TypeStanding | None) -> 
     return Reason.EXECUTION if standing.execution_fails >= version.rules.execution.unpaid_fails else None
 
 
-def score_weights(version: Ruled, windows: Windows, standing: Standing = NOBODY) -> WeightPlan:
-    """Return the vector of a mechanism that pays assessments and workflows (SPEC 16, D-24)."""
-    return mechanism_weights(version, windows, (Share(_ASSESSMENTS), Share((_WORKFLOW,))), standing)
-
-
 def mechanism_weights(
     version: Ruled,
     windows: Windows,
@@ -88,7 +83,7 @@ def kind_weights(
     elif types == {_WORKFLOW}:
         scores = dict(planned)
     else:
-        scores = _mixed(assessed, planned, share)
+        scores = mixed(assessed, planned, share)
     return plan_weights(version, scores)
 
 
@@ -125,7 +120,11 @@ def share_of(version: Ruled, full: int) -> float:
     return pay.workflow_part * min(1.0, full / pay.full_share_miners)
 
 
-def _mixed(assessed: Mapping[str, float], planned: Mapping[str, float], share: float) -> dict[str, float]:
+def mixed(assessed: Mapping[str, float], planned: Mapping[str, float], share: float) -> dict[str, float]:
+    """Return shares of two kinds of scores of the same miners, `share` for the second; all for one without the other.
+
+    Without any score the result is 0 for everybody.
+    """
     of_assessments, of_workflows = math.fsum(assessed.values()), math.fsum(planned.values())
     if not of_assessments or not of_workflows:
         total = of_assessments or of_workflows or 1.0

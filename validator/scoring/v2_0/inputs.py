@@ -5,15 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import UNSET, structs
 
-from validator.protocol.round import (
-    AssessmentTask,
-    MinerState,
-    RoundInput,
-    RoundOutcome,
-    RoundPlan,
-    RoundTask,
-    TypeHistory,
-)
+from validator.protocol.round import AssessmentTask, MinerState, RoundInput, RoundOutcome, RoundTask, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.protocol.tallies import HotkeyPair
 from validator.scoring.v1_1.execution import with_late_failures
@@ -96,11 +88,6 @@ def _turns(state: State, frozen: RoundInput) -> Mapping[str, dict[SkillType, int
         for hotkey, turn in next_turns(previous[name], previous[name]).items():
             found[hotkey][name] = turn
     return {miner.hotkey: found[miner.hotkey] for miner in frozen.miners}
-
-
-def plan_round(version: Ruled20, frozen: RoundInput) -> RoundPlan:
-    """Return the groups, planned in the order of the tasks."""
-    return RoundPlan(frozen.round_id, tuple(planned.group for planned in plan_tasks(version, frozen)))
 
 
 def plan_tasks(version: Ruled20, frozen: RoundInput) -> Iterator[PlannedTask]:

@@ -38,7 +38,7 @@ from validator.scoring.values import NO_VALUES, PairValues, ScoredTask
 from validator.state import Change, Delta, Ended, PairEvidence, State, answer_number, with_answer
 
 
-class Scoring20(Scoring, step_1_0.Stepping, Protocol):
+class Scoring20(Scoring, Protocol):
     """A version of 2.0.0's kind, as far as a round needs it."""
 
     @property
@@ -52,12 +52,12 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
     task: RoundTask,
     group: GroupPlan,
     results: RoundResults,
-    keys: FindingKeys | None = None,
+    keys: FindingKeys,
 ) -> ScoredTask:
     """Return what one task of a round comes to; arguments as in 1.0.0."""
     if isinstance(task, GoalTask):
         return round_1_0.score_group(version, frozen, task, group, results, keys)
-    group, keys = round_1_0.without_void(group, results), keys or FindingKeys()
+    group = round_1_0.without_void(group, results)
     passed = {one.hotkey: one for one in results.answers(task.task_id, Submission)}
     failed = {one.hotkey: one for one in results.rejections if one.task_id == task.task_id}
     compared = compare_answers(version, task, group, tuple(passed.values()), keys)
@@ -148,10 +148,10 @@ def round_outcome(  # noqa: PLR0913, PLR0917 - a round, what came back, and what
     plan: RoundPlan,
     void: Mapping[str, Reason],
     scored: Mapping[str, ScoredTask],
-    pairs: PairValues = NO_VALUES,
+    pairs: PairValues,
 ) -> RoundOutcome:
     """Return what the round comes to, with the evidence of its planted tasks; arguments as in 1.0.0."""
-    outcome = round_1_0.round_outcome(version, frozen, plan, void, scored)
+    outcome = round_1_0.round_outcome(version, frozen, plan, void, scored, pairs)
     return structs.replace(outcome, evidence=evidence_of(version, frozen, outcome, pairs).rows)
 
 

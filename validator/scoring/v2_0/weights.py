@@ -11,7 +11,7 @@ from validator.protocol.sssa import Verdict
 from validator.protocol.tallies import HotkeyPair, Tally, pair_of
 from validator.scoring.v1_0.emission import bootstrap
 from validator.scoring.v1_0.weights import NOBODY, Standing, miner_score
-from validator.scoring.v1_1.weights import kind_weights, unpaid_windows, workflow_share
+from validator.scoring.v1_1.weights import kind_weights, mixed, unpaid_windows, workflow_share
 from validator.scoring.v2_0.evidence import cut
 from validator.scoring.v2_0.inputs import evidence_among
 from validator.scoring.v2_0.rules import ComponentRules, Ruled20
@@ -25,13 +25,6 @@ Tallies = Mapping[str, Mapping[str, Sequence[Tally]]]
 _ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
 _WORKFLOW: Final = str(SkillType.WORKFLOW)
 _VERDICTS: Final[tuple[Verdict, ...]] = ("ALLOW", "REVIEW", "BLOCK")  # in the order of the formula
-
-
-def score_weights(
-    version: Ruled20, windows: Windows, standing: Standing = NOBODY, basis: PayBasis = NO_BASIS
-) -> WeightPlan:
-    """Return the vector of a mechanism that pays assessments and workflows (D-24)."""
-    return mechanism_weights(version, windows, (Share(_ASSESSMENTS), Share((_WORKFLOW,))), standing, basis)
 
 
 def mechanism_weights(
@@ -77,7 +70,7 @@ def paid_scores(
     tallied = pay_tallies(version, {one: _of_types(of, _ASSESSMENTS) for one, of in paid.items()}, basis)
     before = {one: miner_score(version, of_types, _ASSESSMENTS) for one, of_types in earlier.items()}
     planned = {one: miner_score(version, of_types, (_WORKFLOW,)) for one, of_types in paid.items()}
-    return blended(before, tallied.scores, tallied.share), planned, tallied
+    return mixed(before, tallied.scores, tallied.share), planned, tallied  # D-42
 
 
 def _of_types(windows: Mapping[str, Sequence[Any]], types: Iterable[str]) -> dict[str, Sequence[Any]]:
@@ -86,18 +79,6 @@ def _of_types(windows: Mapping[str, Sequence[Any]], types: Iterable[str]) -> dic
 
 def _paid(windows: Mapping[str, Sequence[Any]], unpaid: Mapping[str, str]) -> dict[str, Sequence[Any]]:
     return {name: entries for name, entries in windows.items() if name not in unpaid}
-
-
-def blended(earlier: Mapping[str, float], tallied: Mapping[str, float], share: float) -> dict[str, float]:
-    """Return the assessment shares: those of 1.1.0 and of tallies, by how much the latter count (D-42)."""
-    of_earlier, of_tallies = math.fsum(earlier.values()), math.fsum(tallied.values())
-    if not of_earlier or not of_tallies:
-        scores, total = (tallied, of_tallies) if of_tallies else (earlier, of_earlier or 1.0)
-        return {hotkey: score / total for hotkey, score in scores.items()}
-    return {
-        hotkey: (1.0 - share) * (score / of_earlier) + share * (tallied[hotkey] / of_tallies)
-        for hotkey, score in earlier.items()
-    }
 
 
 def pay_tallies(version: Ruled20, windows: Tallies, basis: PayBasis) -> TallyPay:
