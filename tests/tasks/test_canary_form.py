@@ -1,6 +1,6 @@
 """No miner can tell a canary from a curated task that was seeded from the same bases, by its form (SPEC 16, D-33).
 
-A classifier learns from 400 examples and is asked for 400 others, half of them canaries. So that this says something,
+A classifier learns from 200 examples and is asked for 200 others, half of them canaries. So that this says something,
 it has to tell apart what does differ: the canaries of older programs, and canaries that give themselves away.
 """
 
@@ -31,7 +31,7 @@ from validator.tasks.directory import DirectorySource
 from validator.tasks.seeding import Seeding, planted_task, read_bases, seeded
 from validator.tasks.source import SourcedTask
 
-EACH = 400  # canaries, and as many curated tasks: half of both is held out
+EACH = 200  # canaries, and as many curated tasks: half of both is held out
 WINDOWS = Windows((3, 60), (1, 20))
 OLD_TYPES = (SkillType.DECLARATIVE, SkillType.MCP_SERVER)
 Form = list[float]
