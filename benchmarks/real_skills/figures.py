@@ -165,9 +165,10 @@ def rules() -> Rules:
 
 
 def rules_digest() -> str:
-    """Return the first 16 hex digits of a SHA-256 over the names and bytes of the rules' modules and advisories."""
+    """Return the first 16 hex digits of a SHA-256 over the names and bytes of the scanners and their files of rules."""
     found = hashlib.sha256()
-    for path in sorted(path for each in RULES for path in (each.rglob("*.py") if each.is_dir() else [each])):
+    paths = [path for each in RULES for path in (each.rglob("*") if each.is_dir() else [each])]
+    for path in sorted(path for path in paths if path.is_file() and path.parent.name != "__pycache__"):
         found.update(f"{path.relative_to(ROOT)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return found.hexdigest()[:16]
 

@@ -14,8 +14,6 @@ class Advice(NamedTuple):
     todo: str
 
 
-_REQUEST: Final = "request"
-
 ADVICE: Final[Mapping[str, Advice]] = MappingProxyType(
     {
         Reason.ACCEPTED_EARLY: Advice("t_min_s", "answer after t_min_s"),

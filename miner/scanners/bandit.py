@@ -4,17 +4,15 @@ import ast
 import io
 import logging
 import threading
-import tomllib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, NamedTuple, cast
 
 from miner.scanners.scanner import Bundle, Report, found
 from miner.scanners.semgrep import language_of
-from miner.scanners.source import KIB, SourceFile
+from miner.scanners.source import KIB, SourceFile, rules_of
 from validator.protocol.sssa import Category, Finding, Severity
 
 # Bandit grades what could go wrong in a service; a skill is judged by what it does, so its grades count one less.
@@ -23,11 +21,6 @@ MAX_BYTES: Final = 192 * KIB  # of all Python files together
 MAX_NODES: Final = 12_000  # syntax nodes of a file; bandit's time is not linear in them
 _WARNINGS_LOCK: Final = threading.Lock()  # catch_warnings changes the whole process
 _FILE_NAME: Final = "./module.py"  # bandit looks for packages beside the name it is given: it gets none to look beside
-
-
-@cache
-def _checks() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("rules/bandit.toml").read_text("utf-8"))
 
 
 class Bandit:
@@ -49,7 +42,9 @@ class Bandit:
 def _findings(source: SourceFile, tree: ast.Module) -> Iterator[Finding]:
     for issue in _issues(source.content, tree):
         name, line, text = issue.test_id, max(issue.lineno or 1, 1), " ".join(issue.text.split())
-        category = next((one for one, names in _checks()["categories"].items() if name in names.split()), "other")
+        category = next(
+            (one for one, names in rules_of("bandit")["categories"].items() if name in names.split()), "other"
+        )
         description = name if category == "secrets_exposure" else f"{name}: {text}"  # its text may repeat the value
         severity = _SEVERITY.get(issue.severity, "low")
         yield found(cast("Category", category), severity, source.place(line), f"Bandit {description}", source.path)
@@ -116,5 +111,5 @@ def _bandit() -> _Bandit:
         def _get_nosecs_from_contexts(self, _context: Any, test_result: Any = None) -> None:
             del test_result
 
-    tests = BanditTestSet(BanditConfig(), {"exclude": _checks()["left_out"].split()})
+    tests = BanditTestSet(BanditConfig(), {"exclude": rules_of("bandit")["left_out"].split()})
     return _Bandit(BanditNodeVisitor, Tester, Metrics, tests)

@@ -2,14 +2,13 @@
 
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
 from miner.scanners.prose import host_of
 from miner.scanners.scanner import Use
+from miner.scanners.source import rules_of
 from validator.protocol import vocabulary as cap
 
 _OF_OPERANDS: Final = ((cap.FILE_READ, "readers"), (cap.FILE_WRITE, "writers"), (cap.FILE_DELETE, "removers"))
@@ -18,15 +17,7 @@ _OF_OPERANDS: Final = ((cap.FILE_READ, "readers"), (cap.FILE_WRITE, "writers"), 
 @cache
 def _programs() -> dict[str, frozenset[str]]:
     """Return the programs by what they do."""
-    data = tomllib.loads(files(__package__).joinpath("rules/commands.toml").read_text("utf-8"))
-    return {name: frozenset(words.split()) for name, words in data["programs"].items()}
-
-
-@cache
-def _valued() -> dict[str, str]:
-    """Return the flags of a letter that take a value, by program."""
-    data = tomllib.loads(files(__package__).joinpath("rules/commands.toml").read_text("utf-8"))
-    return dict(data["valued"])
+    return {name: frozenset(words.split()) for name, words in rules_of("commands")["programs"].items()}
 
 
 def words_of(text: str) -> list[str]:
@@ -77,7 +68,7 @@ def _uses_of_operands(program: str, operands: list[str], words: list[str], place
 
 
 def _operands(program: str, words: list[str]) -> Iterator[str]:
-    valued = _valued().get(program, "")
+    valued = rules_of("commands")["valued"].get(program, "")
     skip = False
     for word in words:
         if skip:

@@ -21,7 +21,7 @@ from rapidfuzz.distance import OSA
 from miner.scanners.osv import Advisory, Ecosystem, Pinned, shipped_for
 from miner.scanners.scanner import Bundle, Report, Use, found
 from miner.scanners.semgrep import language_of
-from miner.scanners.source import KIB, MAX_JSON, SourceFile, line_of, read_object, string
+from miner.scanners.source import KIB, MAX_JSON, SourceFile, line_of, read_object, rules_of, string
 from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Dependency, Finding
 from validator.protocol.strict_json import JsonError, decode_plain
@@ -301,7 +301,7 @@ _SCRIPT_IMPORT: Final = re.compile(r"(?:\bfrom|\bimport|\brequire\()\s{0,3}[\"']
 @cache
 def _libraries() -> dict[str, dict[str, tuple[str, ...]]]:
     """Return the capabilities that an import means, by language and module."""
-    data = tomllib.loads(files(__package__).joinpath("rules/libraries.toml").read_text("utf-8"))
+    data = rules_of("libraries")
     table: dict[str, dict[str, tuple[str, ...]]] = {}
     for language, capabilities in data.items():
         known = table.setdefault(language, {})

@@ -9,17 +9,15 @@ held to fewer rules than one that an agent follows.
 import base64
 import binascii
 import re
-import tomllib
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from miner.scanners.scanner import Bundle, Report, Use, found
-from miner.scanners.source import MAX_TEXT, SourceFile, is_document, is_for_agents
+from miner.scanners.source import MAX_TEXT, SourceFile, is_document, is_for_agents, rules_of
 from validator.protocol import vocabulary as cap
 from validator.protocol.findings import SEVERITIES
 from validator.protocol.skill_types import SkillType, is_runtime
@@ -115,7 +113,7 @@ class _Rules(NamedTuple):
 
 @cache
 def _rules() -> _Rules:
-    data: dict[str, Any] = tomllib.loads(files(__package__).joinpath("rules/prose.toml").read_text("utf-8"))
+    data = rules_of("prose")
     languages = []
     for one in data["language"]:
         forget, told = one["forget"], one["told"]

@@ -7,15 +7,13 @@ a key, the keys above it, and its value, which the rules of `rules/settings.toml
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
 from miner.scanners.prose import READERS, audience_of
 from miner.scanners.scanner import Bundle, Part, Report, Snippet, found
-from miner.scanners.source import SourceFile, is_document, line_of, read_object
+from miner.scanners.source import SourceFile, is_document, line_of, read_object, rules_of
 from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Category, Finding, Severity
 
@@ -59,15 +57,10 @@ class _Rule(NamedTuple):
 
 
 @cache
-def _data() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("rules/settings.toml").read_text("utf-8"))
-
-
-@cache
 def _rules() -> tuple[_Rule, ...]:
     return tuple(
         _Rule(r["what"], r["severity"], re.compile(r["keys"]), re.compile(r["value"]), r.get("children", False))
-        for r in _data()["rule"]
+        for r in rules_of("settings")["rule"]
     )
 
 
@@ -215,7 +208,7 @@ def _grants(source: SourceFile) -> Iterator[_Grant]:
 def _may_change(command: str, arguments: list[str]) -> bool:
     """Whether the command fetches a package or an image that no version or digest names."""
     words = [word for text in (command, *arguments) for word in text.split()]
-    runners = _data()["runners"]
+    runners = rules_of("settings")["runners"]
     if not words or words[0].rpartition("/")[2].lower() not in runners["programs"].split():
         return False
     image = words[0].rpartition("/")[2] in ("docker", "podman")

@@ -2,8 +2,10 @@
 
 import json
 import re
+import tomllib
 from bisect import bisect_right
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any, Final
 
 from validator.protocol.bundles import count_lines
@@ -15,6 +17,12 @@ KIB: Final = 1024
 MAX_TEXT: Final = 256 * KIB  # bytes of one file that are searched as text
 MAX_JSON: Final = 256 * KIB  # a manifest that is larger is not read
 _ROOM_FOR_LINES: Final = 64  # a span prefix and a line range
+
+
+@cache
+def rules_of(name: str) -> dict[str, Any]:
+    """Return one of the scanners' files of rules, `rules/NAME.toml`."""
+    return tomllib.loads(files(__package__).joinpath(f"rules/{name}.toml").read_text("utf-8"))
 
 
 class SourceFile:

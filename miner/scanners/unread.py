@@ -3,15 +3,13 @@
 They are told apart by their first bytes, then by their names. A bundle that has such files is for a person to review.
 """
 
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from typing import Final, NamedTuple
 
 from miner.scanners.scanner import Bundle, Report, found
-from miner.scanners.source import SourceFile
+from miner.scanners.source import SourceFile, rules_of
 
 _PROGRAM: Final = "a compiled program or library"
 _TAR: Final = slice(257, 262)
@@ -32,7 +30,7 @@ class _Tables(NamedTuple):
 
 @cache
 def _tables() -> _Tables:
-    data = tomllib.loads(files(__package__).joinpath("rules/unread.toml").read_text("utf-8"))
+    data = rules_of("unread")
     words = {name: {word: what for what, said in one.items() for word in said.split()} for name, one in data.items()}
     magic = [{bytes.fromhex(word): what for word, what in words[name].items()} for name in ("programs", "containers")]
     return _Tables(words["suffixes"], words["interpreters"], *magic)
