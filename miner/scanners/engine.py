@@ -31,7 +31,7 @@ _HUNG_S: Final = 900  # an engine that neither ends nor works: no answer, which 
 _MEMORY_MIB: Final = 1_500
 _SUFFIXES: Final = {"python": "py", "javascript": "js", "typescript": "ts", "bash": "sh", "regex": "txt"}
 _LITERAL: Final = re.compile(r"^([rbuf]{0,2})(\"\"\"|'''|[\"'`])(.*)\2$", re.DOTALL)
-_GIVEN_UP: Final = ("Timeout", "Out of memory", "Stack overflow", "Fixpoint")
+_GIVEN_UP: Final = ("Timeout", "Too many matches", "Out of memory", "Stack overflow", "Fixpoint")
 
 
 class EngineError(OSError):

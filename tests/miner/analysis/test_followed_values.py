@@ -109,3 +109,9 @@ def test_a_file_on_which_the_engine_does_not_end_hides_nothing_else(monkeypatch:
     matches, unread = engine.run(texts(a_py="eval(x)\n", b_py=hostile), "python.yml")
     assert [target.source.path for target in unread] == ["b.py"]
     assert "excessive_capability.medium.code-of-others-python" in {match.rule for match in matches}
+
+
+def test_a_file_with_more_matches_than_the_engine_tells_is_unread() -> None:
+    flood = "import os\n" + "def f(x):\n    y = [eval(x), os.getenv('A')]\n    return open(y).read()\n" * 3_000
+    matches, unread = engine.run(texts(a_py=flood), "python.yml")
+    assert ([target.source.path for target in unread], matches) == (["a.py"], [])
