@@ -32,7 +32,7 @@ WANTED: Final = 6  # third-party bundles at least
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Tasks, and which of their bundles the local network made itself (only those are ever run).
+    """Tasks, and sha256 of the bundles that the local network made itself (only those are ever run).
 
     Attributes:
         names: what the bundles are called, by sha256.
@@ -40,7 +40,6 @@ class Library:
 
     tasks: Sequence[SourcedTask]
     own: frozenset[str]
-    foreign: Sequence[str]
     names: Mapping[str, str]
 
 
@@ -59,7 +58,6 @@ def build_library(windows: Windows = WINDOWS) -> Library:
     return Library(
         tasks=(*own.values(), *foreign.values()),
         own=frozenset(task.task.bundle_sha256 for task in own.values()),
-        foreign=tuple(foreign),
         names={sourced.task.bundle_sha256: name for name, sourced in {**foreign, **own}.items()},
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import ClassVar, Final
 
 from localnet.executions.here import Executions
 from localnet.library import WINDOWS, Library, analyse_plain
@@ -22,68 +22,35 @@ _NEVER_RUN: Final = "the miners run no bundle of yours, so there is nothing to c
 Addresses = Mapping[Service, ServiceAddress]
 
 
-class Stock(Protocol):
-    """What is given out, and how fast the network's time runs over it."""
+@dataclass(frozen=True, slots=True)
+class LibraryStock:
+    """The bundles that the local network brings.
+
+    Args:
+        library: what there is.
+        canary_windows: of a canary as it is made.
+
+    Attributes:
+        block_s: seconds from block to block.
+        least_s: seconds before which no miner answers.
+    """
+
+    library: Library
+    canary_windows: Windows
+    block_s: ClassVar[float] = _BLOCK_S
+    least_s: ClassVar[float] = PACE_S
 
     @property
     def own(self) -> frozenset[str]:
         """Sha256 of the bundles that the network made itself: only those are ever run."""
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        """What bundles are called, by sha256."""
-
-    @property
-    def block_s(self) -> float:
-        """Seconds from block to block."""
-
-    @property
-    def least_s(self) -> float:
-        """Seconds before which no miner answers."""
-
-    def source(self, analyses: AnalysisPool, doing: Callable[[str], None]) -> TaskSource:
-        """Return what gives out the tasks."""
-
-    def goals(self, services: Addresses) -> list[WorkflowTask]:
-        """Return the workflow tasks."""
-
-    @property
-    def canary_windows(self) -> Windows | None:
-        """Of a canary as it is made; None: the standard ones."""
-
-    async def canary(self, made: SourcedTask, pool: AnalysisPool) -> SourcedTask:
-        """Return a canary as it is given out."""
-
-    def analyses(self, pool: AnalysisPool, clock: Clock) -> Analyser:
-        """Return how the miners come to their analyses."""
-
-    def executions(self, found: Executions) -> Executions:
-        """Return what is run again where an engine is found."""
-
-    async def prepare(self, pool: AnalysisPool, stage: Callable[[str], None]) -> None:
-        """Do what has to be done before the first round, and say so to `stage`."""
-
-
-@dataclass(frozen=True, slots=True)
-class LibraryStock:
-    """The bundles that the local network brings."""
-
-    library: Library
-    canary_windows: Windows = WINDOWS
-    block_s: float = _BLOCK_S
-    least_s: float = PACE_S
-
-    @property
-    def own(self) -> frozenset[str]:
-        """See `Stock`."""
         return self.library.own
 
     @property
     def names(self) -> Mapping[str, str]:
-        """See `Stock`."""
+        """What bundles are called, by sha256."""
         return self.library.names
 
-    def source(self, analyses: AnalysisPool, doing: Callable[[str], None]) -> TaskSource:  # noqa: ARG002 - the protocol's form
+    def source(self, analyses: AnalysisPool, doing: Callable[[str], None]) -> TaskSource:  # noqa: ARG002 - as of the other stock
         """Return the bundles, from memory."""
         return MemorySource(self.library.tasks)
 
@@ -96,7 +63,7 @@ class LibraryStock:
         await analysed(made, pool)
         return made
 
-    def analyses(self, pool: AnalysisPool, clock: Clock) -> Analyser:  # noqa: ARG002 - the protocol's form
+    def analyses(self, pool: AnalysisPool, clock: Clock) -> Analyser:  # noqa: ARG002 - as of the other stock
         """Return shared analyses, which take time once."""
         return pool
 
@@ -112,34 +79,30 @@ class LibraryStock:
 
 @dataclass(frozen=True, slots=True)
 class OwnStock:
-    """An owner's tasks."""
+    """An owner's tasks; the network made none of their bundles, and canaries have the standard windows."""
 
     tasks: OwnTasks
-    own: frozenset[str] = frozenset()
-    least_s: float = 0.0
+    own: ClassVar[frozenset[str]] = frozenset()
+    least_s: ClassVar[float] = 0.0
+    canary_windows: ClassVar[Windows | None] = None
 
     @property
     def names(self) -> Mapping[str, str]:
-        """See `Stock`."""
+        """What bundles are called, by sha256."""
         return self.tasks.names
 
     @property
     def block_s(self) -> float:
-        """See `Stock`."""
+        """Seconds from block to block at this pace."""
         return self.tasks.pace.block_s(_BLOCK_S)
 
     def source(self, analyses: AnalysisPool, doing: Callable[[str], None]) -> TaskSource:
         """Return the tasks, from disk."""
         return OwnSource(self.tasks, analyses, doing)
 
-    def goals(self, services: Addresses) -> list[WorkflowTask]:  # noqa: ARG002 - the protocol's form
+    def goals(self, services: Addresses) -> list[WorkflowTask]:  # noqa: ARG002 - as of the other stock
         """Return the owner's goals; they name services of their own."""
         return list(self.tasks.goals)
-
-    @property
-    def canary_windows(self) -> Windows | None:
-        """See `Stock`."""
-        return None
 
     async def canary(self, made: SourcedTask, pool: AnalysisPool) -> SourcedTask:
         """Return it analysed and at this pace, as the tasks beside it are."""
@@ -156,3 +119,7 @@ class OwnStock:
 
     async def prepare(self, pool: AnalysisPool, stage: Callable[[str], None]) -> None:
         """Do nothing: each is analysed when its turn comes."""
+
+
+Stock = LibraryStock | OwnStock
+"""What is given out, and how fast the network's time runs over it."""

@@ -1,1 +1,1 @@
-"""Executions in the local network: `here.py` gives it a sandbox, `story.py` reads results, `page.py` shows them."""
+"""Executions in the local network: `here.py` gives it a sandbox, `story.py` reads results and shows them."""

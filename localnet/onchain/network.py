@@ -1,16 +1,16 @@
 """A network on a chain node: from an empty node to a vector on chain that pays reference miners."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from localnet.onchain.alice import Alice
 from localnet.onchain.files import Keys, keys_in, known_netuid, settings_in, tasks_in
 from localnet.onchain.miners import serve_miners
 from localnet.onchain.options import UpOptions
-from localnet.onchain.outcome import Outcome, Tally, compared
+from localnet.onchain.outcome import Outcome, Tally, UpScreen, compared
 from localnet.onchain.safety import Look
 from localnet.onchain.subnet import (
     activate,
@@ -30,30 +30,12 @@ from validator.daemon.signals import Stop
 from validator.daemon.world import World, build_world
 from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError
-from validator.rounds.facts import EndedRound
-from validator.rounds.prepare import Prepared
 from validator.settings import Settings
 from validator.sources import Clock, SystemClock
 
 
 class NothingLandedError(ValidatorError):
     """No vector that pays a miner landed."""
-
-
-class UpWatcher(Protocol):
-    """Shows how it gets on."""
-
-    def stage(self, text: str) -> None:
-        """Say what is being done now."""
-
-    def started(self, prepared: Prepared) -> None:
-        """Show a round that started."""
-
-    def ended(self, end: EndedRound) -> None:
-        """Show a round that ended."""
-
-    def landed(self, outcome: Outcome) -> None:
-        """Show the vector that landed."""
 
 
 class _Ready(NamedTuple):
@@ -64,13 +46,13 @@ class _Ready(NamedTuple):
     tempo: int
 
 
-async def bring_up(options: UpOptions, look: Look, watcher: UpWatcher, stop: Stop) -> Outcome | None:
+async def bring_up(options: UpOptions, look: Look, screen: UpScreen, stop: Stop) -> Outcome | None:
     """Make the subnet ready, run miners and validator until a vector has landed; with `stay` until told to stop.
 
     Args:
         options: what to bring up.
         look: at the chain: a development one.
-        watcher: shows how it gets on.
+        screen: shows how it gets on.
         stop: what ends it early.
 
     Returns:
@@ -84,8 +66,8 @@ async def bring_up(options: UpOptions, look: Look, watcher: UpWatcher, stop: Sto
     async with AsyncExitStack() as stack:
 
         async def begin() -> None:
-            ready = await _chain_side(options, look, watcher, clock)
-            watcher.stage(f"starting {options.miners} miners at {options.host}")
+            ready = await _chain_side(options, look, screen.stage, clock)
+            screen.stage(f"starting {options.miners} miners at {options.host}")
             own = await asyncio.to_thread(tasks_in, options)
             validator = ready.keys.validator.hotkey
             await serve_miners(ready.settings, ready.keys.miners, validator, options.host, own, clock, stack)
@@ -94,30 +76,30 @@ async def bring_up(options: UpOptions, look: Look, watcher: UpWatcher, stop: Sto
         if not await unless_set(stop.asked, begin):
             return None
         blocks = options.patience(look.block_s, found[0].tempo)
-        watcher.stage("running the validator")
-        return await _validate(found[0], look.genesis, blocks, watcher, stop, stay=options.stay)
+        screen.stage("running the validator")
+        return await _validate(found[0], look.genesis, blocks, screen, stop, stay=options.stay)
 
 
-async def _chain_side(options: UpOptions, look: Look, watcher: UpWatcher, clock: Clock) -> _Ready:
+async def _chain_side(options: UpOptions, look: Look, stage: Callable[[str], None], clock: Clock) -> _Ready:
     """Bring about on the chain what the network needs."""
-    alice = Alice(look.url, clock, watcher.stage)
+    alice = Alice(look.url, clock, stage)
     try:
         known = known_netuid(options, look.url)
         tempo = options.tempo_at(look.block_s)
-        watcher.stage("making keys")
+        stage("making keys")
         keys = await asyncio.to_thread(keys_in, options.folder, options.miners)
-        watcher.stage("setting what holds for the whole chain")
+        stage("setting what holds for the whole chain")
         left = [*await set_all(alice, chain_knobs())]
-        watcher.stage("making a subnet" if known is None else f"looking for subnet {known}")
+        stage("making a subnet" if known is None else f"looking for subnet {known}")
         netuid = await find_or_make(alice, known, keys.owner.hotkey)
         # Written before the rest, so that a second try goes on with this subnet.
         settings = await asyncio.to_thread(settings_in, options, look.url, netuid, tempo)
-        watcher.stage(f"setting up subnet {netuid}, tempo {tempo}")
+        stage(f"setting up subnet {netuid}, tempo {tempo}")
         left += await set_all(alice, subnet_knobs(netuid, tempo))
         for line in left:
-            watcher.stage(f"left as it is: {line}")
+            stage(f"left as it is: {line}")
         await activate(alice, netuid)
-        watcher.stage("registering")
+        stage("registering")
         for signer in (keys.validator, *keys.miners):
             await register(alice, netuid, signer.hotkey)
         if not await _has_stake(settings, keys, clock):
@@ -138,11 +120,11 @@ async def _has_stake(settings: Settings, keys: Keys, clock: Clock) -> bool:
 
 
 async def _validate(  # noqa: PLR0913 - the validator, what it is watched for, and for how long
-    ready: _Ready, genesis: str, blocks: int, watcher: UpWatcher, stop: Stop, *, stay: bool
+    ready: _Ready, genesis: str, blocks: int, screen: UpScreen, stop: Stop, *, stay: bool
 ) -> Outcome | None:
     """Run the validator as `validator run` does, beside a look at the chain after each block."""
     settings, tally = ready.settings, Tally()
-    world = replace(build_world(settings), listeners=(watcher, tally))
+    world = replace(build_world(settings), listeners=(screen, tally))
     names = {miner.hotkey: f"miner{number}" for number, miner in enumerate(ready.keys.miners, 1)}
     async with assembled(settings, world) as daemon:
         await check_start(world.chain, world.clock, settings, world.signer.hotkey, daemon.store)
@@ -150,7 +132,7 @@ async def _validate(  # noqa: PLR0913 - the validator, what it is watched for, a
         async def watch() -> Outcome:
             try:
                 outcome = await _landed(daemon, world, genesis, names, tally, blocks)
-                watcher.landed(outcome)
+                screen.landed(outcome)
             except BaseException:
                 stop.asked.set()
                 raise

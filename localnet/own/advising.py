@@ -1,6 +1,6 @@
 """A line for the owner of a task: whether it tells miners apart, why not, and what to do."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from localnet.own.results import Counts, Heard, Why
@@ -22,10 +22,17 @@ _WORDS: Final[Mapping[str, str]] = {
 _HIGH: Final = 0.9
 _LOW: Final = 0.6
 _READABLE: Final = "the planners of the local network read only goals in the words of docs/workflows.md"
-_Line = Callable[[OwnTask, Counts, Heard, tuple[str, ...]], str]
+_PLAIN: Final[Mapping[Why, str]] = {
+    "speed": "miners differ only in how fast they are: what they say is equal",
+    "truth_missing": "has no truth, and miners agree: write its truth, or nobody can be wrong about it",
+    "unjudged": "its plans' code waits to be judged: start a container engine",
+    "not_given": "its turn did not come: a round gives two tasks of a type; run more --rounds",
+}
 
 
-def advice(why: Why, task: OwnTask, counts: Counts, heard: Heard, by: tuple[str, ...]) -> str:
+def advice(  # noqa: PLR0911 - one line for each cause
+    why: Why, task: OwnTask, counts: Counts, heard: Heard, by: tuple[str, ...]
+) -> str:
     """Return the line.
 
     Args:
@@ -35,30 +42,38 @@ def advice(why: Why, task: OwnTask, counts: Counts, heard: Heard, by: tuple[str,
         heard: what else is known.
         by: the parts of the score that differ.
     """
-    return _LINES[why](task, counts, heard, by)
+    match why:
+        case "separates":
+            return f"tells miners apart, by {_in_words(by)}"
+        case "by_group":
+            return _by_group(task, by)
+        case "upside_down":
+            return f"careless miners score higher, by {_in_words(by)}: check its truth"
+        case "equal":
+            return _equal(task, counts)
+        case "late":
+            return _late(task, counts, heard)
+        case "failed":
+            return _failed(task, counts)
+        case "too_few":
+            return _too_few(counts)
+        case "nobody":
+            return f"no miner could take it: name some in --miners that declare {task.skill_type}"
+    return _PLAIN[why]
 
 
-def parts_in_words(by: tuple[str, ...]) -> str:
-    """Return the parts of a score as a reader knows them."""
+def _in_words(by: tuple[str, ...]) -> str:
     return ", ".join(_WORDS.get(name, name) for name in by)
 
 
-def _separates(_task: OwnTask, _counts: Counts, _heard: Heard, by: tuple[str, ...]) -> str:
-    return f"tells miners apart, by {parts_in_words(by)}"
-
-
-def _by_group(task: OwnTask, _counts: Counts, _heard: Heard, by: tuple[str, ...]) -> str:
-    told = f"tells miners apart only by what most of them say ({parts_in_words(by)})"
+def _by_group(task: OwnTask, by: tuple[str, ...]) -> str:
+    told = f"tells miners apart only by what most of them say ({_in_words(by)})"
     if not task.has_truth:
         return f"{told}: write its truth"
     return f"{told}: its truth asks for nothing that some of them miss{_untold(task)}"
 
 
-def _upside_down(_task: OwnTask, _counts: Counts, _heard: Heard, by: tuple[str, ...]) -> str:
-    return f"careless miners score higher, by {parts_in_words(by)}: check its truth"
-
-
-def _equal(task: OwnTask, counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+def _equal(task: OwnTask, counts: Counts) -> str:
     score = counts.mean_score or 0.0
     more = _untold(task)
     if score < _LOW:
@@ -71,11 +86,7 @@ def _untold(task: OwnTask) -> str:
     return f"; say more in it: {', '.join(task.untold)}" if task.untold else ""
 
 
-def _speed(_task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
-    return "miners differ only in how fast they are: what they say is equal"
-
-
-def _late(task: OwnTask, counts: Counts, heard: Heard, _by: tuple[str, ...]) -> str:
+def _late(task: OwnTask, counts: Counts, heard: Heard) -> str:
     primary, auditor = (task.windows.of(role).deadline for role in ("primary", "auditor"))
     windows = f"primaries have {primary:g} s, auditors {auditor:g} s"
     who = "nearly everybody" if counts.passed else "everybody"
@@ -87,46 +98,14 @@ def _late(task: OwnTask, counts: Counts, heard: Heard, _by: tuple[str, ...]) -> 
     return f"{who} is late: {windows}: give it longer windows, or see what holds up the miners"
 
 
-def _failed(task: OwnTask, counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+def _failed(task: OwnTask, counts: Counts) -> str:
     reason = next(iter(counts.failed), None)
     if task.skill_type is SkillType.WORKFLOW and reason is Reason.DEADLINE_STATUS:
         return f"no plan came: {_READABLE}; bring a planner of your own (--miners)"
     return "no answer came" if reason is None else f"no answer passed: {reason}: {reason.meaning}"
 
 
-def _too_few(_task: OwnTask, counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
+def _too_few(counts: Counts) -> str:
     reason = next(iter(counts.failed), None)
     most = "" if reason is None else f"; most others: {reason}"
     return f"{counts.passed} of {counts.dispatches} answers passed, of too few miners to compare{most}"
-
-
-def _truth_missing(_task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
-    return "has no truth, and miners agree: write its truth, or nobody can be wrong about it"
-
-
-def _unjudged(_task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
-    return "its plans' code waits to be judged: start a container engine"
-
-
-def _nobody(task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
-    return f"no miner could take it: name some in --miners that declare {task.skill_type}"
-
-
-def _not_given(_task: OwnTask, _counts: Counts, _heard: Heard, _by: tuple[str, ...]) -> str:
-    return "its turn did not come: a round gives two tasks of a type; run more --rounds"
-
-
-_LINES: Final[Mapping[Why, _Line]] = {
-    "separates": _separates,
-    "by_group": _by_group,
-    "upside_down": _upside_down,
-    "equal": _equal,
-    "speed": _speed,
-    "late": _late,
-    "failed": _failed,
-    "too_few": _too_few,
-    "truth_missing": _truth_missing,
-    "unjudged": _unjudged,
-    "nobody": _nobody,
-    "not_given": _not_given,
-}

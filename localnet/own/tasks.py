@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -216,10 +216,6 @@ def _shown(path: Path, root: Path) -> str:
     return label(path) if path == root else printable(path.relative_to(root).as_posix())
 
 
-def _nothing(_name: str) -> None:
-    return
-
-
 @dataclass(slots=True)
 class OwnSource:
     """Gives out an owner's tasks at the network's pace, each once it is analysed.
@@ -235,7 +231,7 @@ class OwnSource:
 
     tasks: OwnTasks
     analyses: Analyser
-    doing: Callable[[str], None] = field(default=_nothing)
+    doing: Callable[[str], None]
 
     async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
         """Return up to `count` tasks; see `TaskSource`."""

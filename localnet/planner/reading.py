@@ -79,30 +79,6 @@ class _Reader:
     def read(self) -> None:
         self._add("transform", "parse_table", {"text": self._given})
 
-    def keep(self, name: str, value: str) -> None:
-        self._of_rows("keep", field=name, value=value)
-
-    def keep_above(self, name: str, above: str) -> None:
-        self._of_rows("keep_above", field=name, above=float(above))
-
-    def largest(self, count: str, name: str) -> None:
-        self._of_rows("largest", field=name, count=int(count))
-
-    def column(self, name: str) -> None:
-        self._of_rows("column", field=name)
-
-    def name(self, name: str) -> None:
-        self._of_rows("name", field=name)
-
-    def count(self, by: str) -> None:
-        self._of_rows("count", by=by)
-
-    def total(self, value: str, by: str) -> None:
-        self._of_rows("total", value=value, by=by)
-
-    def average(self, value: str, by: str) -> None:
-        self._of_rows("average", value=value, by=by)
-
     def write(self, name: str) -> None:
         self._add("code", "write", {"name": name})
 
@@ -110,7 +86,7 @@ class _Reader:
         last = self.last
         self._add("code", "tidy", {"code": _output(last, "code")}, last)
 
-    def _of_rows(self, action: str, **params: Any) -> None:
+    def of_rows(self, action: str, params: dict[str, Any]) -> None:
         last = self.last
         self._add("transform", action, {"rows": _output(last, "data"), **params}, last)
 
@@ -118,6 +94,15 @@ class _Reader:
         step = Step(f"{action}-{len(self.steps) + 1}", service, action, params, after)
         self.steps.append(step)
         return step.id
+
+
+def _rows(action: str, **read: Callable[[str], Any]) -> Callable[..., None]:
+    """Return an order about the rows that came before; `read` names what the sentence says, and makes values of it."""
+
+    def order(reader: _Reader, *said: str) -> None:
+        reader.of_rows(action, {name: read[name](text) for name, text in zip(read, said, strict=True)})
+
+    return order
 
 
 _ORDERS: Final[tuple[tuple[str, Callable[..., None]], ...]] = (
@@ -128,14 +113,17 @@ _ORDERS: Final[tuple[tuple[str, Callable[..., None]], ...]] = (
     (r'report it under "([^"]+)"', _Reader.report),
     (r"read the text", _Reader.read_text),
     (r"read the table", _Reader.read),
-    (r'keep the rows whose "([^"]+)" is "([^"]+)"', _Reader.keep),
-    (r'keep the rows whose "([^"]+)" is above ([0-9]{1,9}(?:\.[0-9]{1,9})?)', _Reader.keep_above),
-    (r'take the ([1-9]) rows with the largest "([^"]+)"', _Reader.largest),
-    (r'list the "([^"]+)"', _Reader.column),
-    (r'name the "([^"]+)"', _Reader.name),
-    (r'count the rows by "([^"]+)"', _Reader.count),
-    (r'average the "([^"]+)" by "([^"]+)"', _Reader.average),
-    (r'total the "([^"]+)" by "([^"]+)"', _Reader.total),
+    (r'keep the rows whose "([^"]+)" is "([^"]+)"', _rows("keep", field=str, value=str)),
+    (
+        r'keep the rows whose "([^"]+)" is above ([0-9]{1,9}(?:\.[0-9]{1,9})?)',
+        _rows("keep_above", field=str, above=float),
+    ),
+    (r'take the ([1-9]) rows with the largest "([^"]+)"', _rows("largest", count=int, field=str)),
+    (r'list the "([^"]+)"', _rows("column", field=str)),
+    (r'name the "([^"]+)"', _rows("name", field=str)),
+    (r'count the rows by "([^"]+)"', _rows("count", by=str)),
+    (r'average the "([^"]+)" by "([^"]+)"', _rows("average", value=str, by=str)),
+    (r'total the "([^"]+)" by "([^"]+)"', _rows("total", value=str, by=str)),
     (r'write the function "([^"]+)"', _Reader.write),
     (r"tidy it", _Reader.tidy),
 )
