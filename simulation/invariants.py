@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simulation.loop import SimulationError
 from simulation.universe import MECHANISMS, VALIDATOR
-from validator.audit.log.export import EVERY, audit_lines, first_sequence
+from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
 from validator.audit.replay.rounds import replay_round
@@ -286,7 +286,7 @@ async def _verifies(history: "History", store: Store) -> None:
             return
         count = await tx.receipts.count()
         path.write_bytes(
-            b"".join([data + b"\n" for number in range(first, count) async for data in audit_lines(tx, number, EVERY)])
+            b"".join([data + b"\n" for number in range(first, count) async for data in audit_lines(tx, number)])
         )
     try:
         verify_file(path)

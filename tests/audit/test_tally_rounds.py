@@ -16,7 +16,6 @@ from truths_world import TruthsWorld
 from world import VALIDATOR, WINDOWS, frozen_of
 
 from validator.audit.explain.miner import explain_miner
-from validator.audit.log.export import RETIRED
 from validator.audit.log.verify import verify_file
 from validator.audit.replay.inputs import Past
 from validator.audit.replay.rounds import replay_round
@@ -225,7 +224,7 @@ async def test_a_part_of_a_log_and_one_without_truths_hold_too(tmp_path: Path) -
         assert await close_epoch(store, VALIDATOR, world.clock)
         whole = verify_file(await export(store, tmp_path / "whole.jsonl"))
         part = verify_file(await export(store, tmp_path / "part.jsonl", since=2))
-        public = await export(store, tmp_path / "public.jsonl", truths=RETIRED)
+        public = await export(store, tmp_path / "public.jsonl", public=True)
     assert whole.untold == {}
     assert part.rounds == {"settled": 2}
     assert verify_file(public).untold == {"assessment": 4 * 2 * 4, "workflow": 4 * 2 * 4}

@@ -12,7 +12,6 @@ from audit_file import export, fault_of, lines_of, verified, with_document
 from truths_world import GOALS, SECRET, TruthsWorld, secret_tasks
 
 from validator.audit.log.comparing import compare_files
-from validator.audit.log.export import RETIRED
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.receipt import wrapped
 from validator.protocol.results import Submission
@@ -40,10 +39,10 @@ async def _make(folder: Path) -> None:
         for _ in range(ROUNDS):
             await world.play()
         await export(store, folder / "full")
-        await export(store, folder / "public", truths=RETIRED)
+        await export(store, folder / "public", public=True)
         async with store.begin() as tx:
             assert await tx.retired.add({secret_tasks()[0].task.bundle_sha256}, world.clock.now()) == 1
-        await export(store, folder / "retired", truths=RETIRED)
+        await export(store, folder / "retired", public=True)
 
 
 @pytest.fixture(scope="module")

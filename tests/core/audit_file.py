@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from world import VALIDATOR
 
-from validator.audit.log.export import EVERY, Truths, audit_lines, first_sequence
+from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.lines import FaultError
 from validator.audit.log.report import Verified
 from validator.audit.log.verify import verify_file
@@ -21,13 +21,13 @@ from validator.store import Store
 Change = Callable[[dict[str, object]], object]
 
 
-async def export(store: Store, path: Path, since: int | None = None, truths: Truths = EVERY) -> Path:
+async def export(store: Store, path: Path, since: int | None = None, *, public: bool = False) -> Path:
     """Write the store's log to a file."""
     async with store.read() as tx:
         first = await first_sequence(tx, since)
         assert first is not None
         numbers = range(first, await tx.receipts.count())
-        lines = [data for sequence in numbers async for data in audit_lines(tx, sequence, truths)]
+        lines = [data for sequence in numbers async for data in audit_lines(tx, sequence, public=public)]
     return _write(path, lines)
 
 

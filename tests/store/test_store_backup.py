@@ -226,8 +226,8 @@ HARMS: dict[str, tuple[Callable[[Path], None], str]] = {
         damaged,
         r" is damaged: .*; copy it again and compare its sha256 with what .* printed, or take an older",
     ),
-    "cut": (cut, r" is cut short: 50000 bytes of \d{6}; copy it again"),
-    "a few bytes": (a_few_bytes, r" is cut short: 10 bytes of 100; copy it again"),
+    "cut": (cut, r" is damaged: .*; copy it again"),
+    "a few bytes": (a_few_bytes, r" is damaged: .*; copy it again"),
     "empty": (empty_file, r" is empty; copy it again"),
     "orphaned": (orphaned, r": rows of \w+ refer to nothing; copy it again"),
     "foreign": (

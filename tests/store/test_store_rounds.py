@@ -67,7 +67,7 @@ async def test_a_whole_round_comes_back_as_it_went_in(store: Store) -> None:
 async def test_a_dispatch_has_its_place_in_the_group(store: Store) -> None:
     _, plan = await open_round(store, 0, {PYTHON: HOTKEYS})
     async with store.read() as tx:
-        stored = {(one.key.hotkey, one.role): one.rank for one in await tx.dispatches.open_rows(0)}
+        stored = {(one.key.hotkey, one.role): one.rank for one in await tx.submissions.open_dispatches(0)}
     assert stored == {member: place for place, member in enumerate(plan.groups[0].members)}
 
 

@@ -165,6 +165,6 @@ async def test_a_vector_is_written_down_once_per_epoch_and_found_by_later_ones(s
         await tx.vectors.put(again)
     async with store.read() as tx:
         assert await tx.vectors.of_epoch(1, 0, 7) == again
-        assert await tx.vectors.before(1, 0, 8) == await tx.vectors.newest(1, 0) == again
-        assert await tx.vectors.before(1, 0, 7) is None
-        assert await tx.vectors.before(1, 1, 8) is None
+        assert await tx.vectors.newest(1, 0, 8) == await tx.vectors.newest(1, 0) == again
+        assert await tx.vectors.newest(1, 0, 7) is None
+        assert await tx.vectors.newest(1, 1, 8) is None

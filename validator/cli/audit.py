@@ -141,7 +141,7 @@ def export(
     of retired tasks alone (`validator tasks retire`), and anybody may read it. Exit 1: there is no such receipt, or
     the log tells truths from before they were committed to; --since starts behind them.
     """
-    from validator.audit.log.export import EVERY, RETIRED, audit_lines, first_sequence  # noqa: PLC0415 - they load the store
+    from validator.audit.log.export import audit_lines, first_sequence  # noqa: PLC0415 - they load the store
 
     async def write_log(store: "Store", write: Callable[[bytes], None]) -> None:
         """Write it in a transaction for each receipt."""
@@ -153,7 +153,7 @@ def export(
         with progress("exporting", many - first) as advance:
             for sequence in range(first, many):
                 async with store.read() as tx:
-                    async for data in audit_lines(tx, sequence, RETIRED if public else EVERY):
+                    async for data in audit_lines(tx, sequence, public=public):
                         write(data)
                 advance()
 

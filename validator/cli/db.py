@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validator.audit.replay.batches import replay_rounds, round_ids
+from validator.audit.replay.batches import replay_rounds
 from validator.audit.replay.rounds import RoundReplay
 from validator.chain.wallet import load_signer
 from validator.cli.errors import EXIT_NO
@@ -242,7 +242,7 @@ def restore(
 
 async def _newest(url: str, many: int) -> tuple[int, ...]:
     async with open_store(url) as store, store.read() as tx:
-        return (await round_ids(tx))[-many:]
+        return (await tx.rounds.ids())[-many:]
 
 
 async def _spans(url: str) -> tuple[ArchivedSpan, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from validator.audit.replay.batches import replay_rounds, round_ids
+from validator.audit.replay.batches import replay_rounds
 from validator.audit.replay.distributed import replay_elsewhere
 from validator.audit.replay.rounds import RoundReplay
 from validator.cli.errors import EXIT_NO
@@ -74,7 +74,7 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if [round_id is not None, since is not None, everything].count(True) != 1:
         raise typer.BadParameter("say which rounds: ROUND, --since ROUND or --all")
     first = since or 0 if round_id is None else round_id
-    ids = ask_store(config, lambda tx, _: round_ids(tx, first))
+    ids = ask_store(config, lambda tx, _: tx.rounds.ids(first))
     if round_id is not None:
         ids = tuple(found for found in ids if found == round_id)
     if not ids and not everything:

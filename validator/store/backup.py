@@ -10,20 +10,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
-from urllib.parse import quote
 
 from sqlalchemy.exc import DBAPIError
 
 from validator.files import put, sync, why
 from validator.protocol.text import printable
-from validator.store.connections import BUSY_MS
+from validator.store.connections import opened_to_read
 from validator.store.copying import copy_store, row_counts
 from validator.store.errors import BackupError, NotEmptyError, RestoreError, StoreDamagedError, StoreError
 from validator.store.schema import SchemaState, require_place, schema_state, upgrade_unlocked
 from validator.store.urls import StoreUrl, parse_url, url_of
 
-_HEADER: Final = 100  # bytes
 _SQLITE: Final = b"SQLite format 3\0"
+_HEAD: Final = len(_SQLITE)
 _UNPACK: Final = "is compressed ({}); unpack it first"
 _ELSE: Final = (
     (b"\x1f\x8b", _UNPACK.format("gzip")),
@@ -35,12 +34,6 @@ _ELSE: Final = (
 )
 _OTHER: Final = "name a file that `validator db backup` wrote"
 _AGAIN: Final = "copy it again and compare its sha256 with what `validator db backup` printed, or take an older backup"
-
-
-def opened_to_read(file: Path) -> sqlite3.Connection:
-    """Open a SQLite file that is there, to read it (sqlite3.Error: it cannot be opened)."""
-    uri = f"file:{quote(str(file))}?mode=ro"
-    return sqlite3.connect(uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None)
 
 
 def require_backup(file: Path) -> None:
@@ -92,29 +85,13 @@ def _fault(file: Path) -> str | None:
         return f"is {'a folder' if file.is_dir() else 'not a plain file'}; {_OTHER}"
     try:
         with file.open("rb") as stream:
-            head, size = stream.read(_HEADER), os.fstat(stream.fileno()).st_size
+            head = stream.read(_HEAD)
     except OSError as error:
         return f"cannot be read: {why(error)}; let this user read it"
-    logged = file.with_name(f"{file.name}-wal").exists()  # then the rest may be in there
-    cut = size < _whole(head) and not logged
-    return _other(head) or (f"is cut short: {size} bytes of {_whole(head)}; {_AGAIN}" if cut else None)
-
-
-def _other(head: bytes) -> str | None:
     if not head:
         return f"is empty; {_AGAIN}"
     known = next((what for magic, what in _ELSE if head.startswith(magic)), None)
     return known or (None if head.startswith(_SQLITE[: len(head)]) else f"is no SQLite file; {_OTHER}")
-
-
-def _whole(head: bytes) -> int:
-    """Return how many bytes a SQLite file has by its first ones (https://sqlite.org/fileformat.html, 1.3)."""
-    if len(head) < _HEADER:
-        return _HEADER
-    if head[24:28] != head[92:96]:  # an old SQLite wrote it last, and did not keep the number of pages
-        return 0
-    size = int.from_bytes(head[16:18])
-    return (65_536 if size == 1 else size) * int.from_bytes(head[28:32])
 
 
 def _shown(file: Path) -> str:

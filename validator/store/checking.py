@@ -267,20 +267,17 @@ def _compare(check: Check, computed: State, kept: State, which: str) -> None:
         check.fault(f"{', '.join(names)} of the state{which} do not follow from the rounds")
 
 
-async def _archive_faults(tx: Transaction, folder: Path | None) -> list[str]:
-    """Return what is wrong with the archives, each of whose files is read in whole.
-
-    Without a folder, with the rows alone.
-    """
+async def _look_at_archives(folder: Path | None, tx: Transaction, check: Check) -> None:
+    """Look at the archives, each of whose files is read in whole; without a folder, at the rows alone."""
+    check.looked = await tx.archives.removed_through() + 1
     spans = await tx.archives.spans()
-    found = []
     following = 0
     for span in spans:
         if span.first_round != following:
-            found.append(f"{span.file} begins with round {span.first_round} where {following} follows")
+            check.fault(f"{span.file} begins with round {span.first_round} where {following} follows")
         following = span.last_round + 1
     if folder is None:
-        return found
+        return
     owner = await tx.receipts.last_receipt()
     for span in spans:
         try:
@@ -289,13 +286,11 @@ async def _archive_faults(tx: Transaction, folder: Path | None) -> list[str]:
                 raise refused(file.path, f"is of the validator {file.manifest.validator_hotkey}")
             await asyncio.to_thread(_read_in_whole, file)
         except ArchiveError as error:
-            found.append(error.detail)
+            check.fault(error.detail)
     known = {span.file for span in spans}
-    return found + [
-        f"{path} is no file that the store knows: left by a run that was killed, or a copy"
-        for path in archives_in(folder)
-        if path.name not in known
-    ]
+    for path in archives_in(folder):
+        if path.name not in known:
+            check.fault(f"{path} is no file that the store knows: left by a run that was killed, or a copy")
 
 
 def _read_in_whole(file: ArchiveFile) -> None:
@@ -329,9 +324,3 @@ async def _guarded(name: str, tx: Transaction, look: Callable[[Transaction, Chec
     except DBAPIError as error:
         check.fault(f"cannot be read: {error.orig}")
     return check
-
-
-async def _look_at_archives(archive: Path | None, tx: Transaction, check: Check) -> None:
-    check.looked = await tx.archives.removed_through() + 1
-    for fault in await _archive_faults(tx, archive):
-        check.fault(fault)

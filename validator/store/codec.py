@@ -111,11 +111,6 @@ async def packed_documents(written: Sequence[bytes]) -> list[tuple[str, bytes]]:
     return await asyncio.to_thread(lambda: [(sha256_hex(data), compressed(data)) for data in written])
 
 
-async def digest(data: bytes) -> str:
-    """Return the hex sha256 of `data`."""
-    return await _run(len(data) > INLINE_LIMIT, sha256_hex, data)
-
-
 async def _run(heavy: bool, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     return await asyncio.to_thread(function, *args, **kwargs) if heavy else function(*args, **kwargs)
 

@@ -1,6 +1,7 @@
 """Column types that hold the same values on SQLite and Postgres and refuse what either could not give back."""
 
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -10,8 +11,6 @@ from sqlalchemy.types import TypeDecorator
 
 from validator.protocol import typed
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes
-from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import SkillType
 from validator.protocol.text import printable
 from validator.store.errors import DamagedError, UnstorableError
 
@@ -43,26 +42,19 @@ def _encodable(text: str) -> bool:
     return True
 
 
-class ReasonCode(TypeDecorator[Reason]):
-    """A reason: stored as its code."""
+class Word(TypeDecorator[T]):
+    """A value that is a string of a class of its own, stored as that string: a skill type, or any reason's code."""
 
     impl = Name
     cache_ok = True
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> Reason | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Return the reason, also of a code that this version does not know."""
-        return None if value is None else Reason(value)
+    def __init__(self, kind: Callable[[str], T]) -> None:
+        super().__init__()
+        self.kind = kind
 
-
-class TypeOfTask(TypeDecorator[SkillType]):
-    """A skill type: stored as its name."""
-
-    impl = Name
-    cache_ok = True
-
-    def process_result_value(self, value: str | None, dialect: Dialect) -> SkillType | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Return the type."""
-        return None if value is None else SkillType(value)
+    def process_result_value(self, value: str | None, dialect: Dialect) -> T | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return the value."""
+        return None if value is None else self.kind(value)
 
 
 class Message(TypeDecorator[str]):

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, Self
+from urllib.parse import quote
 from weakref import WeakSet
 
 import aiosqlite
@@ -208,6 +209,12 @@ def only_there(engine: AsyncEngine, require: Callable[[], None]) -> None:
     @event.listens_for(engine.sync_engine, "do_connect")
     def look(*_: Any) -> None:
         require()
+
+
+def opened_to_read(file: Path) -> sqlite3.Connection:
+    """Open a SQLite file that is there, to read it (sqlite3.Error: it cannot be opened)."""
+    uri = f"file:{quote(str(file))}?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None)
 
 
 def create_file(url: StoreUrl) -> None:

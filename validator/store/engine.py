@@ -5,12 +5,11 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
-from urllib.parse import quote
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
@@ -18,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.protocol.text import printable
 from validator.store.archive import Shelf
-from validator.store.connections import Handles, make_engine, only_there, reading, use_wal, writing
+from validator.store.connections import Handles, make_engine, only_there, opened_to_read, reading, use_wal, writing
 from validator.store.errors import (
     SchemaStateError,
     StoreAwayError,
@@ -100,16 +99,12 @@ class Place:
 
 def _fault(path: Path) -> str | None:
     """Return what SQLite finds wrong with the file, None if nothing."""
-    connection: sqlite3.Connection | None = None
     try:
-        connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
-        found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        with closing(opened_to_read(path)) as connection:
+            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
     except sqlite3.Error as error:
         # Whoever keeps it busy does not say that it is whole, nor that it is not: the next transaction fails or works.
         found = "ok" if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} else str(error)
-    finally:
-        if connection is not None:
-            connection.close()
     return None if found == "ok" else printable(found)
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from validator.scoring import UnknownScoringVersionError, version
-from validator.store.errors import DamagedError, OtherChainError
+from validator.store.errors import OtherChainError
 from validator.store.transaction import Transaction
 
 _FIX: Final = "correct validator.netuid or chain.endpoints, or name another database in store.url"
@@ -16,7 +16,8 @@ async def require_chain(tx: Transaction, genesis: str | None, netuid: int) -> bo
     One that knows none is held to its newest round's subnet. Where `genesis` is None, only subnets are compared.
     """
     known = await tx.chain.get()
-    of = await _netuid_of_rounds(tx) if known is None else known.netuid
+    told = await tx.rounds.newest_frozen() if known is None else known
+    of = None if told is None else told.netuid
     if of is not None and of != netuid:
         raise OtherChainError(f"the store is of netuid {of}, the settings name netuid {netuid}; {_FIX}")
     if known is not None and genesis not in {None, known.genesis}:
@@ -32,23 +33,12 @@ async def adopt_chain(tx: Transaction, genesis: str, netuid: int, at: datetime) 
     return await tx.chain.adopt(genesis, netuid, at)
 
 
-async def _netuid_of_rounds(tx: Transaction) -> int | None:
-    try:
-        newest = await tx.rounds.newest_frozen()
-    except DamagedError:
-        return None  # somebody else's finding
-    return None if newest is None else newest.netuid
-
-
 async def require_known_version(tx: Transaction) -> None:
     """Refuse a store whose newest frozen round is of a version that this program does not score.
 
-    An input that cannot be read is somebody else's finding (UnknownScoringVersionError: round, version, what to do).
+    UnknownScoringVersionError: round, version, what to do.
     """
-    try:
-        newest = await tx.rounds.newest_frozen()
-    except DamagedError:
-        return
+    newest = await tx.rounds.newest_frozen()
     if newest is None:
         return
     try:

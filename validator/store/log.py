@@ -33,6 +33,7 @@ from validator.sources import RandomBytes
 from validator.store.dispatch import RUN, Dispatch
 from validator.store.errors import DamagedError, WrongStateError
 from validator.store.record import Head
+from validator.store.repositories.receipts import receipt_of
 from validator.store.rows import ReceiptRecord, SaltRecord, TaskRecord
 from validator.store.transaction import Transaction
 
@@ -90,10 +91,9 @@ async def append(  # noqa: PLR0913, PLR0917 - what a receipt is made of
     tx: Transaction, signer: Signer, now: datetime, kind: ReceiptKind, stands: Commitments, says: Says
 ) -> int:
     """Sign the next receipt, store it and return its number."""
-    last, before = await tx.receipts.last(), await tx.receipts.last_receipt()
-    issued_at = format_time(
-        now
-    )  # this form sorts as the moments do; a clock that was set back must not show in the log
+    last = await tx.receipts.last()
+    before = None if last is None else receipt_of(last)
+    issued_at = format_time(now)  # sorts as the moments do; a clock that was set back must not show in the log
     unsigned = Receipt(
         receipt_version=RECEIPT_VERSION,
         sequence=0 if last is None else last.sequence + 1,
@@ -122,10 +122,8 @@ async def pending_salt(tx: Transaction, random: RandomBytes) -> SaltRecord:
     pending = await tx.salts.pending()
     if pending is None:
         salt = random.token(_SALT_BYTES)
-        await tx.salts.add(salt, salt_commitment(salt))
-        pending = await tx.salts.pending()
-    if pending is None:
-        raise RuntimeError("a salt that was just added is not there")
+        commitment = salt_commitment(salt)
+        pending = SaltRecord(await tx.salts.add(salt, commitment), salt, commitment, None, None, None)
     return pending
 
 

@@ -25,7 +25,8 @@ from sqlalchemy import (
 from validator.protocol.execution import WORK_STATES
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RawAnswer
-from validator.store.columns import Json, Message, Moment, Name, Real, ReasonCode, TypeOfTask
+from validator.protocol.skill_types import SkillType
+from validator.store.columns import Json, Message, Moment, Name, Real, Word
 from validator.store.rows import UnpaidWindow
 from validator.store.waiting_work import CODE, EXECUTIONS, Executed, Judged
 
@@ -106,7 +107,7 @@ rounds = Table(
     Column("block", BigInteger, nullable=False),
     Column("block_hash", Name, nullable=False),
     Column("state", Name, nullable=False),
-    Column("reason", ReasonCode),
+    Column("reason", Word(Reason)),
     Column("input", LargeBinary),  # RoundInput of an open round; holds its seed, secret while its salt is
     Column("input_sha256", Name),
     Column("netuid", Integer),  # null: skipped
@@ -139,7 +140,7 @@ tasks = Table(
     Column("round_id", BigInteger, ForeignKey("rounds.round_id"), primary_key=True, autoincrement=False),
     Column("task_id", Name, primary_key=True),
     Column("position", Integer, nullable=False),  # plan order
-    Column("skill_type", TypeOfTask, nullable=False),
+    Column("skill_type", Word(SkillType), nullable=False),
     Column("slot", Integer, nullable=False),
     Column("source_sha256", Name, nullable=False),
     Column("bundle_sha256", Name, nullable=False),  # no foreign key: bundles go when their retention ends
@@ -147,7 +148,7 @@ tasks = Table(
     Column("provenance", Name, nullable=False),
     Column("mode", Name, nullable=False),
     Column("state", Name, nullable=False),
-    Column("reason", ReasonCode),
+    Column("reason", Word(Reason)),
     one_of("state", TASK_STATES),
     UniqueConstraint("round_id", "position"),
 )
@@ -155,7 +156,7 @@ tasks = Table(
 given_tasks = Table(
     "given_tasks",
     metadata,
-    Column("skill_type", TypeOfTask, primary_key=True),
+    Column("skill_type", Word(SkillType), primary_key=True),
     Column("source_sha256", Name, primary_key=True),
     Column("given", BigInteger, nullable=False),  # frozen into a round so often; the late catch up (GivenTasks)
     Column("last_round", BigInteger, nullable=False),
@@ -219,11 +220,11 @@ dispatches = Table(
     Column("round_id", BigInteger, primary_key=True, autoincrement=False),
     Column("task_id", Name, primary_key=True),
     Column("hotkey", Name, ForeignKey("miners.hotkey"), primary_key=True),
-    Column("skill_type", TypeOfTask, nullable=False),
+    Column("skill_type", Word(SkillType), nullable=False),
     Column("role", Name, nullable=False),
     Column("rank", Integer, nullable=False),  # place in the group: primaries by rank, then auditors by draw
     Column("state", Name, nullable=False),
-    Column("reason", ReasonCode),
+    Column("reason", Word(Reason)),
     Column("entry", Real),  # what entered a score window; 0 once execution struck it (D-30)
     Column("entered_in", BigInteger),  # the later round that entered it; null: its own
     Column("kept_bytes", Integer),  # of what an answer that passed keeps permanently, as first stored
@@ -290,7 +291,7 @@ weight_links = Table(
     Column("netuid", Integer, nullable=False),
     Column("mechid", Integer, nullable=False),
     Column("epoch", BigInteger, nullable=False),
-    Column("reason", ReasonCode),  # why it is not sent; null: it is
+    Column("reason", Word(Reason)),  # why it is not sent; null: it is
     Column("sha256", Name, nullable=False),  # of the line
     Column("line", LargeBinary, nullable=False),  # as exported, without the newline
     Index(None, "netuid", "mechid", "epoch"),
@@ -368,7 +369,7 @@ flags = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("hotkey", Name, ForeignKey("miners.hotkey"), nullable=False),
-    Column("skill_type", TypeOfTask, nullable=False),
+    Column("skill_type", Word(SkillType), nullable=False),
     Column("round_id", BigInteger, ForeignKey("rounds.round_id"), nullable=False),
     Column("mean_with_primaries", Real, nullable=False),
     Column("mean_with_auditors", Real, nullable=False),
@@ -382,7 +383,7 @@ acts = Table(
     "acts",
     metadata,
     Column("hotkey", Name, primary_key=True),
-    Column("skill_type", TypeOfTask, primary_key=True),
+    Column("skill_type", Word(SkillType), primary_key=True),
     Column("round_id", BigInteger, primary_key=True, autoincrement=False),  # that raised the flag
     Column("cleared_at", Moment, nullable=False),
     Column("reason", Message, nullable=False),
@@ -424,7 +425,7 @@ waiting_work = Table(
     Column("work_id", Name, primary_key=True),
     Column("round_id", BigInteger, nullable=False),
     Column("task_id", Name, nullable=False),
-    Column("skill_type", TypeOfTask, nullable=False),
+    Column("skill_type", Word(SkillType), nullable=False),
     Column("place", Integer, nullable=False),  # of an execution, in the order of the round's draws
     Column("hotkeys", Json(tuple[str, ...]), nullable=False),  # the miners whose answers it concerns
     Column("state", Name, nullable=False),
@@ -433,7 +434,7 @@ waiting_work = Table(
     Column("due_at", Moment, nullable=False),  # pending: not tried before
     Column("started_at", Moment),  # of the last try
     Column("ended_at", Moment),
-    Column("reason", ReasonCode),  # of the end; pending: of the last try
+    Column("reason", Word(Reason)),  # of the end; pending: of the last try
     Column("detail", Message),
     Column("result", Json(Executed | Judged)),
     Column("entered_in", BigInteger, ForeignKey("rounds.round_id")),  # the round whose input has the result

@@ -100,7 +100,7 @@ async def basis_of(tx: Transaction, netuid: int, mechid: int, epoch: int, block:
         standing=standing_of(pays, state, state.miners, declared, following),
         epoch=epoch,
         round_id=None if newest is None else newest.round_id,
-        previous=await tx.vectors.before(netuid, mechid, epoch),
+        previous=await tx.vectors.newest(netuid, mechid, before=epoch),
         computed=await tx.vectors.of_epoch(netuid, mechid, epoch),
         state=state,
         declared=declared,

@@ -1,7 +1,6 @@
 """The lines of the log from a store, one receipt after the other: the documents of a round are never all in memory."""
 
-from collections.abc import AsyncIterator, Collection
-from typing import Final, Protocol
+from collections.abc import AsyncIterator
 
 from msgspec import UNSET
 
@@ -12,32 +11,6 @@ from validator.store.log import round_lines
 from validator.store.repositories.receipts import receipt_of
 
 
-class Truths(Protocol):
-    """Decides which truths an export shows."""
-
-    async def shown(self, tx: Transaction, round_id: int) -> Collection[str] | None:
-        """Return the tasks of a round whose truth is shown; None for all."""
-
-
-class _Every:
-    """Shows every truth: for the validator's own eyes."""
-
-    async def shown(self, tx: Transaction, round_id: int) -> None:
-        """Return None: all."""
-
-
-class _Retired:
-    """Shows the truths of retired tasks alone: for everybody's eyes."""
-
-    async def shown(self, tx: Transaction, round_id: int) -> Collection[str]:
-        """See `Truths`."""
-        return await tx.retired.of_round(round_id)
-
-
-EVERY: Final[Truths] = _Every()
-RETIRED: Final[Truths] = _Retired()
-
-
 async def first_sequence(tx: Transaction, since: int | None) -> int | None:
     """Return the number of the first receipt to export, of this round or of the log; None when there is none."""
     if since is None:
@@ -46,8 +19,10 @@ async def first_sequence(tx: Transaction, since: int | None) -> int | None:
     return None if found is None else found.sequence
 
 
-async def audit_lines(tx: Transaction, sequence: int, truths: Truths = EVERY) -> AsyncIterator[bytes]:
+async def audit_lines(tx: Transaction, sequence: int, *, public: bool = False) -> AsyncIterator[bytes]:
     """Yield the lines of one receipt, without newlines: the receipt, then what its digests name, in their order.
+
+    `public`: for everybody's eyes, with the truths of retired tasks alone; else with all of them.
 
     Raises:
         DamagedError: there is no such receipt, or what is stored is not what it was written for.
@@ -62,9 +37,9 @@ async def audit_lines(tx: Transaction, sequence: int, truths: Truths = EVERY) ->
     end = receipt.round
     if end is None:
         return
-    shown = await truths.shown(tx, end.index)
+    shown = await tx.retired.of_round(end.index) if public else ()
     async for found in round_lines(tx, end):
-        if found.kind != "truth" or shown is None or found.task_id in shown:
+        if found.kind != "truth" or not public or found.task_id in shown:
             yield found.data
 
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final, NamedTuple, TypeVar
 
@@ -254,6 +254,12 @@ def converted(plain: Any, kind: Any, found: Line, path: str) -> Any:
         return typed.convert(plain, kind)
     except msgspec.ValidationError as error:
         raise found.fault(str(error), path) from None
+
+
+def parting(one: Sequence[object], other: Sequence[object]) -> int:
+    """Return the first place at which two sequences differ: that behind the shorter one, where the longer begins so."""
+    differ = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differ, min(len(one), len(other)))
 
 
 def _others(told: dict[str, tuple[object, object]]) -> Iterator[Wrong]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType, structs
 
 from validator.audit.log.answers import Answers
-from validator.audit.log.lines import FaultError, Line, LineReader, Planned
+from validator.audit.log.lines import FaultError, Line, LineReader, Planned, parting
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
 from validator.proofs import ProofError
@@ -264,10 +264,5 @@ def _first_difference(given: RoundOutcome, again: RoundOutcome) -> str:
     for name in RoundOutcome.__struct_fields__:
         one, other = getattr(given, name), getattr(again, name)
         if one != other:
-            return name if isinstance(one, str) else f"{name}[{_place(one, other)}]"
+            return name if isinstance(one, str) else f"{name}[{parting(one, other)}]"
     return ""
-
-
-def _place(one: Sequence[object], other: Sequence[object]) -> int:
-    same = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(same, min(len(one), len(other)))

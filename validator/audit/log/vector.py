@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from msgspec import UNSET
 
-from validator.audit.log.lines import Line
+from validator.audit.log.lines import Line, parting
 from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import WeightedMiner, WeightsDocument, WeightsLink
@@ -393,10 +393,4 @@ def _check_weights(claim: Claim, kinds: _Kinds) -> None:
     sent = shares_of(plan.weights, plan.unallocated, uids, owner) if plan.weights else {}
     row = tuple(to_u16(sent).items())
     if document.row != row:
-        place = next(_differences(document.row, row))
-        raise claim.line.fault("is not what the weights give", f"row[{place}]")
-
-
-def _differences(given: tuple[tuple[int, int], ...], again: tuple[tuple[int, int], ...]) -> Iterator[int]:
-    yield from (i for i, (one, other) in enumerate(zip(given, again, strict=False)) if one != other)
-    yield min(len(given), len(again))
+        raise claim.line.fault("is not what the weights give", f"row[{parting(document.row, row)}]")

@@ -15,18 +15,13 @@ from sqlalchemy.exc import DBAPIError
 
 from validator.audit.replay.inputs import Past
 from validator.audit.replay.rounds import RoundReplay, replay_round
-from validator.store import Store, Transaction, open_store
+from validator.store import Store, open_store
 from validator.store.schema import unreachable
 from validator.store.urls import parse_url
 
 _BATCH: Final = 8  # rounds whose results wait for each other
 _OBJECTS: Final = 20_000  # new ones that the collector lets wait: some megabytes
 _AHEAD: Final = 4  # batches of each process that wait for it, or for the reader
-
-
-async def round_ids(tx: Transaction, since: int = 0) -> tuple[int, ...]:
-    """Return the ids of the stored rounds from `since` on, oldest first."""
-    return await tx.rounds.ids(since)
 
 
 def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1, archive: Path | None = None) -> Iterator[RoundReplay]:

@@ -59,16 +59,6 @@ class RecentAnswers(NamedTuple):
     failed: int | None
 
 
-class DispatchEnd(NamedTuple):
-    """The columns that listings, histories and windows rest on."""
-
-    skill_type: str
-    role: str
-    rank: int
-    state: str
-    reason: Reason | None
-
-
 class Dispatches(Repository):
     """Dispatches by (round_id, task_id, hotkey). Nothing changes them once their round has ended."""
 
@@ -151,16 +141,12 @@ class Dispatches(Repository):
     async def of_round(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return a round's dispatches in plan order: primaries by rank, then auditors by draw."""
         head = await self._as(Records).head(round_id)
-        return await self.open_rows(round_id) if head is None else head.dispatches
+        return await self._as(Submissions).open_dispatches(round_id) if head is None else head.dispatches
 
-    async def open_rows(self, round_id: int) -> tuple[Dispatch, ...]:
-        """Return the same of a round that has no record yet."""
-        return await self._as(Submissions).open_dispatches(round_id)
-
-    async def listed(self, round_id: int) -> dict[tuple[str, str], DispatchEnd]:
-        """Return (task_id, hotkey) -> what the table says of a round's dispatches, whatever its record says."""
+    async def listed(self, round_id: int) -> dict[tuple[str, str], tuple[Any, ...]]:
+        """Return what the table says of a round's dispatches, whatever its record says, as `Head.listed`."""
         found = await self._all_of(round_id, _LISTED)
-        return {(row.task_id, row.hotkey): DispatchEnd(*tuple(row)[2:]) for row in found}
+        return {(row.task_id, row.hotkey): tuple(row)[2:] for row in found}
 
     async def scored(self, round_id: int) -> tuple[ScoredDispatch, ...]:
         """Return `of_round` with what each came to, as far as that is stored."""

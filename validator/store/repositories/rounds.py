@@ -27,7 +27,7 @@ from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.miners import Miners
 from validator.store.repositories.receipts import Salts
-from validator.store.repositories.records import Records
+from validator.store.repositories.records import Records, Submissions
 from validator.store.repositories.tasks import Groups, Tasks
 from validator.store.repositories.windows import Windows
 from validator.store.rows import EndState, RoundRecord, RoundSummary, StoredRound, TaskEnd, WindowEntry, planned_tasks
@@ -144,7 +144,7 @@ class Rounds(Repository):
         """Return what the tables have of an open round, for `recorded`."""
         tasks_ = await self._as(Tasks).of_round(round_id)
         plan = await self._as(Groups).open_plan(round_id)
-        rows = await self._as(Dispatches).open_rows(round_id)
+        rows = await self._as(Submissions).open_dispatches(round_id)
         signed, runs = _named(rows)
         return OpenRound(
             input=next(iter(await self._all_of(round_id, _INPUT))).input,
@@ -314,7 +314,7 @@ class Rounds(Repository):
     async def _put_record(self, round_id: int, record: Record) -> None:
         """Write a round's record, and let go of what only the tables of open rounds have besides."""
         ended = {(one.task_id, one.hotkey): (one.state, one.reason) for one in record.dispatches}
-        rows = await self._as(Dispatches).open_rows(round_id)
+        rows = await self._as(Submissions).open_dispatches(round_id)
         if ended != {(row.task_id, row.hotkey): (row.state, row.reason) for row in rows}:
             raise MismatchError(f"the record of round {round_id} does not say how its dispatches end")
         await self._as(Records).put(round_id, record.frames)

@@ -1,5 +1,6 @@
 """Tasks of rounds: their groups and bundles, how often each was given, and which are retired."""
 
+import asyncio
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -9,10 +10,10 @@ import msgspec
 from msgspec import UNSET
 from sqlalchemy import Row, and_, case, func, or_, select, update
 
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome, GroupPlan, RoundPlan
 from validator.protocol.skill_types import SkillType
-from validator.store.codec import digest
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records
@@ -118,7 +119,7 @@ class Bundles(Repository):
 
     async def put(self, sha256: str, data: bytes, at: datetime) -> None:
         """Keep a bundle as dispatched; one that is there already starts its retention anew (MismatchError)."""
-        if await digest(data) != sha256:
+        if await asyncio.to_thread(sha256_hex, data) != sha256:
             raise MismatchError("a bundle does not hash to its `sha256`")
         if not await self._changed(update(bundles).where(bundles.c.sha256 == sha256).values(stored_at=at)):
             await self._insert(bundles, [{"sha256": sha256, "data": data, "stored_at": at}])

@@ -26,14 +26,10 @@ class WeightVectors(Repository):
         row = {**asdict(record), "unpaid": record.unpaid}
         await self._upsert(weight_vectors, [row])
 
-    async def before(self, netuid: int, mechid: int, epoch: int) -> VectorRecord | None:
-        """Return the mechanism's newest vector of an earlier epoch, None if there is none."""
-        mine = select(weight_vectors).where(_V.netuid == netuid, _V.mechid == mechid, _V.epoch < epoch)
-        return await self._one(VectorRecord, mine.order_by(_V.epoch.desc()).limit(1))
-
-    async def newest(self, netuid: int, mechid: int) -> VectorRecord | None:
-        """Return the mechanism's vector of the highest epoch, None before the first."""
+    async def newest(self, netuid: int, mechid: int, before: int | None = None) -> VectorRecord | None:
+        """Return the mechanism's vector of the highest epoch, or of the highest before one; None where there is none."""
         mine = select(weight_vectors).where(_V.netuid == netuid, _V.mechid == mechid)
+        mine = mine if before is None else mine.where(_V.epoch < before)
         return await self._one(VectorRecord, mine.order_by(_V.epoch.desc()).limit(1))
 
     async def of_epoch(self, netuid: int, mechid: int, epoch: int) -> VectorRecord | None:
