@@ -19,14 +19,13 @@ from validator.protocol.receipt import (
     ProofNote,
     RoundEnd,
     RoundLines,
-    answers_line,
     input_line,
     line_digest,
     outcome_line,
     plan_line,
     wrapped,
 )
-from validator.protocol.results import Packed, RawAnswers, Rejection, RoundResults, VoidDispatch, VoidTask
+from validator.protocol.results import Packed, Rejection, RoundResults, VoidDispatch
 from validator.protocol.round import (
     GroupPlan,
     RoundInput,
@@ -88,7 +87,7 @@ class Scored(NamedTuple):
     """The result of a round: its outcome, the outcome's canonical bytes, what a step takes, and what the store gets.
 
     `judged` is what the gates said of the answers, where the store does not have it yet; `proofs` are sealed, in plan
-    order; `lines` are the digests for the receipt.
+    order; `lines` are the digests for the receipt, but that of the answers.
     """
 
     outcome: RoundOutcome
@@ -107,14 +106,12 @@ class SettledGroup(NamedTuple):
 
     Attributes:
         answers: those that passed, by hotkey, completed by what the whole group tells.
-        rejections: the others, in plan order.
         measured: as in `Ended`.
         proof: None for a task without a group.
     """
 
     scored: ScoredTask
     answers: Mapping[str, Packed]
-    rejections: Sequence[Rejection]
     measured: Mapping[Key, WorkflowRun]
     proof: PackedProof | None
 
@@ -138,18 +135,19 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         return None
     scored_by = version(frozen.scoring_version)
     async with store.read() as tx:
-        raw = await tx.submissions.raw(frozen.index)
         pairs = await tx.state.pair_values(scored_by, frozen)
     # A thread: hostile answers can be so long that scoring them takes a second for each group.
     with _no_collection():
-        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, raw, pairs)
+        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, pairs)
     outcome, now = scored.outcome, clock.now()
     await store.lasting(lambda tx: _write_judgements(tx, frozen.index, scored.judged, returned.alone))
     proofs = {proof.note.task_id: proof.packed for proof in scored.proofs}
     async with store.read() as tx:
         reports = await tx.executions.reports(frozen.executions)
-    end = RoundEnding(Reason.SETTLED, scored.document, outcome.groups, proofs, reports)
+    commands = expected_commands(frozen)
+    end = RoundEnding(Reason.SETTLED, scored.document, outcome.groups, proofs, reports, commands)
     record = await _recorded(store, frozen, end)
+    lines = msgspec.structs.replace(scored.lines, answers=record.answers)
 
     async def write(tx: Transaction) -> None:
         summary = RoundSummary.of(outcome)
@@ -161,7 +159,7 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         await tx.executions.queue(scored.executions, now)
         await tx.code_checks.enter(frozen.index, frozen.filled)
         await tx.code_checks.queue(scored.checks, now)
-        await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))
+        await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, lines))
 
     await store.lasting(write)
     return outcome
@@ -179,7 +177,7 @@ async def void_round(  # noqa: PLR0913, PLR0917 - the round, and what its receip
     """End a round that enters nothing for anyone (D-6); the log has the end of each dispatch."""
     now = clock.now()
     record = await _recorded(store, frozen, RoundEnding(reason))
-    lines = await asyncio.to_thread(_unsettled_lines, frozen, plan, record)
+    lines = msgspec.structs.replace(await asyncio.to_thread(planned_lines, frozen, plan), answers=record.answers)
 
     async def write(tx: Transaction) -> None:
         await tx.rounds.settle(frozen.index, state, reason, None, now, record=record)
@@ -187,19 +185,6 @@ async def void_round(  # noqa: PLR0913, PLR0917 - the round, and what its receip
         await write_receipt(tx, signer, now, round_end(frozen, state, reason, lines))
 
     await store.lasting(write)
-
-
-def _unsettled_lines(frozen: RoundInput, plan: RoundPlan, record: Record) -> RoundLines:
-    """Return the digests of a round that was planned and came to nothing."""
-    answers = answers_line(
-        (),
-        rejections=(),
-        void=record.void,
-        alone=[VoidDispatch(one.task_id, one.hotkey, one.reason) for one in record.dispatches if one.reason],
-        raw=[[one.raw for one in record.dispatches if one.task_id == group.task_id] for group in plan.groups],
-        commands={},
-    )
-    return msgspec.structs.replace(planned_lines(frozen, plan), answers=line_digest(answers))
 
 
 async def _recorded(store: Store, frozen: RoundInput, end: RoundEnding) -> Record:
@@ -247,7 +232,6 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     frozen: RoundInput,
     plan: RoundPlan,
     returned: Returned,
-    raw: RawAnswers,
     pairs: PairValues,
 ) -> Scored:
     """Return what a round comes to; the answers of one group at a time are decoded."""
@@ -262,7 +246,6 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     proofs = [group.proof for group in groups.values() if group.proof is not None]
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
-        answers=line_digest(_answers_line(frozen, plan, returned, groups, raw)),
         outcome=line_digest(outcome_line(outcome_as_told(frozen, outcome))),
         proofs=tuple(proof.note for proof in proofs),
     )
@@ -298,7 +281,6 @@ def _settled_group(  # noqa: PLR0913, PLR0917 - a task of a round, and what came
     return SettledGroup(
         scored,
         completed,
-        rejections,
         scored_by.measured_runs(task, answers, scored),
         _sealed_proof(signer, ProvenTask(frozen, task, answers, scored, keys)),
     )
@@ -313,28 +295,6 @@ def _sealed_proof(signer: Signer, settled: ProvenTask[RoundTask]) -> PackedProof
     data = made.under(signed(made, signer))
     note = ProofNote(settled.task.task_id, made.checksum, line_digest(wrapped("proof", data)))
     return PackedProof(note, compressed(data))
-
-
-def _answers_line(
-    frozen: RoundInput, plan: RoundPlan, returned: Returned, groups: Mapping[str, SettledGroup], raw: RawAnswers
-) -> bytes:
-    return answers_line(
-        (answer for group in groups.values() for answer in group.answers.values()),
-        rejections=[one for group in groups.values() for one in group.rejections],
-        void=[VoidTask(one.task_id, returned.void[one.task_id]) for one in plan.groups if one.task_id in returned.void],
-        alone=[
-            VoidDispatch(task_id, hotkey, returned.alone[task_id, hotkey])
-            for task_id, hotkey in (
-                (group.task_id, hotkey)
-                for group in plan.groups
-                if group.task_id not in returned.void
-                for hotkey, _ in group.members
-            )
-            if (task_id, hotkey) in returned.alone
-        ],
-        raw=raw,
-        commands=expected_commands(frozen),
-    )
 
 
 def _judged(frozen: RoundInput, returned: Returned, groups: Mapping[str, SettledGroup]) -> list[JudgedAnswer]:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -17,22 +18,19 @@ from validator.protocol.receipt import (
     RevealedSalt,
     RoundEnd,
     WeightsLink,
-    answers_line,
     input_lines,
     line,
     line_digest,
     stored_outcome_line,
     wrapped,
 )
-from validator.protocol.results import Packed
 from validator.protocol.round import commands_of
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
 from validator.sources import RandomBytes
-from validator.store.dispatch import RUN, Dispatch
 from validator.store.errors import DamagedError, WrongStateError
-from validator.store.record import Head
+from validator.store.record import Commands, Head, told_answers
 from validator.store.repositories.receipts import receipt_of
 from validator.store.rows import ReceiptRecord, SaltRecord, TaskRecord
 from validator.store.transaction import Transaction
@@ -199,40 +197,13 @@ def _outcome(head: Head, round_id: int, committed: Collection[str]) -> bytes:
         raise DamagedError(f"round {round_id}: the stored outcome cannot be read") from None
 
 
-async def _answers(
-    tx: Transaction, head: Head, tasks: Sequence[TaskRecord], commands: Mapping[str, Sequence[str]]
-) -> bytes:
-    """Return the line of what came back; of a round that was not settled it is the end of every dispatch."""
-    void = {task.task_id for task in tasks if task.state == "void"}
-    passed = [one for one in head.dispatches if one.passed is not None]
-    plans = [one for one in passed if one.run_sha256 is not None]
-    answers = [Packed(one.passed or {}, b"") for one in passed if one.run_sha256 is None]
-    if plans:
+async def _answers(tx: Transaction, head: Head, tasks: Sequence[TaskRecord], commands: Commands) -> bytes:
+    with_plans = {one.task_id for one in head.dispatches if one.passed is not None and one.run_sha256 is not None}
+    named: dict[str, bytes] = {}
+    if with_plans:
         async for group in tx.records.groups(tasks[0].round_id):
-            named = group.named()
-            answers += [_plan(one, named) for one in plans if one.task_id == group.task_id]
-    return answers_line(
-        answers,
-        rejections=[
-            {name: getattr(one, name) for name in ("task_id", "hotkey", "role", "reason", "seconds")}
-            for one in head.dispatches
-            if one.state == "failed"
-        ],
-        void=[{"task_id": task.task_id, "reason": task.reason} for task in tasks if task.task_id in void],
-        alone=[
-            {"task_id": one.task_id, "hotkey": one.hotkey, "reason": one.reason}
-            for one in head.dispatches
-            if one.state == "void" and (head.outcome is None or one.task_id not in void)
-        ],
-        raw=[[one.raw for one in head.dispatches if one.task_id == task.task_id] for task in tasks],
-        commands=commands,
-    )
-
-
-def _plan(one: Dispatch, named: Mapping[str, bytes]) -> Packed:
-    fields = dict(one.passed or {})
-    run = _document(named, fields.pop(RUN))
-    return Packed(fields, _document(named, one.signed_sha256), run)
+            named |= group.named() if group.task_id in with_plans else {}
+    return told_answers(head, tasks, partial(_document, named), commands)
 
 
 def _held(end: RoundEnd, kind: LineKind, digest: str, data: bytes) -> RoundLine:

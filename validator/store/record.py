@@ -5,7 +5,7 @@ of at most 8 MiB expanded, so that a reader never holds more than a group and a 
 store: it has the round's seed and the truths of its tasks.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeVar
@@ -14,15 +14,17 @@ import msgspec
 
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
-from validator.protocol.results import VoidTask
+from validator.protocol.receipt import answers_line, line_digest
+from validator.protocol.results import Packed
 from validator.protocol.round import GroupOutcome
 from validator.protocol.text import printable
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch import RUN, Dispatch
 from validator.store.errors import DamagedError
-from validator.store.rows import TaskEnd, TaskState
+from validator.store.rows import TaskEnd, TaskRecord, TaskState
 
 T = TypeVar("T")
+Commands = Mapping[str, Sequence[str]]
 FRAME: Final = 8 * 1024 * 1024  # bytes expanded
 SMALL: Final = 2 * 1024 * 1024  # bytes of a record; level 19 takes a second for every six of them
 MOST: Final = 256 * 1024 * 1024  # bytes of one document of the stream; damage may claim any number
@@ -101,6 +103,7 @@ class RoundEnding(NamedTuple):
         document: canonical bytes of its outcome; None where it is not settled.
         proofs: packed documents by task.
         reports: as in `Head`.
+        commands: as for `answers_line`.
     """
 
     reason: Reason
@@ -108,14 +111,15 @@ class RoundEnding(NamedTuple):
     groups: Sequence[GroupOutcome] = ()
     proofs: Mapping[str, bytes] = MappingProxyType({})
     reports: tuple[bytes, ...] = ()
+    commands: Commands = MappingProxyType({})
 
 
 class Record(NamedTuple):
-    """A record as it is stored: its frames, and what it says of the dispatches and of the tasks that are void."""
+    """A record as it is stored: its frames, what it says of the dispatches, and the digest of the answers' line."""
 
     frames: tuple[bytes, ...]
     dispatches: tuple[Dispatch, ...]
-    void: tuple[VoidTask, ...]
+    answers: str
 
 
 SKIPPED: Final = Head(1, None, None, None, ())
@@ -134,8 +138,44 @@ def recorded(open_round: OpenRound, end: RoundEnding) -> Record:
     head = Head(1, _readable(open_round.input), open_round.plan, end.document, dispatches, end.reports)
     ended = open_round._replace(dispatches=dispatches)
     groups = (_group(task.task_id, ended, end.proofs.get(task.task_id)) for task in open_round.tasks)
-    void = tuple(VoidTask(key, reason) for key, (state, reason) in tasks.items() if state == "void" and reason)
-    return Record(tuple(frames(head, groups)), dispatches, void)
+    ends = [TaskEnd(task_id, *task_end) for task_id, task_end in tasks.items()]
+    answers = told_answers(head, ends, lambda sha256: expanded(_named(ended, sha256)), end.commands)
+    return Record(tuple(frames(head, groups)), dispatches, line_digest(answers))
+
+
+def told_answers(
+    head: Head, tasks: Sequence[TaskEnd | TaskRecord], document: Callable[[str], bytes], commands: Commands
+) -> bytes:
+    """Return the line of what came back; of a round that was not settled it is the end of every dispatch.
+
+    `document` returns a plan or a run by its digest; `commands` are those for `answers_line`.
+    """
+    void = {task.task_id for task in tasks if task.state == "void"}
+    return answers_line(
+        [_packed(one, document) for one in head.dispatches if one.passed is not None],
+        rejections=[
+            {name: getattr(one, name) for name in ("task_id", "hotkey", "role", "reason", "seconds")}
+            for one in head.dispatches
+            if one.state == "failed"
+        ],
+        void=[{"task_id": task.task_id, "reason": task.reason} for task in tasks if task.task_id in void],
+        alone=[
+            {"task_id": one.task_id, "hotkey": one.hotkey, "reason": one.reason}
+            for one in head.dispatches
+            if one.state == "void" and (head.outcome is None or one.task_id not in void)
+        ],
+        raw=[[one.raw for one in head.dispatches if one.task_id == task.task_id] for task in tasks],
+        commands=commands,
+    )
+
+
+def _packed(one: Dispatch, document: Callable[[str], bytes]) -> Packed:
+    """Return an answer with what its line has of it: of a plan all documents, of an attestation none."""
+    fields = dict(one.passed or {})
+    run = fields.pop(RUN, None)
+    if run is None:
+        return Packed(fields, b"")
+    return Packed(fields, document(one.signed_sha256 or ""), document(run))
 
 
 def frames(head: Head, groups: Iterable[Group] = ()) -> Iterator[bytes]:
@@ -215,16 +255,18 @@ def _group(task_id: str, open_round: OpenRound, proof: bytes | None) -> Group:
     mine = [one for one in open_round.dispatches if one.task_id == task_id]
     signed = [one.signed_sha256 for one in mine if one.signed_sha256 is not None]
     runs = [one.run_sha256 for one in mine if one.run_sha256 is not None]
-    documents = open_round.documents
-    try:
-        attested = tuple(expanded(documents[sha256]) for sha256 in signed)
-        ran = tuple(expanded(documents[sha256]) for sha256 in runs)
-    except KeyError as error:
-        raise DamagedError(f"no document {error} that an answer names") from None
+    attested = tuple(expanded(_named(open_round, sha256)) for sha256 in signed)
+    ran = tuple(expanded(_named(open_round, sha256)) for sha256 in runs)
     document = None if proof is None else expanded(proof)
     if document is None or len(document) <= _LARGE_PROOF:
         return Group(task_id, attested, ran, document)
     return Group(task_id, attested, ran, compressed_after(document, _texts(attested), _PROOF_LEVEL), is_frame=True)
+
+
+def _named(open_round: OpenRound, sha256: str) -> bytes:
+    if sha256 not in open_round.documents:
+        raise DamagedError(f"no document {sha256} that an answer names")
+    return open_round.documents[sha256]
 
 
 def _texts(signed: Iterable[bytes]) -> bytes:

@@ -27,7 +27,7 @@ class WeightVectors(Repository):
         await self._upsert(weight_vectors, [row])
 
     async def newest(self, netuid: int, mechid: int, before: int | None = None) -> VectorRecord | None:
-        """Return the mechanism's vector of the highest epoch, or of the highest before one; None where there is none."""
+        """Return the mechanism's vector of the highest epoch, of those before one if it is given; None without any."""
         mine = select(weight_vectors).where(_V.netuid == netuid, _V.mechid == mechid)
         mine = mine if before is None else mine.where(_V.epoch < before)
         return await self._one(VectorRecord, mine.order_by(_V.epoch.desc()).limit(1))
