@@ -45,10 +45,8 @@ async def peaks(folder: Path, tasks: int) -> tuple[float, float, float]:
         world = World(store, miners=5, script=FullAnswers(20, 200, with_emoji), source=source)
         round_ = await prepared(world)
         returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
-        async with store.read() as tx:
-            raw = await tx.submissions.raw(0)
         with settling.measured():
-            _score(version(CURRENT), VALIDATOR, round_.frozen, round_.plan, returned, raw, {})
+            _score(version(CURRENT), VALIDATOR, round_.frozen, round_.plan, returned, {})
         assert await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
         async with store.read() as tx:
             with replaying.measured():

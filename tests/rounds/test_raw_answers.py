@@ -76,7 +76,7 @@ async def test_after_a_crash_they_are_those_of_the_arrival_whatever_the_store_ho
     world = world_of(store, sent)
     await on_virtual_time(world, world.dispatcher.dispatch(await prepared(world)))
     async with store.begin() as tx:
-        other = await tx.submissions.raw(0)
+        other = (await tx.submissions.results(0)).raw
         await tx.connection.execute(answers.update().values(body=compressed(b"something else")))
     assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0"]
     line = await answers_line(store, tmp_path)

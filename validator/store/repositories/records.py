@@ -14,7 +14,6 @@ from validator.protocol.results import (
     Packed,
     Passed,
     RawAnswer,
-    RawAnswers,
     Rejection,
     RoundResults,
     VoidDispatch,
@@ -224,40 +223,32 @@ _OF_ROUND: Final = (
     .where(dispatches.c.round_id == ROUND)
     .order_by(tasks.c.position, dispatches.c.rank, dispatches.c.hotkey)
 )
-_TASKS: Final = select(tasks.c.task_id).where(tasks.c.round_id == ROUND).order_by(tasks.c.position)
+_TASKS: Final = (
+    select(tasks.c.task_id, tasks.c.state, tasks.c.reason).where(tasks.c.round_id == ROUND).order_by(tasks.c.position)
+)
 
 
 class Submissions(Repository):
     """Submissions and rejections as judged (DamagedError: one cannot be read; the others as `Records`)."""
 
     async def results(self, round_id: int, only: Collection[str] | None = None) -> RoundResults:
-        """Return what came back, in the order of the plan; with `only`, of the tasks with these ids, without `raw`.
+        """Return what came back, in the order of the plan; with `only`, of the tasks with these ids.
 
         Answers that are not judged yet are in neither list; void tasks and dispatches appear only as such.
         """
-        void = select(tasks.c.task_id, tasks.c.reason).where(tasks.c.round_id == round_id, tasks.c.state == "void")
+        planned = await self._all_of(round_id, _TASKS)
+        void = tuple(VoidTask(row.task_id, row.reason) for row in planned if row.state == "void")
+        raw: dict[str, list[RawAnswer | None]] = {row.task_id: [] for row in planned}
         judgements: list[Judgement] = []
         dispatched: list[Dispatch] = []
         async for dispatch, kept in self.each(round_id, only):
             dispatched.append(dispatch)
+            raw[dispatch.task_id].append(dispatch.raw)
             if isinstance(kept, DamagedError):
                 raise kept
             if kept is not None:
                 judgements.append(unpacked(dispatch, kept) if isinstance(kept, Packed) else kept)
-        void_tasks = tuple(
-            VoidTask(row.task_id, row.reason) for row in await self._all(void.order_by(tasks.c.position))
-        )
-        whole = RoundResults.of(judgements, void_tasks, _alone(dispatched, void_tasks))
-        return whole if only is not None else msgspec.structs.replace(whole, raw=await self.raw(round_id))
-
-    async def raw(self, round_id: int) -> RawAnswers:
-        """Return what is known of the raw bytes of a round's answers (SPEC 16, D-28) in plan order, a list per task."""
-        head = await self._as(Records).head(round_id)
-        rows = await self.open_dispatches(round_id) if head is None else head.dispatches
-        found: dict[str, list[RawAnswer | None]] = {row.task_id: [] for row in await self._all_of(round_id, _TASKS)}
-        for row in rows:
-            found[row.task_id].append(row.raw)
-        return tuple(map(tuple, found.values()))
+        return RoundResults.of(judgements, void, _alone(dispatched, void), tuple(map(tuple, raw.values())))
 
     async def each(self, round_id: int, only: Collection[str] | None = None) -> AsyncIterator[tuple[Dispatch, Kept]]:
         """Yield each dispatch, in the order of the plan, with what was judged of its answer; a group at a time."""
