@@ -37,6 +37,7 @@ LONG_RUNNING = {
     ("tasks", "serve"),
     ("localnet", "up"),
     ("planner", "run"),
+    ("simulate", "study"),
 }
 # What a command cannot do without, and what makes it read the settings; `1` is a file.
 ARGUMENTS = {
