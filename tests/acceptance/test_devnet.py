@@ -18,14 +18,13 @@ from replay_kit import copied, replayed
 from validator.protocol.canonical import canonical_bytes
 
 CONFIG = Path(__file__).parents[2] / "config" / "demo.toml"
-ROUNDS = 4
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
     """What a run of the demo printed, and the url of the store it left."""
     folder = tmp_path_factory.mktemp("demo")
-    return devnet(folder, "--rounds", str(ROUNDS), "--no-executions"), f"sqlite:///{folder}/devnet.sqlite"
+    return devnet(folder, "--rounds", "8", "--no-executions"), f"sqlite:///{folder}/devnet.sqlite"
 
 
 def devnet(tmp_path: Path, *arguments: str) -> dict[str, Any]:
@@ -70,8 +69,8 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
     for miner in miners:
         by_kind.setdefault(miner["behaviour"], []).append(miner)
     assert len(miners) >= 12
-    assert (result["rounds"], result["settled"], result["tasks"]) == (ROUNDS, ROUNDS, 14 * ROUNDS)
-    assert result["full_groups"] == 14 * ROUNDS
+    assert (result["rounds"], result["settled"], result["tasks"]) == (8, 8, 112)
+    assert result["full_groups"] == 112
     assert (result["executions"]["why_not"], result["executions"]["queued"]) == ("--no-executions", 0)
 
     vector = result["submission"]["vector"]
@@ -111,11 +110,12 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
         pending = "SELECT count(*) FROM waiting_work WHERE kind = 'code' AND state = 'pending'"
         (waiting,) = store.execute(pending).fetchone()
     assert sum(miner["reasons"].get("workflow_deferred", 0) for miner in miners) == waiting
-    assert result["plans"] > 5 * ROUNDS
+    assert result["plans"] > 40
     proven = 28 * result["planners_weight"]  # a seventh of a quarter for each planner with twenty runs (D-24)
     assert math.isclose(proven, round(proven), abs_tol=0.02)
     assert 0 <= round(proven) <= 7
     assert not any(miner["flags"] for kind in ("thorough", "partial", "slow") for miner in by_kind[kind])
+    assert sum(miner["promotions"] for miner in miners) > 0
     assert any(most >= many == 70 for most, many in zip(result["most_open"], result["dispatches"], strict=True)), (
         "in no round were all dispatches open at once"
     )
@@ -137,7 +137,7 @@ def test_two_validators_draw_for_themselves_and_the_chain_pays_by_both(demo: tup
         with contextlib.closing(
             sqlite3.connect(url.removeprefix("sqlite:///").replace("devnet.", f"{name}."))
         ) as store:
-            assert store.execute("SELECT count(*) FROM rounds WHERE state = 'settled'").fetchone() == (ROUNDS,)
+            assert store.execute("SELECT count(*) FROM rounds WHERE state = 'settled'").fetchone() == (8,)
             salts.append({salt for (salt,) in store.execute("SELECT salt FROM salts")})
     assert all(salts)
     assert not salts[0] & salts[1]
@@ -149,7 +149,7 @@ def test_the_demo_replays_byte_for_byte_on_the_other_database_too(
 ) -> None:
     _, url = demo
     digests = replayed(url)
-    assert len(digests.splitlines()) == ROUNDS
+    assert len(digests.splitlines()) == 8
     copied(url, postgres_url)
     assert replayed(postgres_url, jobs=1) == digests
 
@@ -165,7 +165,7 @@ def test_the_log_of_the_demo_verifies_anywhere_to_the_last_draw(
     found = json.loads(run("audit", "verify", "log.jsonl", "--json", cwd=file.parent).stdout)
     assert (found["ok"], found["rounds"], found["pending"]) == (True, {"settled": result["settled"]}, 0)
     assert (found["tasks"], found["proofs"]) == (result["tasks"], result["tasks"])
-    assert found["vectors_recomputed"] == found["vectors"] >= found["fates"]["confirmed"] > 0
+    assert found["vectors_recomputed"] == found["vectors"] >= found["fates"]["confirmed"] > 1
     (last,) = [one for one in found["confirmed"] if one["mechid"] == 0]
     assert shares_by_hotkey(file, last["row"]) == result["payout"]["rows"][0]["shares"]
     row = {"netuid": 1, "mechid": 0, "uid": 0, "block": last["block"], "row": last["row"]}
