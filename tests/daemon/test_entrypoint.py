@@ -95,7 +95,8 @@ async def test_it_says_once_an_hour_what_it_waits_for() -> None:
         "level": "error",
         "exit_code": 13,
         "reason": "The hotkey is not registered: 5Dhe…",
-        "advice": "Register it, or correct wallet.hotkey or validator.netuid. Then start the container again.",
+        "advice": "Register it (`btcli tx burned-register`), or correct wallet.hotkey or validator.netuid. "
+        "Then start the container again.",
     }
     health.beat()
     report = health.report()

@@ -5,18 +5,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import combinations
 from operator import mul
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from validator.protocol.tallies import NO_RECORD, EvidenceRow, Record, pair_of
-from validator.scoring.v2_0.rules import EvidenceRules, Ruled20
+from validator.scoring.v2_0.rules import SEARCH, EvidenceRules, Ruled20
 from validator.scoring.values import PairValues
 from validator.state import NO_EVIDENCE, PairEvidence
-
-_NEWTON: Final = 8
-_SETTLED: Final = 1e-4
-_LEAST_RISE: Final = 1e-3
-_NEAR: Final = 1e-7
-_CLEAR: Final = 1e-12  # far more than rounding moves a mean
 
 Kinds = Mapping[str, tuple[int, int]]
 """Kind of fault to how often it was found, and how often it could have been."""
@@ -162,18 +156,18 @@ class Curve:
     def _bracket(self, target: float) -> tuple[float, float]:
         """Return abilities with a mean clearly below and clearly above the target: halving looks only between them."""
         ability = target / (1 - target) * (1 - self._rate) / self._rate  # right if all kinds were alike, at slope 1
-        for _ in range(_NEWTON):
+        for _ in range(SEARCH.newton_steps):
             parts = [y / (1 + y) for y in self._powers([ability * odds for odds in self.odds.values()])]
             mean = sum(map(mul, self._answers, parts)) / self._all
             rise = self._slope * (mean - sum(map(mul, self._answers, map(mul, parts, parts))) / self._all)
-            step = (target - mean) / max(rise, _LEAST_RISE)
+            step = (target - mean) / max(rise, SEARCH.least_rise)
             ability *= 1 + step if step > 0 else 1 / (1 - step)
-            if abs(step) < _SETTLED:
+            if abs(step) < SEARCH.settled:
                 break
-        below, above = ability * (1 - _NEAR), ability * (1 + _NEAR)
+        below, above = ability * (1 - SEARCH.near), ability * (1 + SEARCH.near)
         return (
-            below if self._mean(below) < target - _CLEAR else 0.0,
-            above if self._mean(above) > target + _CLEAR else math.inf,
+            below if self._mean(below) < target - SEARCH.clear else 0.0,
+            above if self._mean(above) > target + SEARCH.clear else math.inf,
         )
 
     def chances(self, ability: float) -> dict[str, float]:

@@ -56,6 +56,28 @@ class TallyRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AbilitySearch:
+    """Steps of the search for an ability (D-39). They decide how long it takes, and no bit of its result.
+
+    Attributes:
+        newton_steps: at most.
+        settled: a step that is smaller ends them.
+        least_rise: of the mean, that a step divides by.
+        near: half the width of the bracket, relative to the ability.
+        clear: distance of a mean from its target that no rounding makes.
+    """
+
+    newton_steps: int
+    settled: float
+    least_rise: float
+    near: float
+    clear: float
+
+
+SEARCH: Final = AbilitySearch(newton_steps=8, settled=1e-4, least_rise=1e-3, near=1e-7, clear=1e-12)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRules:
     """Evidence that two miners share one analysis (D-39).
 
