@@ -81,7 +81,12 @@ def print_listing(name: str, objects: Sequence[object], names: str, *, as_json: 
 
 def _rows_of(names: str, objects: Iterable[object]) -> Iterator[Sequence[object]]:
     shown = columns(names)
-    return ([column.cell(one) for column in shown] for one in objects)
+    return (cells_of(shown, one) for one in objects)
+
+
+def cells_of(shown: Iterable[Column], one: object) -> list[object]:
+    """Return what the columns show of an object."""
+    return [column.cell(one) for column in shown]
 
 
 def print_table(names: str | Sequence[Column], rows: Iterable[Sequence[object]]) -> None:

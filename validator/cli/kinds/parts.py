@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from validator.cli.output import cell
-from validator.cli.rendering import Page, columns, print_table
+from validator.cli.rendering import Page, cells_of, columns, print_table
 from validator.kinds.explained.selection import Selection, short
 from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.reasons import GATE_NAMES, meaning_of
@@ -111,7 +111,7 @@ def write_members(page: Page, names: str, members: Sequence[Any], hotkey: str) -
     page.table(
         shown,
         (
-            (">" if one.hotkey == hotkey else "", one.role, short(one.hotkey), *(each.cell(one) for each in shown[3:]))
+            (">" if one.hotkey == hotkey else "", one.role, short(one.hotkey), *cells_of(shown[3:], one))
             for one in members
         ),
     )
