@@ -74,6 +74,7 @@ class History:
         self.ended: set[Fault] = set()
         self.past = invariants.Past()
         self._calm = 0.0
+        self._written = 0.0  # by a clock that was ahead: until then no weights are sent (`weights_clock_back`)
         self._random = self.universe.stream("durations")
         self._kept: list[object] = []  # of lives that were killed: nothing of them is collected, so no `finally` runs
         self._url = str(self.settings.store.url.get_secret_value())
@@ -286,6 +287,7 @@ class History:
         match event.kind:
             case "clock_step":
                 self.time.off += event.value
+                self._written = max(self._written, self.time.now + 20.0 + event.value)
                 loop.call_later(20.0, self._clock_back, event.value)
             case "uid_changes_hands":
                 for hotkey in miners[: int(event.value)]:
@@ -333,7 +335,8 @@ class History:
     def calm_epochs(self) -> range:
         """Return the epochs that lie whole in the calm time, but for its first blocks."""
         shape = self.universe.shape
-        first, last = (round((self._calm + more) / shape.block_s) for more in (4.0, shape.calm_s))
+        begin = max(self._calm, self._written) + 4.0
+        first, last = (round(time / shape.block_s) for time in (begin, self._calm + shape.calm_s))
         return range(-(-first // shape.epoch_blocks), last // shape.epoch_blocks)
 
     def digest(self) -> str:
