@@ -14,7 +14,7 @@ from localnet.library import LONG_WINDOWS, WINDOWS, build_library
 from localnet.own.ledger import Ledger
 from localnet.own.meeting import Guest, meet
 from localnet.own.miners_file import MinersFile
-from localnet.own.tasks import OwnTasks
+from localnet.own.tasks import OwnTasks, analysed
 from localnet.own.telling import own_story
 from localnet.population import Population
 from localnet.result import NetworkResult, read_result
@@ -290,6 +290,7 @@ def _canaries(seat: Seat, around: _Surroundings) -> CanaryMaker | None:
             return None
         if own and is_harmless(made):
             around.canaries.add(made.task.bundle_sha256)
-        return await around.stock.canary(made, around.analyses)
+        await analysed(made, around.analyses)  # its windows may leave no time for a first look
+        return around.stock.canary(made)
 
     return make

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from localnet.executions.here import Executions
 from localnet.library import WINDOWS, Library, analyse_plain
-from localnet.own.tasks import OwnSource, OwnTasks, TimedAnalyses, analysed
+from localnet.own.tasks import OwnSource, OwnTasks, TimedAnalyses
 from miner.analyses import Analyser, AnalysisPool
 from miner.behaviours import PACE_S
 from miner.goals.written import local_goals
@@ -58,9 +58,8 @@ class LibraryStock:
         """Return the local network's own goals."""
         return local_goals(services, WINDOWS)
 
-    async def canary(self, made: SourcedTask, pool: AnalysisPool) -> SourcedTask:
-        """Return it analysed, as the library is: its windows are as short."""
-        await analysed(made, pool)
+    def canary(self, made: SourcedTask) -> SourcedTask:
+        """Return it as it is."""
         return made
 
     def analyses(self, pool: AnalysisPool, clock: Clock) -> Analyser:  # noqa: ARG002 - as of the other stock
@@ -104,9 +103,8 @@ class OwnStock:
         """Return the owner's goals; they name services of their own."""
         return list(self.tasks.goals)
 
-    async def canary(self, made: SourcedTask, pool: AnalysisPool) -> SourcedTask:
-        """Return it analysed and at this pace, as the tasks beside it are."""
-        await analysed(made, pool)
+    def canary(self, made: SourcedTask) -> SourcedTask:
+        """Return it at this pace, as the other tasks are."""
         return self.tasks.pace.task(made)
 
     def analyses(self, pool: AnalysisPool, clock: Clock) -> Analyser:

@@ -14,23 +14,33 @@ from validator.tasks.source import SourcedTask
 SERVER = SkillType.MCP_SERVER
 
 
-async def as_it_is(made: SourcedTask, _analyses: object) -> SourcedTask:
-    return made
+class Analyses:
+    """Notes what was analysed."""
+
+    def __init__(self) -> None:
+        self.seen: set[str] = set()
+
+    async def analyse(self, sha256: str, *_: object) -> None:
+        self.seen.add(sha256)
 
 
 async def made_by(sandbox: object, *, contained: bool = False) -> tuple[dict[SkillType, list[SourcedTask]], set[str]]:
+    analyses = Analyses()
     around: Any = SimpleNamespace(
-        stock=SimpleNamespace(canary_windows=None, canary=as_it_is),
+        stock=SimpleNamespace(canary_windows=None, canary=lambda made: made),
         executions=SimpleNamespace(sandbox=sandbox),
         canaries=set(),
         contained=contained,
-        analyses=None,
+        analyses=analyses,
     )
     tasks = SimpleNamespace(canaries=True, bases=None, shapes=None, domains=())
     seat: Any = SimpleNamespace(settings=SimpleNamespace(tasks=tasks), random=SeededRandom("canaries"))
     maker = _canaries(seat, around)
     assert maker is not None
     made = {kind: [one for _ in range(6) if (one := await maker(kind)) is not None] for kind in ASSESSED_TYPES}
+    unmarked = {one.task.bundle_sha256 for tasks in made.values() for one in tasks if one.task.canary is None}
+    assert unmarked
+    assert analyses.seen == unmarked, "analysed before they are given out"
     return made, around.canaries
 
 
