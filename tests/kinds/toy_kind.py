@@ -6,8 +6,7 @@ from typing import Final, get_args
 
 import msgspec
 
-from validator.kinds.explained.selection import Selection, explain_selection
-from validator.kinds.explained.task import Gates, TaskFacts, explain_gates
+from validator.kinds.explained.task import TaskExplanation, TaskFacts, explain_task
 from validator.kinds.interface import Kind, ProvenTask, Request
 from validator.kinds.judging import Expected, Judged, reject_answer
 from validator.proofs import ConsensusBuilder, ConsensusProof, VoteType
@@ -19,10 +18,9 @@ from validator.protocol.round import AssessmentTask, RoundInput
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import verify_document
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Document, Sssa
+from validator.protocol.sssa import Sssa
 from validator.protocol.strict_json import JsonError, decode
 from validator.scoring import Fault, Version
-from validator.store.rows import TaskState
 
 PATH: Final = "/v1/toys"
 LIMIT: Final = 100_000
@@ -94,43 +92,13 @@ def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
     return builder.build("TOY", None, True, "a toy", rounds=1)
 
 
-class ToyExplanation(Document, frozen=True, tag_field="kind", tag="toy"):
+class ToyExplanation(TaskExplanation, frozen=True, tag="toy"):
     """What every explanation has, and no more."""
-
-    task_id: str
-    skill_type: SkillType
-    slot: int
-    state: TaskState
-    reason: Reason | None
-    meaning: str | None
-    selection: Selection
-    gates: Gates | None
-    entry: float | None
-    entry_reason: Reason | None
-    entry_meaning: str | None
-    as_stored: bool
 
 
 def explain(frozen: RoundInput, about: TaskFacts[AssessmentTask], hotkey: str) -> ToyExplanation | None:
-    selection = explain_selection(about.version, frozen, about.planned, hotkey)
-    if selection is None:
-        return None
-    task, scored = about.planned.task, about.member(hotkey)
-    record = next((d for d in about.dispatches if d.key.hotkey == hotkey), None)
-    return ToyExplanation(
-        task_id=task.task_id,
-        skill_type=task.skill_type,
-        slot=task.slot,
-        state=about.state,
-        reason=about.outcome.reason,
-        meaning=None,
-        selection=selection,
-        gates=explain_gates(task, record, (2, 3)) if record else None,
-        entry=scored.window_entry if scored else None,
-        entry_reason=scored.reason if scored else None,
-        entry_meaning=None,
-        as_stored=about.as_stored(frozen, hotkey),
-    )
+    common = explain_task(frozen, about, hotkey, gates)
+    return None if common is None else ToyExplanation(**common)
 
 
 def gates(_task: AssessmentTask, _role: Role) -> tuple[int, ...]:

@@ -1,13 +1,15 @@
 """One task of a settled round for its explanation: what is stored of it, its gates, and what every page has."""
 
-from collections.abc import Collection, Sequence
-from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
-from validator.kinds.explained.selection import Selection
-from validator.protocol.reasons import GATE_NAMES, Reason, gate_of
+from validator.kinds.explained.selection import Selection, explain_selection
+from validator.protocol.answer import Role
+from validator.protocol.reasons import GATE_NAMES, Reason, gate_of, meaning_of
 from validator.protocol.results import RoundResults
 from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundTask
 from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Document
 from validator.protocol.task import Window
 from validator.scoring import FindingKeys, PlannedTask, Version
 from validator.store.dispatch import Dispatch
@@ -89,23 +91,8 @@ class Gates(NamedTuple):
         return None if seconds is None else self.window.part(seconds)
 
 
-def explain_gates(
-    task: RoundTask, dispatch: Dispatch, applying: Collection[int], semantic_subset: float | None = None
-) -> Gates:
-    """Return the dispatch's way.
-
-    Args:
-        task: what it was for.
-        dispatch: as it stands.
-        applying: numbers of the gates that an answer of this kind, type and role goes through.
-        semantic_subset: gate 7; None where it does not apply, or the answer did not pass.
-    """
-    gates = way_through(dispatch.reason, applying)
-    return Gates(dispatch, task.windows.of(dispatch.role), gates, semantic_subset)
-
-
 def way_through(reason: Reason | None, applying: Collection[int]) -> tuple[Gate, ...]:
-    """Return gates 1 to 6 as an answer met them that ended with `reason`; `applying` as for `explain_gates`."""
+    """Return gates 1 to 6 as an answer met them that ended with `reason`; it goes through those of `applying`."""
     passed = reason in (Reason.ACCEPTED, Reason.ACCEPTED_EARLY)
     failed = gate_of(reason)
     return tuple(
@@ -114,7 +101,7 @@ def way_through(reason: Reason | None, applying: Collection[int]) -> tuple[Gate,
     )
 
 
-def entry_reason(scored: MemberOutcome | None, dispatch: Dispatch | None) -> Reason | None:
+def _entry_reason(scored: MemberOutcome | None, dispatch: Dispatch | None) -> Reason | None:
     """Return what a member's entry in its score window, or the absence of one, comes from; None for no member."""
     if scored is not None:
         return scored.reason
@@ -129,53 +116,71 @@ def _result(number: int, failed: int | None, *, passed: bool, applies: bool) -> 
     return "passed" if applies else "not_applicable"
 
 
-class TaskExplanation(Protocol):
-    """One task for which the miner was a candidate; in fact a `Document` tagged with its kind."""
+class TaskExplanation(Document, frozen=True, tag_field="kind"):
+    """One task for which the miner was a candidate; the page of each kind adds its own.
 
-    @property
-    def task_id(self) -> str:
-        """Which task."""
+    Attributes:
+        reason, meaning: how the task ended; None meaning for a code that this version does not know.
+        selection: why it was chosen, left out or excluded.
+        gates: its dispatch, None if it was not a member.
+        entry: what entered its score window; None where nothing did.
+        entry_reason, entry_meaning: what that entry, or its absence, comes from.
+        as_stored: whether scoring the task again gave exactly what is stored of this miner.
+    """
 
-    @property
-    def skill_type(self) -> SkillType:
-        """Its type."""
+    task_id: str
+    position: int
+    skill_type: SkillType
+    slot: int
+    state: TaskState
+    reason: Reason | None
+    meaning: str | None
+    selection: Selection
+    gates: Gates | None
+    entry: float | None
+    entry_reason: Reason | None
+    entry_meaning: str | None
+    as_stored: bool
 
-    @property
-    def slot(self) -> int:
-        """Its slot."""
 
-    @property
-    def state(self) -> TaskState:
-        """What became of it."""
+def explain_task(
+    frozen: RoundInput,
+    facts: TaskFacts[T],
+    hotkey: str,
+    applying: Callable[[T, Role], Collection[int]],
+    semantic_subset: float | None = None,
+) -> dict[str, Any] | None:
+    """Return the fields of `TaskExplanation`, None if `hotkey` was no candidate.
 
-    @property
-    def reason(self) -> Reason | None:
-        """How it ended."""
-
-    @property
-    def meaning(self) -> str | None:
-        """That in words; None for a code that this version does not know."""
-
-    @property
-    def selection(self) -> Selection:
-        """Why the miner was chosen, left out or excluded."""
-
-    @property
-    def gates(self) -> Gates | None:
-        """Its dispatch; None if it was not a member."""
-
-    @property
-    def entry(self) -> float | None:
-        """What entered its score window; None where nothing did."""
-
-    @property
-    def entry_reason(self) -> Reason | None:
-        """What that entry, or its absence, comes from."""
-
-    @property
-    def entry_meaning(self) -> str | None:
-        """That in words."""
-
-    @property
-    def as_stored(self) -> bool:
-        """Whether scoring the task again gave exactly what is stored of this miner."""
+    Args:
+        frozen: the round's input.
+        facts: the task's.
+        hotkey: whose explanation it is.
+        applying: numbers of the gates that an answer to the task goes through, by role.
+        semantic_subset: gate 7; None where it does not apply, or the answer did not pass.
+    """
+    selection = explain_selection(facts.version, frozen, facts.planned, hotkey)
+    if selection is None:
+        return None
+    task, scored = facts.task, facts.member(hotkey)
+    dispatch = next((one for one in facts.dispatches if one.hotkey == hotkey), None)
+    gates = None
+    if dispatch is not None:
+        way = way_through(dispatch.reason, applying(task, dispatch.role))
+        gates = Gates(dispatch, task.windows.of(dispatch.role), way, semantic_subset)
+    caused = _entry_reason(scored, dispatch)
+    return {
+        "task_id": task.task_id,
+        "position": facts.position,
+        "skill_type": task.skill_type,
+        "slot": task.slot,
+        "state": facts.state,
+        "reason": facts.outcome.reason,
+        "meaning": meaning_of(facts.outcome.reason),
+        "selection": selection,
+        "gates": gates,
+        "entry": scored.window_entry if scored else None,
+        "entry_reason": caused,
+        "entry_meaning": meaning_of(caused),
+        "as_stored": facts.as_stored(frozen, hotkey),
+    }

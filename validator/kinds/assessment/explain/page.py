@@ -5,17 +5,14 @@ from typing import Literal
 from validator.kinds.assessment.explain.consensus import Consensus, explain_consensus
 from validator.kinds.assessment.explain.quality import Product, Quality, explain_emission, explain_quality
 from validator.kinds.assessment.gates import applying_gates
-from validator.kinds.explained.selection import Selection, explain_selection
-from validator.kinds.explained.task import Gates, TaskFacts, entry_reason, explain_gates
+from validator.kinds.explained.task import TaskExplanation, TaskFacts, explain_task
 from validator.protocol.answer import Role
 from validator.protocol.findings import found_in
-from validator.protocol.reasons import Reason, meaning_of
+from validator.protocol.reasons import Reason
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessedMember, AssessmentTask, MemberOutcome, Mode, RoundInput
-from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Category, Document, Finding, Severity
 from validator.protocol.task import Truth
-from validator.store.rows import TaskState
 
 
 class KnownFault(Document, frozen=True):
@@ -97,56 +94,36 @@ class Group(Document, frozen=True):
     members: tuple[MemberLine, ...]
 
 
-class AssessmentExplanation(Document, frozen=True, tag_field="kind", tag="assessment"):
-    """One task for which the miner was a candidate.
+class AssessmentExplanation(TaskExplanation, frozen=True, tag="assessment"):
+    """An assessment as one miner met it.
 
     Attributes:
-        reason, meaning: how the task ended; None meaning for a code that this version does not know.
-        selection: why it was chosen, left out or excluded.
-        gates: its dispatch, None if it was not a member.
         group: None for a void or skipped task.
         consensus: None where consensus was off, or its answer failed a gate.
         quality, emission: None where its answer failed a gate, or there is no verdict to score against (D-7).
         faults: what it found of the faults that the bundle is known to have; None where its answer failed a gate, or
             the truth does not name them (SPEC 16, D-33).
-        entry: what entered its score window; None where nothing did.
-        entry_reason, entry_meaning: what that entry, or its absence, comes from.
-        as_stored: whether scoring the task again gave exactly what is stored of this miner.
     """
 
-    task_id: str
-    position: int
-    skill_type: SkillType
-    slot: int
     bundle_sha256: str
     provenance: str
-    state: TaskState
-    reason: Reason | None
-    meaning: str | None
-    selection: Selection
-    gates: Gates | None
     group: Group | None
     consensus: Consensus | None
     quality: Quality | None
     emission: Product | None
     faults: FaultsFound | None
-    entry: float | None
-    entry_reason: Reason | None
-    entry_meaning: str | None
-    as_stored: bool
 
 
 def explain_assessment(
     frozen: RoundInput, facts: TaskFacts[AssessmentTask], hotkey: str
 ) -> AssessmentExplanation | None:
     """Return the task as `hotkey` met it, None if it was no candidate."""
-    selection = explain_selection(facts.version, frozen, facts.planned, hotkey)
-    if selection is None:
-        return None
     task = facts.task
     submissions = facts.results.answers(task.task_id, Submission)
     own = next((s for s in submissions if s.hotkey == hotkey), None)
-    record = next((d for d in facts.dispatches if d.hotkey == hotkey), None)
+    common = explain_task(frozen, facts, hotkey, applying_gates, own.semantic_subset if own else None)
+    if common is None:
+        return None
     scored = facts.member(hotkey)
     compared = facts.version.compare_answers(task, facts.planned.group, submissions, facts.keys)
     answer = None
@@ -155,28 +132,14 @@ def explain_assessment(
     assessed = scored if isinstance(scored, AssessedMember) else None
     reward = assessed.emission if assessed else None
     return AssessmentExplanation(
-        task_id=task.task_id,
-        position=facts.position,
-        skill_type=task.skill_type,
-        slot=task.slot,
+        **common,
         bundle_sha256=task.bundle_sha256,
         provenance=task.provenance,
-        state=facts.state,
-        reason=facts.outcome.reason,
-        meaning=meaning_of(facts.outcome.reason),
-        selection=selection,
-        gates=explain_gates(task, record, applying_gates(task, record.role), own.semantic_subset if own else None)
-        if record
-        else None,
         group=_group(frozen, facts) if facts.state == "settled" else None,
         consensus=explain_consensus(facts, compared, assessed, submissions) if assessed else None,
         quality=explain_quality(facts.version, answer, reward) if answer and reward else None,
         emission=explain_emission(facts.version, answer, reward) if answer and reward else None,
         faults=explain_faults(task.truth, own.sssa.analysis.findings) if own else None,
-        entry=scored.window_entry if scored else None,
-        entry_reason=entry_reason(scored, record),
-        entry_meaning=meaning_of(entry_reason(scored, record)),
-        as_stored=facts.as_stored(frozen, hotkey),
     )
 
 

@@ -2,8 +2,7 @@
 
 from datetime import datetime
 
-from validator.kinds.explained.selection import Selection, explain_selection
-from validator.kinds.explained.task import Gates, TaskFacts, entry_reason, explain_gates
+from validator.kinds.explained.task import TaskExplanation, TaskFacts, explain_task
 from validator.kinds.workflow.explain.run import (
     Measure,
     OutputQuality,
@@ -14,18 +13,16 @@ from validator.kinds.workflow.explain.run import (
     explain_run,
     explain_worth,
 )
-from validator.kinds.workflow.gates import GATES_OF_PLANS
+from validator.kinds.workflow.gates import applying_gates
 from validator.protocol.answer import Role
 from validator.protocol.execution import WorkState
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask, MemberOutcome, Mode, RanMember, RoundInput
-from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.workflow_run import CodeReport
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import Version
-from validator.store.rows import TaskState
 from validator.store.waiting_work import CodeCheck
 
 
@@ -105,84 +102,52 @@ class PlannerGroup(Document, frozen=True):
     members: tuple[PlannerLine, ...]
 
 
-class WorkflowExplanation(Document, frozen=True, tag_field="kind", tag="workflow"):
-    """One workflow task for which the miner was a candidate.
+class WorkflowExplanation(TaskExplanation, frozen=True, tag="workflow"):
+    """A workflow task as one miner met it.
 
     Attributes:
         goal_sha256: what a plan is bound to; `goal` and `workflow_type` of the task.
-        reason, meaning: how the task ended; None meaning for a code that this version does not know.
-        selection: why it was chosen, left out or excluded.
-        gates: its dispatch, None if it was not a member; gates 4 to 7 do not apply.
         group: None for a void or skipped task.
         run: its plan and the run of it; None where a gate failed. The next three are None then, too.
         measured: values against their limits; None while the quality is deferred.
         quality: of the output.
         worth: the parts of S; None while the quality is deferred.
         later: what came of its code after the round; None where nothing was deferred.
-        entry: what entered its score window with the round; None where nothing did.
-        entry_reason, entry_meaning: what that entry, or its absence, comes from.
-        as_stored: whether scoring the run again gave exactly what is stored of this miner.
     """
 
-    task_id: str
-    position: int
-    skill_type: SkillType
-    slot: int
     goal_sha256: str
     goal: str
     workflow_type: str
-    state: TaskState
-    reason: Reason | None
-    meaning: str | None
-    selection: Selection
-    gates: Gates | None
     group: PlannerGroup | None
     run: Run | None
     measured: tuple[Measure, ...] | None
     quality: OutputQuality | None
     worth: Worth | None
     later: JudgedLater | None
-    entry: float | None
-    entry_reason: Reason | None
-    entry_meaning: str | None
-    as_stored: bool
 
 
 def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str) -> WorkflowExplanation | None:
     """Return the task as `hotkey` met it, None if it was no candidate."""
-    selection = explain_selection(facts.version, frozen, facts.planned, hotkey)
-    if selection is None:
+    common = explain_task(frozen, facts, hotkey, applying_gates)
+    if common is None:
         return None
     task = facts.task
     workflow = task.goal
-    record = next((d for d in facts.dispatches if d.hotkey == hotkey), None)
     ran = (s for s in facts.results.answers(task.task_id, WorkflowSubmission) if s.hotkey == hotkey)
     submission, scored = next(ran, None), facts.member(hotkey)
     outcome = scored.workflow if isinstance(scored, RanMember) else None
     check = next((one for one in facts.checks if one.hotkey == hotkey), None)
     return WorkflowExplanation(
-        task_id=task.task_id,
-        position=facts.position,
-        skill_type=task.skill_type,
-        slot=task.slot,
+        **common,
         goal_sha256=task.bundle_sha256,
         goal=workflow.goal,
         workflow_type=workflow.type,
-        state=facts.state,
-        reason=facts.outcome.reason,
-        meaning=meaning_of(facts.outcome.reason),
-        selection=selection,
-        gates=explain_gates(task, record, GATES_OF_PLANS) if record else None,
         group=_group(frozen, facts) if facts.state == "settled" else None,
         run=explain_run(facts.version, submission.plan, submission.run) if submission else None,
         measured=explain_measured(outcome.measured) if outcome else None,
         quality=explain_output(facts.version, workflow, submission) if submission else None,
         worth=explain_worth(facts.version, outcome) if outcome else None,
         later=explain_later(facts.version, workflow, submission, check) if submission and check else None,
-        entry=scored.window_entry if scored else None,
-        entry_reason=entry_reason(scored, record),
-        entry_meaning=meaning_of(entry_reason(scored, record)),
-        as_stored=facts.as_stored(frozen, hotkey),
     )
 
 
