@@ -1,4 +1,4 @@
-"""Where time and random bytes come from: real ones, and seeded or virtual ones for tests and the local network."""
+"""Sources of time and random bytes: real ones, and seeded or virtual ones for tests and the local network."""
 
 import asyncio
 import hashlib

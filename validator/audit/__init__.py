@@ -1,1 +1,1 @@
-"""What happened and why, from the store: views for operators; later replay, explain and offline checks."""
+"""Replay, explanations, export and offline verification of rounds that the store or a log holds."""

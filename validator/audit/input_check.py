@@ -142,7 +142,7 @@ def _quality_fault(shared: Shared, frozen: RoundInput, one: FilledQuality) -> Fa
 
 
 def _is_unknown(shared: Shared, round_id: int, task_id: str, hotkey: str | None = None) -> bool:
-    """Whether results may be of a round that the state does not know, and did not come before."""
+    """Return whether the state cannot know the round's result: late results that it never saw are possible."""
     since = max(shared.since or 0, shared.late_since or 0)
     return round_id < since and late_key(round_id, task_id, hotkey) not in shared.late_unknown
 

@@ -1,4 +1,4 @@
-"""What the validator needs of a chain; everything else about it stays behind this protocol."""
+"""The interface of a chain: every call that the validator makes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, Protocol
@@ -32,7 +32,7 @@ class NoSubnetError(ChainError):
 
 
 class OtherChainError(ChainError):
-    """What answers is another chain than before."""
+    """The node serves another chain than before."""
 
 
 class BehindError(ChainError):
@@ -65,7 +65,7 @@ class Head(NamedTuple):
 
 
 class SubnetParameters(NamedTuple):
-    """What the subnet asks of validators.
+    """Parameters that the subnet sets for validators.
 
     Attributes:
         tempo: blocks in an epoch, less one; on runtimes with an epoch index of their own not less.
@@ -87,7 +87,7 @@ class SubnetParameters(NamedTuple):
 
 
 class WeightsResult(NamedTuple):
-    """What the chain said to a submission.
+    """The chain's reply to a submission.
 
     Attributes:
         accepted: whether the weights (or the commitment to them) are on chain.
@@ -103,7 +103,7 @@ class WeightsResult(NamedTuple):
 
 
 class Commitment(NamedTuple):
-    """What a hotkey has published on the subnet beside its weights.
+    """Data that a hotkey has published on the subnet, other than weights.
 
     Attributes:
         block: of the newest one.
@@ -125,7 +125,7 @@ class Chain(Protocol):
 
     @property
     def latency_s(self) -> float | None:
-        """How long the newest answer took, seconds; None before the first."""
+        """Duration of the newest call, seconds; None before the first."""
 
     async def genesis(self) -> str:
         """Return what tells this chain from every other: the hash of its block 0, lower-case hex without 0x."""

@@ -121,7 +121,7 @@ class BittensorChain:
 
     @property
     def latency_s(self) -> float | None:
-        """How long the newest answer took."""
+        """Duration of the newest call, seconds; None before the first."""
         return self._connection.latency_s
 
     async def connect(self) -> None:

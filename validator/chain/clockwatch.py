@@ -1,4 +1,4 @@
-"""Whether the local clock agrees with the chain's: by blocks that were just seen to arrive (SPEC 16, D-26).
+"""Comparison of the local clock with the chain's, by the arrival of fresh blocks (SPEC 16, D-26).
 
 A block's time says when it was made. When it came is known only of a block that was not there at the last look; and
 that it came when it was made, only while blocks come no faster than time passes: a node that catches up hands out old
@@ -26,7 +26,7 @@ class _Look(NamedTuple):
 
     @property
     def origin(self) -> float:
-        """What the local clock shows when the monotonic one shows 0."""
+        """Local time at which the monotonic clock shows 0."""
         return self.local - self.monotonic
 
 
@@ -70,13 +70,13 @@ class ClockWatch:
 
     @property
     def wrong(self) -> bool:
-        """Whether the local clock is more than 30 s off."""
+        """True if the local clock is more than 30 s off."""
         off = self.off
         return off is not None and abs(off) > MOST_OFF_S
 
     @property
     def unsure(self) -> bool:
-        """Whether it takes a fresh block to know, since all that were seen are old; at most for a minute and a half."""
+        """True while only old blocks have been seen, so that a fresh one must decide; at most 90 s."""
         waited = self._clock.monotonic() - self._since
         return bool(self._looks) and self._known is None and waited < _GIVEN_UP_S
 

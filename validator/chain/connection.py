@@ -118,7 +118,7 @@ class Node:
         return await self._timed(self._substrate.query(pallet, name, params))
 
     async def has_call(self, call: Any) -> bool:
-        """Whether the runtime has the call."""
+        """Return whether the runtime has the call."""
         try:
             await self._timed(self._substrate.compose(call))
         except ValueError as error:
@@ -163,7 +163,7 @@ def substrate_of(client: bt.Client) -> Substrate:
 
 
 def is_missing(error: Exception) -> bool:
-    """Whether the SDK says that the runtime has no such storage item or call; other faulty values are faults."""
+    """Return whether the SDK reports that the runtime lacks this storage item or call; other ValueErrors are faults."""
     if not isinstance(error, ValueError):
         return False
     return type(error).__name__ == "StorageFunctionNotFound" or "not found in registry" in str(error)
@@ -247,7 +247,7 @@ class Connection:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed; nothing can be asked then."""
+        """True after `close`; every call fails then."""
         return self._closed
 
     @asynccontextmanager

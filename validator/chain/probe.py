@@ -26,7 +26,7 @@ _SHOWN: Final = 200
 
 
 class NoNodeError(ValidatorError):
-    """What answers is no node that can be used."""
+    """The endpoint is not a usable chain node."""
 
     def __init__(self, seen: str, advice: str) -> None:
         self.seen = seen

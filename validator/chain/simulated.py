@@ -20,7 +20,7 @@ from validator.protocol.round import MetagraphSnapshot
 
 @dataclass(slots=True)
 class Faults:
-    """What goes wrong with the connection.
+    """Faults of the simulated connection.
 
     Attributes:
         unreachable_until: below this block nothing can be reached.

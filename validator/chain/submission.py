@@ -23,7 +23,7 @@ _UNCERTAIN: Final = frozenset({"Usurped", "Retracted", "FinalityTimeout", "Dropp
 
 
 class Limits(NamedTuple):
-    """How long the chain may take, seconds.
+    """Time limits of chain calls, seconds.
 
     Attributes:
         call_s: to connect, and for every single call.

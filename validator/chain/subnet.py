@@ -39,7 +39,7 @@ class ChainStateError(ChainError):
 
 
 class SubnetRules(Document, frozen=True):
-    """What does not change in a simulated subnet's life.
+    """Constants of a simulated subnet.
 
     Attributes:
         netuid: the subnet.
@@ -96,7 +96,7 @@ class WeightRow(Document, frozen=True):
 
 
 class CommitmentRow(Document, frozen=True):
-    """What a hotkey committed to in `block`: bytes as hex, and how many of the epoch's space it has taken by then."""
+    """Commitment of a hotkey in `block`: bytes as hex, and the space of the epoch used up to then."""
 
     hotkey: _Key
     block: _Blocks

@@ -32,7 +32,7 @@ _ROUNDING: Final = 1e-9
 
 
 def left_over(unallocated: float) -> bool:
-    """Whether what no miner takes is a share, and not rounding."""
+    """Return whether the unallocated share is real rather than a rounding remainder."""
     return unallocated > _ROUNDING
 
 

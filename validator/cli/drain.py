@@ -57,7 +57,7 @@ async def _drained(store: Store, url: str, timeout_s: float | None) -> str | Non
 
 
 async def _runs(url: str) -> bool:
-    """Whether somebody holds the store's lock."""
+    """Return whether a process holds the store's lock."""
     try:
         lock = await take_lock(parse_url(url))
     except StoreLockedError:

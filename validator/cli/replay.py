@@ -28,7 +28,7 @@ class Summary:
 
     @property
     def different(self) -> int:
-        """How many rounds differ."""
+        """Number of rounds that differ."""
         return self.verdicts["different"]
 
     def add(self, replay: RoundReplay) -> None:

@@ -1,4 +1,4 @@
-"""How a process that runs for months keeps its memory: what is freed goes back, and garbage is found soon."""
+"""Memory of a long-running process: freed memory goes back to the system, and garbage is collected early."""
 
 import ctypes
 import gc

@@ -33,7 +33,7 @@ class Exit(IntEnum):
 
     @property
     def parks(self) -> bool:
-        """Whether a restart ends the same way: the image's entry point waits with it to be asked to (`contained`)."""
+        """True if a restart would end the same way; the image's entry point then waits (`contained`)."""
         return self in _PARKS
 
     FINE = 0, "Done; the daemon: the round in hand was finished."

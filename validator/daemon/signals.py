@@ -96,7 +96,7 @@ class Signals:
 
     @property
     def stopped_at_start(self) -> bool:
-        """Whether there was a request before the daemon had started."""
+        """True if a stop was requested before the daemon had started."""
         return self._grace_s is None and self._requests > 0
 
     def _watch(self) -> None:

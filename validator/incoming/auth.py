@@ -16,7 +16,7 @@ class AuthRefusedError(ValidatorError):
 
 
 class Caller(NamedTuple):
-    """Who signed a request, and its nonce in nanoseconds."""
+    """Signer of a request, and the request's nonce in nanoseconds."""
 
     hotkey: str
     nonce_ns: int

@@ -62,7 +62,7 @@ Listen = Callable[[str, int], Awaitable[Sequence[socket.socket]]]
 
 
 class Bounds(NamedTuple):
-    """What a server gives at most.
+    """Limits of a server.
 
     Attributes:
         connections: open at once; one more takes the place of the oldest that is not `trusted`.
@@ -76,7 +76,7 @@ class Bounds(NamedTuple):
 
     @property
     def descriptors(self) -> int:
-        """How many file descriptors the server takes at most, those that wait to be closed included."""
+        """Largest number of file descriptors in use, sockets that are closing included."""
         return self.connections + _BESIDE
 
 

@@ -1,4 +1,4 @@
-"""What the round flow, replay, audit and explain ask of a kind of task: one value per kind."""
+"""The interface of a kind of task, as the round flow, replay, audit and explain call it: one value per kind."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ A = TypeVar("A", bound=Passed)
 
 
 class Request(NamedTuple):
-    """What everyone of a role is sent for a task.
+    """Request that every member of a role receives for a task.
 
     Attributes:
         path: where to.
@@ -57,7 +57,7 @@ class PackedTask(NamedTuple):
 
 
 class Supply(Protocol):
-    """Where the tasks of a kind come from."""
+    """Source of a kind's tasks."""
 
     async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:
         """Return the kind's tasks for a round in plan order: types as in SPEC 1, then slots.

@@ -1,4 +1,4 @@
-"""What the gates of every kind take and give. Light: the processes that judge import it, and little else."""
+"""Input and output of every kind's gates. The worker processes import this module, so it imports little."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ PARSE_REASONS: Final[Mapping[type[JsonError], Reason]] = {
 
 @dataclass(frozen=True, slots=True)
 class Expected(Generic[T_co]):
-    """What a dispatch asked for.
+    """A dispatch, as the gates need it.
 
     Attributes:
         task: the task.
@@ -51,7 +51,7 @@ def expected_of(frozen: RoundInput, task: RoundTask, hotkey: str, role: Role) ->
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What came of one dispatch. A kind that needs more of an answer until its round is scored has a subclass.
+    """Result of one dispatch. A kind that needs more of an answer until its round is scored has a subclass.
 
     Attributes:
         result: what passed, as far as one answer alone decides it, or a rejection.

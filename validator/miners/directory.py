@@ -93,7 +93,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the miners' declarations came to when they were last asked.
+    """Result of the last poll of the miners' declarations.
 
     Attributes:
         asked: miners that were asked.

@@ -149,7 +149,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a call.
+    """Result of a call.
 
     Attributes:
         reason: None when a 200 body arrived whole, within limit and deadline; else a gate 1 code or

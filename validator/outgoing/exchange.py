@@ -135,7 +135,7 @@ class Exchange:
 
     @property
     def answered(self) -> bool:
-        """Whether any byte of a response has arrived."""
+        """True if any byte of a response has arrived."""
         return self._wire is not None and self._wire.heard is not None
 
     async def run(self, url: URL, connect_timeout_s: float) -> Reply:

@@ -111,7 +111,7 @@ class Target(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the element is called; "" where there is none, or it has no name."""
+        """Name of the element; "" if it has none."""
         return str(self.element.get("path") or self.element.get("name") or "")
 
 

@@ -91,7 +91,7 @@ def _prime(draws: _Draws, e: int) -> int:
 
 
 def _passes(number: int) -> bool:
-    """Whether a number passes Miller and Rabin's test for small witnesses."""
+    """Return whether a number passes the Miller-Rabin test for small witnesses."""
     odd, twos = number - 1, 0
     while odd % 2 == 0:
         odd, twos = odd // 2, twos + 1

@@ -35,7 +35,7 @@ _FAR: Final = 999_999
 
 
 class Facts(NamedTuple):
-    """What is drawn for one computation: its table, the numbers of its text, and its result.
+    """Values drawn for one computation: its table, the numbers of its text, and its result.
 
     The result may follow from the bytes of the file that holds the code.
     """

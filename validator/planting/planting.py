@@ -72,7 +72,7 @@ class Placed(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a fault may be.
+    """Constraints on a fault.
 
     Attributes:
         severities: of the fault; None for any.
@@ -276,7 +276,7 @@ class Fault(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What it is called in a truth."""
+        """Name of the fault in a truth."""
         return f"{self.shape.family}/{self.shape.name}"
 
     @property

@@ -159,7 +159,7 @@ def builtin_shapes() -> tuple[Shape, ...]:
 
 
 class Own(NamedTuple):
-    """What an owner adds: a folder of shapes and word lists, and the domains that everything planted leads to."""
+    """Additions of an owner: a folder of shapes and word lists, and the domains that all planted content names."""
 
     shapes: Path | None = None
     domains: tuple[str, ...] = ()

@@ -37,7 +37,7 @@ class Utterance(Document, frozen=True):
 
 
 class Critique(Document, frozen=True):
-    """What one agent finds wrong with another's latest proposal; `severity` in [0, 1]."""
+    """Criticism by one agent of another's latest proposal; `severity` in [0, 1]."""
 
     agent: Name
     target: Name

@@ -77,14 +77,14 @@ _BLANK: Final = Signature("", "sr25519", "0x" + "0" * 128)
 
 
 class Seal(Document, frozen=True):
-    """What the validator signs: the digest, with the rules of section 13 for signatures."""
+    """The part that the validator signs: the digest, under the signature rules of section 13."""
 
     digest: str
     signature: Signature
 
 
 class _Told(msgspec.Struct):
-    """What of a file is looked at before a proof that is made again shows whether the rest is whole."""
+    """Parts of a file that are read before the recomputed proof shows whether the rest is intact."""
 
     signature: Signature
 
@@ -98,7 +98,7 @@ class Verified(NamedTuple):
 
     @property
     def warnings(self) -> tuple[Doubt, ...]:
-        """What another producer's proof says that cannot be recomputed from it, or that is against the form."""
+        """Claims of another producer's proof that cannot be recomputed from it or do not conform to the form."""
         return tuple(doubts(self.proof))
 
 
@@ -169,7 +169,7 @@ def sealed_proof(data: bytes, hotkey: str | None = None) -> Verified:
 
 
 def is_sealed(data: bytes, made: Unsealed, hotkey: str) -> bool:
-    """Whether the file is byte for byte this proof under the hotkey's seal: `sealed_proof` would find it whole."""
+    """Return whether the file is byte for byte this proof under the hotkey's seal, as `sealed_proof` accepts it."""
     try:
         require_readable(data)
         signature = typed.decode(data, _Told).signature

@@ -134,7 +134,7 @@ def _number(value: Any, field: str, most: float) -> float:
 
 
 class VoteType(StrEnum):
-    """How an agent stands to the final claim."""
+    """Position of an agent on the final claim."""
 
     AGREE = "agree"
     DISAGREE = "disagree"

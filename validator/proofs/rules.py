@@ -22,7 +22,7 @@ class Difference(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What stands there and what follows, in one printable line."""
+        """The stored and the recomputed value, in one printable line."""
         if self.stands is ...:
             return f"is missing, {shown(self.follows)} follows"
         return f"is {shown(self.stands)}, {'nothing' if self.follows is ... else shown(self.follows)} follows"

@@ -1,1 +1,1 @@
-"""What travels and what is stored. Values, bytes, limits and reasons; no I/O."""
+"""Documents on the wire and in the store: values, bytes, limits and reasons. No I/O."""

@@ -46,7 +46,7 @@ def index_bundle(files: Mapping[str, bytes]) -> tuple[IndexEntry, ...]:
 
 
 def evidence_resolves(ref: EvidenceRef, line_counts: Mapping[str, int]) -> bool:
-    """Whether the file exists and the lines exist in it (SPEC 6, epsilon); `line_counts` maps path to lines."""
+    """Return whether the file and its lines exist (SPEC 6, epsilon); `line_counts` maps path to number of lines."""
     lines = line_counts.get(ref.path)
     return lines is not None and (ref.last is None or ref.last <= lines)
 

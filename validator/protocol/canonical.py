@@ -21,7 +21,7 @@ _SEQUENCES = (inspect.ListType, inspect.VarTupleType)
 
 @cache
 def is_plain(kind: type[Struct]) -> bool:
-    """Whether documents of this class are written as objects with all fields that are set under their own names.
+    """Return whether documents of this class encode as objects of all set fields under their own names.
 
     A tag is one more field.
     """
@@ -244,7 +244,7 @@ def _whole_numbers(data: bytes) -> bytes:
 
 
 def _sorts_alike(keys: dict[Any, Any]) -> bool:
-    """Whether msgspec may sort the keys: code points and UTF-16 units order them alike below the surrogates."""
+    """Return whether msgspec may sort the keys: below the surrogates, code points and UTF-16 units sort alike."""
     if len(keys) > _MOST_KEYS:
         return False
     try:
@@ -284,7 +284,7 @@ def _utf16_units(key: Any) -> bytes:
 
 
 def _pointed_alike(size: float) -> bool:
-    """Whether msgspec puts the point and the exponent of a number with a fraction where ECMAScript does."""
+    """Return whether msgspec writes point and exponent of a fractional number as ECMAScript does."""
     return _FIXED_FROM <= size < _FIXED_BELOW or size < _EXPONENT_BELOW
 
 

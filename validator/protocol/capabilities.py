@@ -1,4 +1,4 @@
-"""What a miner declares about itself: `GET /v1/capabilities` (SPEC 13)."""
+"""The miner's declaration of its abilities: `GET /v1/capabilities` (SPEC 13)."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal
@@ -32,7 +32,7 @@ class Capabilities(Document, frozen=True, omit_defaults=True):
 
     @property
     def concurrency(self) -> int:
-        """How many open dispatches of one type the miner takes."""
+        """Number of open dispatches of one type that the miner accepts."""
         return DEFAULT_MAX_CONCURRENT if self.max_concurrent is msgspec.UNSET else self.max_concurrent
 
     @property
@@ -73,5 +73,5 @@ def parse_capabilities(data: bytes, *, hotkey: str, now: datetime) -> Capabiliti
 
 
 def valid_at(document: Capabilities, now: datetime) -> bool:
-    """Whether the declaration still counts at `now` (clock tolerance 60 s)."""
+    """Return whether the declaration counts at `now` (clock tolerance 60 s)."""
     return (now - parse_time(document.expires_at, "expires_at")).total_seconds() <= CLOCK_TOLERANCE_S

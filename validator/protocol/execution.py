@@ -34,7 +34,7 @@ class RunFileReport(Document, frozen=True):
 
 
 class RunReport(Document, frozen=True):
-    """What the three runs of a task showed, by base trace.
+    """Result of the three runs of a task, by base trace.
 
     Attributes:
         files: by base trace.

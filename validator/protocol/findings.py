@@ -34,15 +34,15 @@ SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "high", "medium", "low")
 
 
 class Weighed(Protocol):
-    """What counts of a finding."""
+    """The parts of a finding that count for scoring."""
 
     @property
     def category(self) -> Category:
-        """Of what it is."""
+        """Category of the finding."""
 
     @property
     def severity(self) -> Severity:
-        """How much it counts."""
+        """Severity of the finding."""
 
 
 def risk_of(findings: Iterable[Weighed]) -> float:

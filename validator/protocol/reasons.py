@@ -1,4 +1,4 @@
-"""Why things happened: one code for every decision, each with a one-line explanation.
+"""Reason codes: one for every decision, each with a one-line explanation.
 
 Logs, metrics, explain and docs/reference/reasons.md all use these codes. A code that starts with
 `bug_` names a fault of ours. Stores and documents hold the bare code; inside the program it is a `Reason`.

@@ -74,7 +74,7 @@ class RoundLines(Document, frozen=True):
 
 
 class RoundEnd(Document, frozen=True):
-    """How a round ended.
+    """End of a round.
 
     Attributes:
         round_id, epoch, block, block_hash: which round, and what it was pinned to.
@@ -120,7 +120,7 @@ class WeightsLink(Document, frozen=True):
 
 
 class FateLink(Document, frozen=True):
-    """What became of weights that were sent (SPEC 16, D-28).
+    """Fate of a submitted vector (SPEC 16, D-28).
 
     Attributes:
         weights: sequence number of the receipt of the vector.
@@ -205,7 +205,7 @@ def plan_line(plan: RoundPlan) -> bytes:
 
 
 class AnswersDocument(Document, frozen=True):
-    """What came back as the answers' line has it, each list in the order of the plan; see `RoundResults`.
+    """Results of a round as stored in the answers' line, each list in the order of the plan; see `RoundResults`.
 
     Of a submission the line has no `sssa`: each has a line of its own.
     """
@@ -313,7 +313,7 @@ class PaidType(Document, frozen=True):
 
 
 class Pool(Document, frozen=True):
-    """What all miners of a vector of 2.0.0 share (SPEC 17, D-41, D-42).
+    """Values that all miners of a vector of 2.0.0 share (SPEC 17, D-41, D-42).
 
     Attributes:
         ratios: p, by component.

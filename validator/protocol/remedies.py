@@ -1,4 +1,4 @@
-"""What brings an unpaid window back: one sentence for each reason of SPEC 16, D-23."""
+"""Remedies for unpaid windows: one sentence for each reason of SPEC 16, D-23."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

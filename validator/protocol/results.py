@@ -1,4 +1,4 @@
-"""What came back in a round: answers that passed their gates, rejections, void tasks (SPEC 5, D-6), and raw bytes."""
+"""Results of a round: answers that passed their gates, rejections, void tasks (SPEC 5, D-6), and raw bytes."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
@@ -31,7 +31,7 @@ class RawAnswer(NamedTuple):
     complete: bool
 
     def holds(self, data: bytes) -> bool:
-        """Whether these are the bytes."""
+        """Return whether `data` has the recorded digest and length."""
         return len(data) == self.size and sha256_hex(data) == self.sha256
 
 
@@ -40,7 +40,7 @@ RawAnswers = tuple[tuple[RawAnswer | None, ...], ...]
 
 
 class Checks(Document, frozen=True):
-    """What the gates established for epsilon; None where a check does not apply to role and type (SPEC 6)."""
+    """Results of the gates that epsilon needs; None if a check does not apply to role and type (SPEC 6)."""
 
     probes: bool
     traces: bool | None
@@ -76,12 +76,12 @@ class Submission(Document, frozen=True):
 
     @property
     def sha256(self) -> str:
-        """Of what the miner signed."""
+        """Digest of the signed document."""
         return self.sssa_sha256
 
     @property
     def signed(self) -> Sssa:
-        """What the miner signed."""
+        """The signed document."""
         return self.sssa
 
     def reason(self, windows: Windows) -> Reason:
@@ -114,12 +114,12 @@ class WorkflowSubmission(Document, frozen=True):
 
     @property
     def sha256(self) -> str:
-        """Of what the miner signed."""
+        """Digest of the signed document."""
         return self.plan_sha256
 
     @property
     def signed(self) -> WorkflowPlan:
-        """What the miner signed."""
+        """The signed document."""
         return self.plan
 
     def reason(self, _windows: Windows) -> Reason:
@@ -153,7 +153,7 @@ class Packed(NamedTuple):
 
     @property
     def hotkey(self) -> str:
-        """Whose it is."""
+        """Hotkey of the miner."""
         return str(self.fields["hotkey"])
 
     @property
@@ -163,7 +163,7 @@ class Packed(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """Of what the miner signed."""
+        """Digest of the signed document."""
         return str(self.fields["sssa_sha256" if self.run is None else "plan_sha256"])
 
     def unpacked(self) -> Passed:
@@ -178,7 +178,7 @@ class Packed(NamedTuple):
         return {**self.fields, "run": None if self.run is None else sha256_hex(self.run)}
 
     def is_witness(self, skill_type: SkillType) -> bool:
-        """Whether other answers to its task are compared with it (gate 7)."""
+        """Return whether other answers to the task are compared with this one (gate 7)."""
         return self.run is None and self.fields["role"] == "primary" and is_runtime(skill_type)
 
     def with_subset(self, semantic_subset: float | None) -> "Packed":

@@ -26,7 +26,7 @@ from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha25
 
 
 class Axon(Document, frozen=True):
-    """Where a miner listens, as announced on chain."""
+    """Address at which a miner listens, as announced on chain."""
 
     ip: str
     port: int
@@ -79,7 +79,7 @@ Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 
 
 class TruthDocument(Document, frozen=True):
-    """What the line of a truth holds.
+    """Content of a truth's line.
 
     Attributes:
         task_id: whose truth it is.
@@ -97,7 +97,7 @@ class TruthDocument(Document, frozen=True):
 
 
 class AnyTask(Document, frozen=True, tag_field="kind"):
-    """What a task of every kind has.
+    """Fields of a task of any kind.
 
     Attributes:
         task_id, skill_type, slot: which one.
@@ -117,12 +117,12 @@ class AnyTask(Document, frozen=True, tag_field="kind"):
 
     @property
     def made_here(self) -> bool:
-        """Whether the validator made it on the spot, as it does canaries; else it came from a source."""
+        """True if the validator made the task itself, as it does canaries; False if it came from a source."""
         return False
 
     @property
     def secret(self) -> Truth | Reference | None:
-        """What answers to the task are measured by; None where there is nothing, or it is not shown."""
+        """Truth or reference that answers are measured by; None if there is none, or it is not shown."""
         return None
 
     def misnamed(self) -> tuple[str, str] | None:
@@ -131,7 +131,7 @@ class AnyTask(Document, frozen=True, tag_field="kind"):
 
     @property
     def brings_windows(self) -> bool:
-        """Whether it came with its windows, so that they are not those of the round's version."""
+        """True if the task came with its own windows instead of those of the round's version."""
         return False
 
 
@@ -243,7 +243,7 @@ RoundTask = AssessmentTask | GoalTask
 
 
 def is_committed(task: RoundTask) -> bool:
-    """Whether the log commits to the task's truth instead of showing it in the input's line."""
+    """Return whether the log commits to the task's truth instead of showing it in the input's line."""
     return task.truth_random is not UNSET or task.truth_sha256 is not UNSET
 
 
@@ -303,7 +303,7 @@ INPUT_VERSION: Final = "1"
 
 
 class TypeHistory(Document, frozen=True):
-    """What a miner did for one skill type, as selection needs it (SPEC 8).
+    """History of a miner for one skill type, as selection needs it (SPEC 8).
 
     Attributes:
         recent_roles: one role per round in which it was assigned, newest first.
@@ -438,7 +438,7 @@ Mode = Literal["full", "degraded_4", "degraded_3", "quality_only", "skip"]
 
 
 class GroupPlan(Document, frozen=True):
-    """Who gets one task (SPEC 8).
+    """Members selected for one task (SPEC 8).
 
     Attributes:
         primaries: in rank order.
@@ -520,14 +520,14 @@ class Emission(Document, frozen=True):
 
 
 class WorkflowOutcome(Document, frozen=True):
-    """What a run was measured at, and what that is worth (SPEC 12)."""
+    """Measurements of a run, and their score (SPEC 12)."""
 
     measured: WorkflowRun
     score: WorkflowScore
 
 
 class AnyMember(Document, frozen=True, tag_field="kind"):
-    """What every dispatch came to.
+    """Result of any dispatch.
 
     Attributes:
         task_id, hotkey, role: which one.
@@ -640,7 +640,7 @@ class ReputationEvent(Document, frozen=True):
 
 
 class RoundOutcome(Document, frozen=True):
-    """What a round comes to; one transaction stores it.
+    """Result of a round; one transaction stores it.
 
     `evidence` has the steps of pairs (SPEC 17, D-39), and is unset before 2.0.0.
     """

@@ -28,7 +28,7 @@ D = TypeVar("D", bound=Signed)
 
 
 class _Known(NamedTuple):
-    """What is known within `verified_once`.
+    """Signatures cached within `verified_once`.
 
     Attributes:
         verified: of (hex sha256 of the data, value, hotkey, scheme) whether it is a signature.
@@ -78,7 +78,7 @@ class Signer:
 
 
 def verify_document(document: Signed, hotkey: str) -> bool:
-    """Whether `document` was signed by `hotkey` under the scheme it names; never raises."""
+    """Return whether `hotkey` signed `document` under the scheme it names; never raises."""
     signature = document.signature
     if signature.hotkey != hotkey:
         return False
@@ -99,7 +99,7 @@ def signed_sha256(document: Signed) -> str:
 
 
 def verify(data: bytes, value: str, hotkey: str, crypto: str) -> bool:
-    """Whether `value` (`0x` hex) is the signature of exactly `data` by `hotkey`; never raises."""
+    """Return whether `value` (`0x` hex) is the signature of exactly `data` by `hotkey`; never raises."""
     known = _KNOWN.get()
     if known is None:
         return _verify(data, value, hotkey, crypto)
@@ -130,7 +130,7 @@ def _verify(data: bytes, value: str, hotkey: str, crypto: str) -> bool:
 
 
 def is_hotkey(text: str) -> bool:
-    """Whether `text` is a well-formed ss58 address."""
+    """Return whether `text` is a well-formed ss58 address."""
     try:
         Keypair(ss58_address=text)
     except (ValueError, TypeError, OverflowError):

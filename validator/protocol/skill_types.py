@@ -1,4 +1,4 @@
-"""What kinds of task there are, and what follows from the kind alone, in every scoring version (SPEC 1, 5)."""
+"""Skill types, and their properties that are the same in every scoring version (SPEC 1, 5)."""
 
 from enum import StrEnum
 from types import MappingProxyType
@@ -6,7 +6,7 @@ from typing import Final
 
 
 class SkillType(StrEnum):
-    """What kind of task it is (SPEC 1). The order is the spec's and is the order of every sum over types."""
+    """Type of a task (SPEC 1). The order is the spec's, and the order of every sum over types."""
 
     RAG_KNOWLEDGE = "rag_knowledge"
     DECLARATIVE = "declarative"
@@ -33,7 +33,7 @@ _EXTRA_TRACES: Final = MappingProxyType(
 
 
 def is_runtime(skill_type: SkillType) -> bool:
-    """Whether primaries run the task's skill in a sandbox (SPEC 1)."""
+    """Return whether primaries run the task's skill in a sandbox (SPEC 1)."""
     return skill_type in _EXTRA_TRACES
 
 

@@ -130,7 +130,7 @@ class Document(Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 
 
 class Skill(OfAssessment, Document, frozen=True):
-    """Which dispatch the attestation is about."""
+    """Dispatch that the attestation belongs to."""
 
     skill_type: SkillType
     bundle_sha256: Hex32
@@ -158,7 +158,7 @@ class Dependency(Document, frozen=True):
 
 
 class Analysis(Document, frozen=True):
-    """What the miner concluded."""
+    """Conclusion of the miner."""
 
     verdict: Verdict
     risk_score: Unit
@@ -176,7 +176,7 @@ class SandboxManifest(Document, frozen=True):
 
 
 class LlmEvidence(Document, frozen=True):
-    """What a model was used for; gate 3 judges `allowed_use`."""
+    """Use of a language model; gate 3 judges `allowed_use`."""
 
     model_id: Text
     prompt_sha256: Text
@@ -185,7 +185,7 @@ class LlmEvidence(Document, frozen=True):
 
 
 class Evidence(Document, frozen=True):
-    """What backs the analysis."""
+    """Evidence for the analysis."""
 
     trace_hashes: dict[Text, TraceHash]
     manifest_sha256: Hex32 | None
@@ -208,7 +208,7 @@ class Policy(Document, frozen=True):
 
 
 class Signature(Document, frozen=True):
-    """Who signed the document's canonical bytes without `value`, and how."""
+    """Signature of the document's canonical bytes without `value`: signer, scheme and value."""
 
     hotkey: Text
     crypto: Literal["sr25519", "ed25519"]

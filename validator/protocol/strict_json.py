@@ -27,7 +27,9 @@ _CHUNK: Final = 64 * 1024
 
 
 def has_more_values(data: bytes, most: int) -> bool:
-    """Whether the document holds more than `most` values, keys not counted and empty lists and objects counted twice.
+    """Return whether the document holds more than `most` values.
+
+    Keys do not count; empty lists and objects count twice.
 
     Every value but the first stands behind a comma or behind the bracket that opens a list or an object.
     """
@@ -45,7 +47,7 @@ def count_strings(data: bytes) -> int:
 
 
 def nesting_exceeds(data: bytes, depth: int) -> bool:
-    """Whether brackets outside strings ever open more than `depth` deep; the root is 1."""
+    """Return whether brackets outside strings open more than `depth` levels; the root is 1."""
     if data.count(b"[") + data.count(b"{") <= depth:
         return False
     rest = _outside_strings(data).translate(_BRACKETS, b",")
@@ -101,7 +103,7 @@ def deepest(kind: Any) -> float:
 
 @lru_cache(maxsize=256)
 def adds_no_strings(kind: Any) -> bool:
-    """Whether what is decoded to this type is never written again with more strings than the document had.
+    """Return whether a value decoded to this type never encodes to more strings than the document had.
 
     Fields that may be left out would be written as well, and some types are written as strings that came as numbers.
     """
@@ -224,7 +226,7 @@ def parse_untyped(data: bytes) -> Any:
 
 
 def _kept_every_key(data: bytes, kind: Any, value: Any) -> bool:
-    """Whether it can be seen without reading again that no object has a key twice: of two one is lost on the way."""
+    """Return whether the decoded value proves that no object repeats a key, without a second parse."""
     written = msgspec.json.encode(value)
     return written == data or (adds_no_strings(kind) and count_strings(written) == count_strings(data))
 

@@ -67,7 +67,7 @@ class KnownFinding(Document, frozen=True):
 
 
 class Truth(Document, frozen=True):
-    """What is known of a bundle; a null field makes its axis not apply (SPEC 6).
+    """Known facts of a bundle; a null field makes its axis not apply (SPEC 6).
 
     Attributes:
         findings: all that is to be found, where that is known; unset in truths of task_version 1.0, which have no such

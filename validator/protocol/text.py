@@ -28,7 +28,7 @@ def all_printable(texts: Iterable[str], limit: int = 200) -> list[str]:
 
 
 def is_text(content: bytes) -> bool:
-    """Whether a file is text: UTF-8 without a NUL."""
+    """Return whether the content is text: UTF-8 without a NUL."""
     try:
         content.decode()
     except UnicodeDecodeError:
@@ -56,7 +56,7 @@ def _in_order(run: re.Match[str]) -> str:
 
 
 class _Found(NamedTuple):
-    """What finds one mark, and a long run of them."""
+    """Patterns that find one mark, and a long run of marks."""
 
     mark: re.Pattern[str]
     run: re.Pattern[str]

@@ -40,7 +40,7 @@ class TracesTooLargeError(TracesError):
 
 
 class ProbesSeen(NamedTuple):
-    """Which of the three probes the traces show."""
+    """Presence of each of the three probes in the traces."""
 
     fs: bool = False
     network: bool = False
@@ -48,7 +48,7 @@ class ProbesSeen(NamedTuple):
 
 
 class Traces(NamedTuple):
-    """What scoring needs of a trace bundle.
+    """The parts of a trace bundle that scoring needs.
 
     Attributes:
         hashes: trace name to `sha256:<hex>`, every required name.

@@ -55,7 +55,7 @@ POWERFUL: Final = frozenset({NETWORK, SUBPROCESS, DYNAMIC_CODE, NATIVE_CODE, FIL
 
 
 class Resource(NamedTuple):
-    """What a policy rule is about.
+    """Resource of a policy rule.
 
     Attributes:
         capabilities: whose uses make its rules.

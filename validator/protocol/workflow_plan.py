@@ -68,14 +68,14 @@ class WorkflowDispatch(Document, frozen=True):
 
 
 class PlanTask(Document, frozen=True):
-    """Which dispatch the plan is for."""
+    """Dispatch that the plan belongs to."""
 
     goal_sha256: Hex32
     nonce: Hex32
 
 
 class ErrorHandling(Document, frozen=True):
-    """How often a failed step is tried again, and how long one try may take."""
+    """Number of retries of a failed step, and timeout of one attempt."""
 
     retry_count: Annotated[int, Meta(ge=0, le=limits.MAX_RETRIES)]
     timeout_seconds: Annotated[float, Meta(gt=0, le=limits.MAX_STEP_TIMEOUT_S)]
@@ -101,7 +101,7 @@ class PlanEdge(Document, frozen=True):
 
 
 class Totals(Document, frozen=True):
-    """What the miner expects of the whole run; the budget ceiling is at most 1.5 times the cost."""
+    """The miner's estimates for the whole run; the budget ceiling is at most 1.5 times the cost."""
 
     estimated_cost: Tao
     estimated_latency: Duration

@@ -20,7 +20,7 @@ MAX_CODE_REPORT: Final = 1_024  # bytes of a report
 
 
 class CodeReport(Document, frozen=True):
-    """What came of running a task's tests against a plan's code, and of linting the code.
+    """Result of a task's tests on a plan's code, and of linting the code.
 
     Attributes:
         passed: reference tests that passed, at most `total`.
@@ -52,7 +52,7 @@ Limit = Annotated[float, Meta(gt=0)]  # a limit of 0 or less is a bad task (D-12
 
 
 class WorkflowRun(Document, frozen=True):
-    """What was measured of one run; `total_steps` is the larger of the plan's steps and the task's required_steps."""
+    """Measurements of one run; `total_steps` is the larger of the plan's steps and the task's required_steps."""
 
     output_quality: Unit
     steps_completed: Count
@@ -81,7 +81,7 @@ Moment = Annotated[float, Meta(ge=0)]  # seconds since the run began
 
 
 class StepOutput(Document, frozen=True):
-    """What a step made: text (16 KiB), code (64 KiB), data (16 KiB of canonical JSON); null where there is none.
+    """Output of a step: text (16 KiB), code (64 KiB), data (16 KiB of canonical JSON); null if absent.
 
     The canonical bytes of all three are at most `MAX_STEP_OUTPUT`, so that no run exceeds `MAX_RUN` (D-44).
     """
@@ -141,7 +141,7 @@ class Attempt(Document, frozen=True):
 
 
 class StepRecord(Document, frozen=True):
-    """How one step ended: the last attempt's outcome, or why there was none (`detail` then says more)."""
+    """End of one step: the last attempt's outcome, or the reason why there was none (`detail` says more)."""
 
     node_id: str
     outcome: Reason
@@ -154,7 +154,7 @@ class StepRecord(Document, frozen=True):
 
     @property
     def completed(self) -> bool:
-        """Whether the step succeeded."""
+        """True if the step succeeded."""
         return self.outcome == Reason.STEP_SUCCEEDED
 
 

@@ -76,7 +76,7 @@ _REFERENCES: Final[dict[WorkflowType, tuple[str, ...]]] = {
 
 
 class Constraints(Document, frozen=True):
-    """What a run may take; a limit of 0 or less is a bad task (D-12). `allowed_services` null: all that are offered."""
+    """Limits of a run; a limit of 0 or less is a bad task (D-12). `allowed_services` null: all services."""
 
     max_budget_tao: Annotated[float, Meta(gt=0, le=limits.MAX_TAO)]
     max_latency_seconds: Annotated[float, Meta(gt=0, le=limits.MAX_WORKFLOW_SECONDS)]
@@ -102,7 +102,7 @@ class Criterion(Document, frozen=True):
 
 
 class Reference(Document, frozen=True):
-    """What the result is judged by: exactly the one field that the task's type calls for.
+    """Criterion for the result: exactly the one field that the task's type calls for.
 
     Attributes:
         tests: code: a Python test module that imports the result as `solution`.
@@ -189,7 +189,7 @@ def _check_tools(task: WorkflowTask) -> None:
 
 
 def is_service_url(url: str) -> bool:
-    """Whether `url` is http or https with a host and nothing but a path behind it: no user, query or fragment."""
+    """Return whether `url` is http or https with a host and only a path after it: no user, query or fragment."""
     if not url.isascii() or not url.isprintable() or set(url) & set(" \\?#@%"):
         return False
     try:

@@ -81,7 +81,7 @@ class Attribution:
         return printable(f"for {seconds:.1f} s of the time to answer; it ended as {reply.reason}: {reply.detail}")
 
     async def may_be_cut_off(self, reply: Reply, deadline_s: float) -> bool:
-        """Whether the validator may have had no network; what others hear until the deadline decides."""
+        """Return whether the validator may have lost its network; other responses until the deadline decide."""
         if not self.cut_off(reply, deadline_s):
             return False
         if self._asked is None:
@@ -89,7 +89,7 @@ class Attribution:
         return await self._asked
 
     def cut_off(self, reply: Reply, deadline_s: float) -> bool:
-        """Whether there was no route, and nobody has got a byte from the dispatch's sending to its deadline."""
+        """Return whether there was no route, and no dispatch received a byte between sending and deadline."""
         if reply.sending is None or not reply.no_route:
             return False
         until = reply.sending + deadline_s

@@ -91,7 +91,7 @@ def log_dispatch(
 
 @dataclass(slots=True)
 class _Collected:
-    """What came back so far."""
+    """Replies received so far."""
 
     attribution: Attribution
     keeping: Keeping

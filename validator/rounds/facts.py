@@ -15,7 +15,7 @@ from validator.store.rows import RoundSummary
 
 @dataclass(frozen=True, slots=True)
 class EndedRound:
-    """How a round ended: `outcome` is None unless it was settled, `returned` None when it was skipped."""
+    """End of a round: `outcome` is None unless it was settled, `returned` None if it was skipped."""
 
     round_id: str
     reason: Reason

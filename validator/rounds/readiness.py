@@ -84,7 +84,7 @@ class RoundsWaitError(ValidatorError):
 
 
 class Missing(NamedTuple):
-    """What keeps rounds from starting: a `local_…` code, and the numbers with the fix."""
+    """Condition that keeps rounds from starting: a `local_…` code, and the numbers with the fix."""
 
     reason: Reason
     detail: str

@@ -50,7 +50,7 @@ async def close_epoch(store: Store, signer: Signer, clock: Clock) -> bool:
 
 
 async def is_over(tx: Transaction, epoch: int) -> bool:
-    """Whether no round may be drawn in `epoch` any more: a later one has begun, or its salt is public."""
+    """Return whether `epoch` is closed to new rounds: a later one has begun, or its salt is public."""
     newest = await tx.salts.newest()
     return newest is not None and newest.epoch is not None and _is_over(newest, newest.epoch, epoch)
 

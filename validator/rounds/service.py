@@ -188,7 +188,7 @@ class RoundService:
         return (Reason.SETTLED if outcome else next(iter(returned.void.values()))), outcome
 
     async def _reachable(self) -> bool:
-        """Whether both the chain and the task source can be reached: then silence is the miners' own (D-6)."""
+        """Return whether chain and task source can both be reached, so that silence is the miners' own (D-6)."""
         try:
             await self.chain.head()
         except ChainError:

@@ -212,7 +212,7 @@ class Owner:
         return {OWNER: self.name, UNTIL: str(int(until))}
 
     def may_remove(self, labels: Mapping[str, str]) -> bool:
-        """Whether what has these labels is a leftover, if it is not in use by this process."""
+        """Return whether these labels mark a leftover, provided that this process does not use it."""
         if labels.get(OWNER) == self.name:
             return True
         until = labels.get(UNTIL, "")

@@ -63,7 +63,7 @@ class SandboxJob:
 
 
 class Ended(StrEnum):
-    """How the image's program ended."""
+    """Exit of the image's program."""
 
     BY_ITSELF = "by_itself"
     OUT_OF_TIME = "out_of_time"  # killed at limits.wall_s
@@ -90,14 +90,14 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class SandboxFailure:
-    """Why there is no evidence."""
+    """Reason why a run gave no evidence."""
 
     reason: Reason
     detail: str
 
     @property
     def ours(self) -> bool:
-        """Whether the validator, its engine or its network is at fault, not the tests of the task."""
+        """True if the validator, its engine or its network is at fault, not the tests of the task."""
         return self.reason != Reason.SANDBOX_TESTS
 
 

@@ -15,7 +15,7 @@ _KILLED = 137
 
 @dataclass(frozen=True, slots=True)
 class ScriptedRun:
-    """What a scripted run does."""
+    """Behavior of a scripted run."""
 
     files: dict[str, bytes]
     seconds: float = 0.0
@@ -58,7 +58,7 @@ class ScriptedSandbox:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCheck:
-    """What a scripted check comes to: the report, and how long its tests take; none has passed of tests too slow."""
+    """Result of a scripted check: the report, and the duration of its tests; tests that are too slow all fail."""
 
     report: CodeReport
     seconds: float = 0.0

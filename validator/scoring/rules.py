@@ -21,7 +21,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeRules:
-    """What is fixed for one type of assessment.
+    """Constants of one assessment type.
 
     Attributes:
         base_weight: factor of the emission (SPEC 1).
@@ -40,7 +40,7 @@ class TypeRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """Who gets a task (SPEC 1, 8).
+    """Constants of group selection (SPEC 1, 8).
 
     Attributes:
         slots_per_type: tasks of a type in a round.
@@ -65,7 +65,7 @@ class GroupRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsensusRules:
-    """What agreement with the group is worth (SPEC 4).
+    """Constants of agreement with the group (SPEC 4).
 
     Attributes:
         min_valid: valid answers that it takes.
@@ -117,7 +117,7 @@ class QualityRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmissionRules:
-    """What quality earns (SPEC 7).
+    """Constants of the pay for quality (SPEC 7).
 
     Attributes:
         tiers: below such a multiple of the baseline, such a factor; `top_tier` from the last one on.
@@ -136,7 +136,7 @@ class EmissionRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollusionRules:
-    """Who agrees too much with whom (SPEC 9).
+    """Constants of collusion flags (SPEC 9).
 
     Attributes:
         window: counted samples that the means are over.
@@ -154,7 +154,7 @@ class CollusionRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReputationRules:
-    """What moves a reputation, and from where on it keeps a miner out (SPEC 8.1, 10).
+    """Constants of reputation and of exclusion by reputation (SPEC 8.1, 10).
 
     Attributes:
         start: of everybody.
@@ -198,7 +198,7 @@ class PayRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowRules:
-    """What a plan and its run are worth (SPEC 12).
+    """Constants of the score of a plan and its run (SPEC 12).
 
     Attributes:
         windows: standard ones.
@@ -267,7 +267,7 @@ class Rules:
 
 
 class Ruled(Protocol):
-    """What most functions need of a version: its constants."""
+    """Interface of a version to functions that need only its constants."""
 
     @property
     def rules(self) -> Rules:

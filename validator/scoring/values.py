@@ -1,4 +1,4 @@
-"""What the functions of a version take and give, beside what is stored: the same values for every version."""
+"""Input and output values of a version's functions, other than stored ones: the same for every version."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -279,7 +279,7 @@ class Addend(NamedTuple):
 
 
 class Standard(NamedTuple):
-    """What the answers are scored against: the task's truth, or the group's verdict alone (D-7)."""
+    """Standard for the answers: the task's truth, or the group's verdict alone (D-7)."""
 
     truth: Truth
     provenance: ScoredAgainst
@@ -349,7 +349,7 @@ class AnswerFacts(OfAssessment, Document, frozen=True):
 
 
 class Sets(NamedTuple):
-    """What an axis compares: what the miner named, and what the truth asks for."""
+    """Sets that an axis compares: the miner's claims and the truth's."""
 
     mine: frozenset[Any]
     expected: frozenset[Any]
@@ -402,7 +402,7 @@ class Share(NamedTuple):
 
 
 class TypeStanding(Document, frozen=True):
-    """What decides whether a miner's window of a type pays (SPEC 16, D-23).
+    """Facts that decide whether a miner's window of a type pays (SPEC 16, D-23).
 
     Attributes:
         declared: not missing from the declarations of more than half of the rounds that count.
@@ -433,7 +433,7 @@ class MinerStanding(Document, frozen=True):
 
 
 class PayBasis(NamedTuple):
-    """What decides a vector of 2.0.0 besides windows and standing (SPEC 17, D-40 to D-42).
+    """Inputs of a vector of 2.0.0 besides windows and standing (SPEC 17, D-40 to D-42).
 
     Attributes:
         epoch: of the vector.
@@ -479,7 +479,7 @@ class TypePay(NamedTuple):
 
 
 class TallyPay(NamedTuple):
-    """What tallies pay (SPEC 17, D-40 to D-42).
+    """Pay from tallies (SPEC 17, D-40 to D-42).
 
     Attributes:
         scores: hotkey to assessment score, seniors included.
@@ -522,7 +522,7 @@ class TallyPay(NamedTuple):
 
 
 class WeightPlan(NamedTuple):
-    """What a mechanism pays.
+    """Weights of one mechanism, with their derivation.
 
     Attributes:
         scores: of all miners.
@@ -544,7 +544,7 @@ class WeightPlan(NamedTuple):
 
 
 class Penalty(NamedTuple):
-    """What lowers the reliability of a run: each `times` by `weight` (SPEC 12)."""
+    """Deduction from the reliability of a run: each `times` by `weight` (SPEC 12)."""
 
     name: str
     weight: float
@@ -552,7 +552,7 @@ class Penalty(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What does not hold of a run; `path` within the submission, like `run.steps[0].attempts`."""
+    """Contradiction in a run's record; `path` within the submission, like `run.steps[0].attempts`."""
 
     path: str
     what: str

@@ -1,4 +1,4 @@
-"""What an operator may set, and how it is read. Never a scoring constant."""
+"""Settings of the operator, and their sources. Scoring constants are never settings."""
 
 from validator.settings.load import DEFAULT_FILE, SettingsError, load_settings
 from validator.settings.model import (

@@ -55,7 +55,7 @@ class AlreadyThereError(ValidatorError):
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What a new operator decides.
+    """Choices of a new operator.
 
     Attributes:
         network: `finney`, `test`, `local` for a node on this machine, a ws:// or wss:// url, or `simulated`.
@@ -128,7 +128,7 @@ def _on_postgres(database: str) -> bool:
 
 
 def _runs_beside(database: str) -> bool:
-    """Whether it is the database that docker-compose.yml brings."""
+    """Return whether the url names the database of docker-compose.yml."""
     try:
         return _on_postgres(database) and urlsplit(database).hostname == _POSTGRES
     except ValueError:

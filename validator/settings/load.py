@@ -189,7 +189,7 @@ def _conflicts(values: Values) -> list[str]:
 
 
 def _is_reachable(host: object) -> bool:
-    """Whether other machines may reach an address; a name counts as reachable, except `localhost`."""
+    """Return whether other machines may reach an address; any name but `localhost` counts as reachable."""
     if not isinstance(host, str) or host == "localhost":
         return False
     try:

@@ -103,13 +103,13 @@ class Section(BaseModel):
 
 
 class ValidatorSettings(Section):
-    """Which subnet this validator serves."""
+    """Subnet that this validator serves."""
 
     netuid: int = _key(..., "The subnet.", example=1, ge=0, le=65_535)
 
 
 class WalletSettings(Section):
-    """Whose hotkey signs requests, receipts and weights. Only the hotkey's file is read, never the coldkey's."""
+    """Wallet whose hotkey signs requests, receipts and weights. The coldkey's file is never read."""
 
     name: WalletName = _key("default", "The wallet's name.", allowed=_NAME)
     hotkey: WalletName = _key("default", "The hotkey's name in that wallet.", allowed=_NAME)
@@ -131,7 +131,7 @@ class WalletSettings(Section):
 
 
 class ChainSettings(Section):
-    """Where the subnet is."""
+    """Endpoint and limits of the chain."""
 
     kind: Literal["bittensor", "simulated"] = _key("bittensor", "The real chain, or one that runs inside this program.")
     endpoints: tuple[Endpoint, ...] = _key(
@@ -148,7 +148,7 @@ class ChainSettings(Section):
 
 
 class StoreSettings(Section):
-    """Where everything is kept, and for how long the bulky part of it."""
+    """Location of the store, and retention of its bulky parts."""
 
     url: StoreUrl = _key(
         SecretUrl("sqlite:///validator.sqlite"),
@@ -176,7 +176,7 @@ class StoreSettings(Section):
 
 
 class ScoringSettings(Section):
-    """Which scoring version and which image new rounds name. All validators of a subnet must say the same."""
+    """Scoring version and image of new rounds. All validators of a subnet must use the same."""
 
     schedule: dict[VersionName, Epoch] | None = _key(
         None,
@@ -220,7 +220,7 @@ class RoundsSettings(Section):
 
 
 class TasksSettings(Section):
-    """Where tasks come from: a folder, or a task server."""
+    """Source of tasks: a folder, or a task server."""
 
     directory: PlainPath = _key(Path("tasks"), "A folder of task folders.", allowed="a path")
     server_url: ServerUrl | None = _key(
@@ -258,7 +258,7 @@ class TasksSettings(Section):
 
 
 class MinersSettings(Section):
-    """What is expected of miners' addresses."""
+    """Requirements on miners' addresses."""
 
     allow_private_axons: bool = _key(
         False, "Whether axons at private or loopback addresses are called: for local networks only."
@@ -266,7 +266,7 @@ class MinersSettings(Section):
 
 
 class WeightsSettings(Section):
-    """Whether and when weights are sent, and what goes into them."""
+    """Submission of weights: on or off, timing and content."""
 
     enabled: bool = _key(True, "Whether weights are sent at all.")
     dry_run: bool = _key(
@@ -297,7 +297,7 @@ class WeightsSettings(Section):
 
 
 class SandboxSettings(Section):
-    """Where bundles and code of plans are run: a container engine. Without one, nothing is executed."""
+    """Container engine that runs bundles and code of plans. Without one, nothing is executed."""
 
     engine: EngineAddress | None = _key(
         None,
@@ -314,7 +314,7 @@ class SandboxSettings(Section):
 
 
 class QueueSettings(Section):
-    """Who does the work that waits in the store, such as executions: this process, or `validator worker` anywhere."""
+    """Executor of the work that waits in the store: this process, or `validator worker` on any machine."""
 
     backend: Literal["embedded", "postgres"] = _key(
         "embedded",
@@ -324,7 +324,7 @@ class QueueSettings(Section):
 
 
 class LogSettings(Section):
-    """What is logged and in which form."""
+    """Level and format of the log."""
 
     level: Literal["debug", "info", "warning", "error"] = _key("info", "The least important events that are logged.")
     format: Literal["auto", "json", "console"] = _key("auto", "auto: JSON unless standard output is a terminal.")
@@ -346,7 +346,7 @@ class AuditSettings(Section):
 
 
 class HealthSettings(Section):
-    """Where the health endpoint listens, and who may read it."""
+    """Address and access rules of the health endpoint."""
 
     host: str = _key(
         "127.0.0.1",

@@ -1,4 +1,4 @@
-"""How a round that ended changes a state, as far as it is the same in every scoring version."""
+"""State changes of an ended round that are the same in every scoring version."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal

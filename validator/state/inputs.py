@@ -1,4 +1,4 @@
-"""What a round's input says of its miners: frozen from a state, and learned from where the state does not know it."""
+"""Per-miner part of a round's input: frozen from a state, or learned from the input if the state does not know."""
 
 from collections import Counter
 from types import MappingProxyType

@@ -48,7 +48,7 @@ class DeferredAnswer(Struct, frozen=True):
 
 
 class Late(Struct, frozen=True):
-    """What is still to come of one round; both in the order of its plan or draws."""
+    """Results that one round still awaits, each list in the order of its plan or draws."""
 
     executed: tuple[ExecutedTask, ...] = ()
     deferred: tuple[DeferredAnswer, ...] = ()
@@ -204,7 +204,7 @@ class Miner(Struct, frozen=True):
 
     @property
     def has_window(self) -> bool:
-        """Whether anything ever entered a window of it."""
+        """True if any value ever entered a window of the miner."""
         return any(pair.window.added or pair.tallies.added for pair in self.pairs.values())
 
 
@@ -228,13 +228,13 @@ class FrozenRound(Struct, frozen=True, gc=False):
     barred: tuple[int, ...] = ()
 
     def declares(self, number: int | None) -> bool:
-        """Whether the pair of this number was declared."""
+        """Return whether the pair of this number was declared."""
         known = number is not None and number // 8 < len(self.declared)
         return number is not None and known and bool(self.declared[number // 8] >> number % 8 & 1)
 
 
 class Shared(Struct, frozen=True):
-    """What belongs to no miner.
+    """The part of a state that belongs to no single miner.
 
     Attributes:
         since: the first round that the state knows; 0: nothing is unknown; None: it knows none yet.
@@ -293,7 +293,7 @@ class Declarations(Struct, frozen=True):
         return sum(one.declares(number) for one in self.rounds)
 
     def holds(self, number: int | None) -> bool:
-        """Whether the pair of this number is not missing in more than half of the rounds."""
+        """Return whether the pair of this number is missing in at most half of the rounds."""
         times = self.times(number)
         return times > 0 and 2 * (len(self.rounds) - times) <= len(self.rounds)
 
@@ -306,12 +306,12 @@ class State(Struct, frozen=True):
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is unknown for its age."""
+        """True if the state covers every round since the first one."""
         return self.shared.since == 0
 
     @property
     def exact(self) -> bool:
-        """Whether every plan is known, from the first round on."""
+        """True if every plan since the first round is known."""
         return self.whole and self.shared.clouded is None
 
     def miner(self, hotkey: str) -> Miner:
@@ -327,17 +327,17 @@ class State(Struct, frozen=True):
         return self.miner(pair[0]).evidence.get(pair[1], NO_EVIDENCE)
 
     def covers(self, since: int) -> bool:
-        """Whether all rounds from `since` on are known."""
+        """Return whether all rounds from `since` on are known."""
         return self.whole or (self.shared.since is not None and since >= self.shared.since)
 
     def remembers(self, since: int) -> bool:
-        """Whether the declarations of all rounds from `since` on are known."""
+        """Return whether the declarations of all rounds from `since` on are known."""
         rounds = self.shared.rounds
         return self.covers(since) and (len(rounds) < FROZEN_ROUNDS or rounds[0].number <= since)
 
 
 class Delta(Struct, frozen=True):
-    """What a step changes: these miners, and what belongs to none."""
+    """Change by one step: the miners that changed, and the shared part."""
 
     miners: dict[str, Miner]
     shared: Shared

@@ -144,7 +144,7 @@ class Dispatch(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def void_alone(self) -> bool:
-        """Whether it enters nothing because of a fault on the validator's side (D-26), whatever its task came to."""
+        """True if the dispatch enters nothing because of a fault on the validator's side (D-26), in any task state."""
         return self.state == "void" and self.reason in OURS
 
 

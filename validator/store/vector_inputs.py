@@ -138,7 +138,7 @@ UNMIXED: Mechanisms = {0: (Share(WINDOW_TYPES, 1.0),)}  # every type counts alik
 
 
 class Paid(NamedTuple):
-    """What a mechanism would pay now."""
+    """Pay of a mechanism, computed now."""
 
     basis: Basis
     plan: WeightPlan

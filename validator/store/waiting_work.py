@@ -96,7 +96,7 @@ class Execution(WaitingWork):
 
     @property
     def report(self) -> RunReport | None:
-        """What the runs showed; None where they were not compared."""
+        """Result of the comparison of runs; None if they were not compared."""
         return self.result.report if isinstance(self.result, Executed) else None
 
     @property
@@ -114,7 +114,7 @@ class Execution(WaitingWork):
 
     @property
     def written(self) -> bytes:
-        """What it showed, as canonical bytes: for the record of the round that counts it."""
+        """Result as canonical bytes, for the record of the round that counts it."""
         results = [{"hotkey": one.hotkey, "event": one.event, "report": one.report} for one in self.results]
         return canonical_bytes({"execution_id": self.work_id, "report": self.report, "results": results})
 
@@ -133,12 +133,12 @@ class CodeCheck(WaitingWork):
 
     @property
     def hotkey(self) -> str:
-        """Whose plan it is."""
+        """Hotkey of the planner."""
         return self.hotkeys[0]
 
     @property
     def report(self) -> CodeReport | None:
-        """What tests and linter found."""
+        """Result of tests and linter; None if there is none."""
         return self.result.report if isinstance(self.result, Judged) else None
 
     @property

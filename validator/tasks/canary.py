@@ -64,7 +64,7 @@ def make_canary(  # noqa: PLR0913 - everything that a canary is made of
 
 
 def is_harmless(made: SourcedTask) -> bool:
-    """Whether it is known that nothing was planted in a task."""
+    """Return whether a task is known to contain no planted fault."""
     truth = made.task.truth
     return truth is not None and truth.findings == ()
 

@@ -181,14 +181,14 @@ _LOOKED_FOR: Final = 64  # names of tools: each goes through the whole bundle
 
 
 class _Blanks:
-    """Which lines of a bundle hold nothing. Each file is gone through once, however many places are asked for."""
+    """Blank lines of a bundle's files. Each file is scanned once, for any number of references."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self._written: dict[str, array[int]] = {}
 
     def at(self, ref: EvidenceRef) -> bool:
-        """Whether the reference names lines, all of them blank."""
+        """Return whether the reference names lines, all of them blank."""
         if ref.first is None or ref.last is None:
             return False
         if ref.path not in self._written:

@@ -68,7 +68,7 @@ class Candidate(NamedTuple):
 
 @dataclass(slots=True)
 class Collection:
-    """What was found.
+    """Files found at one place.
 
     Attributes:
         name: what it is called: a folder's or an archive's name.

@@ -31,7 +31,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What is remembered of one task folder or archive (the bundle stays on disk).
+    """Cached facts of one task folder or archive (the bundle stays on disk).
 
     Attributes:
         path: where it is.
@@ -98,7 +98,7 @@ class DirectorySource:
         return None if entry is None else await asyncio.to_thread(_bundle, entry)
 
     async def reachable(self) -> bool:
-        """Whether the directory can be listed."""
+        """Return whether the directory can be listed."""
         try:
             await asyncio.to_thread(find_tasks, self._root)
         except TaskError:

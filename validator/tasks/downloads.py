@@ -145,7 +145,7 @@ class Artifact(Document, frozen=True):
 
 
 class Pin(NamedTuple):
-    """What exactly was packed; every field is None where there is no such thing."""
+    """Exact source of a pack; a field that does not apply is None."""
 
     version: str | None = None
     commit: str | None = None

@@ -32,11 +32,11 @@ _GREPPED: Final = re.compile(
 
 
 class Analysis(Protocol):
-    """What an analyser says of a bundle."""
+    """An analyser's result for a bundle."""
 
     @property
     def verdict(self) -> Verdict:
-        """Of the bundle."""
+        """Verdict on the bundle."""
 
     @property
     def risk_score(self) -> float:
@@ -61,7 +61,7 @@ class Said(NamedTuple):
 
 
 class Earned(NamedTuple):
-    """What one way to answer comes to on a set: mean Q, and 2 · hits / (said + known) over `truth.findings`."""
+    """Score of one way to answer on a set: mean Q, and 2 · hits / (said + known) over `truth.findings`."""
 
     name: str
     quality: float

@@ -102,7 +102,7 @@ class HttpSource:
         return chosen
 
     async def reachable(self) -> bool:
-        """Whether a server answered at all, whatever it said."""
+        """Return whether a server answered at all, with any status."""
         try:
             async with self._open().get(self._base + TASKS_PATH, allow_redirects=False, middlewares=(self._sign,)):
                 return True

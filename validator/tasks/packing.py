@@ -32,7 +32,7 @@ _WITH_REQUIREMENTS = frozenset({SkillType.EXECUTABLE_PYTHON, SkillType.MCP_SERVE
 
 @dataclass(frozen=True, slots=True)
 class PackOptions:
-    """What may be said beside the thing to be packed.
+    """Options of packing.
 
     Attributes:
         skill_type: None to take it from the manifest or guess it from the files.

@@ -208,7 +208,7 @@ def _with_known(planted: Truth, known: Truth | None) -> Truth:
 
 
 class Seeding(NamedTuple):
-    """How tasks are seeded.
+    """Options of seeding.
 
     Attributes:
         seed: any text. Whoever knows it and the base can make the tasks again, and knows their truth.

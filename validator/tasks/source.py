@@ -145,7 +145,7 @@ class TaskSource(Protocol):
         """
 
     async def reachable(self) -> bool:
-        """Whether the source can be reached at all, whatever it would give (D-6); never raises."""
+        """Return whether the source can be reached at all, whatever tasks it has (D-6); never raises."""
 
     async def close(self) -> None:
         """Let go of connections."""

@@ -36,7 +36,7 @@ class QueryError(ValidatorError):
 
 @dataclass(frozen=True, slots=True)
 class TaskQuery:
-    """What a validator asks for: `exclude` holds lower-case hex hashes of bundles."""
+    """A validator's request for tasks: `exclude` holds lower-case hex hashes of bundles."""
 
     skill_type: SkillType
     count: int
@@ -90,13 +90,13 @@ def _hashes(text: str) -> frozenset[str]:
 
 
 def is_sha256(text: str) -> bool:
-    """Whether `text` is 64 lower-case hex digits."""
+    """Return whether `text` is 64 lower-case hex digits."""
     return _SHA256.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a list of tasks must answer."""
+    """Requirements that a list of tasks must meet."""
 
     server_hotkey: str
     nonce: str

@@ -257,7 +257,7 @@ class LibraryFolding(logging.Filter):
         self._folding = Folding(clock)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is written; its text says how often it was not."""
+        """Return whether the record is written; its text says how many were suppressed."""
         if isinstance(record.msg, dict) or record.levelno < logging.WARNING:  # ours, or not a failure
             return True
         error = record.exc_info[1] if record.exc_info else None

@@ -58,7 +58,7 @@ class Figure(Collector):
 
     @property
     def known(self) -> bool:
-        """Whether it shows something."""
+        """True if there is a value to show."""
         return self._value() is not None
 
     def describe(self) -> Iterator[GaugeMetricFamily]:

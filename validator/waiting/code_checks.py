@@ -19,7 +19,7 @@ from validator.waiting.life_cycle import CODE_KIND, Finished, Kind, Outcome, Pos
 
 
 class _Needs(NamedTuple):
-    """What a try needs of the store: the job, and what was measured of the run, by the version of its round."""
+    """Data from the store for one attempt: the job, and the measurements of the run, by its round's version."""
 
     job: CodeJob
     measured: WorkflowRun

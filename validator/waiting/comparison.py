@@ -26,7 +26,7 @@ class ExecutedBundle(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """What the runs say of the answers; where `inconclusive` says why they say nothing, `results` counts for nobody."""
+    """Result of comparing runs with answers; if `inconclusive` gives a reason, `results` count for nobody."""
 
     inconclusive: Reason | None
     report: RunReport

@@ -24,7 +24,7 @@ _RUNS: Final = ("the bundle", "the bundle again", "nothing")
 
 
 class _Needs(NamedTuple):
-    """What a try needs of the store. `answers`: hotkey and body of the valid primaries, in group order."""
+    """Data from the store for one attempt. `answers`: hotkey and body of the valid primaries, in group order."""
 
     job: SandboxJob
     task: ExecutedBundle

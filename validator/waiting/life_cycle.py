@@ -79,7 +79,7 @@ class Kind(Generic[W]):
     patient: bool
 
     def gives_up(self, taken: W, reason: Reason) -> bool:
-        """Whether a try that failed for this reason of ours was the last."""
+        """Return whether an attempt that failed for this reason of ours was the last."""
         return taken.attempts >= MOST_TRIES and (not self.patient or reason == Reason.BUG_INTERNAL)
 
 

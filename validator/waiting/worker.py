@@ -32,11 +32,11 @@ _log = structlog.get_logger()
 
 
 class Errand(Protocol):
-    """What is done once because somebody asks for it."""
+    """One-time job that somebody asked for."""
 
     @property
     def name(self) -> str:
-        """Of the kind."""
+        """Name of the errand's kind."""
 
     async def run(self, work_id: str, **arguments: Any) -> None:
         """Do it; what it raises is said, and who asked asks again."""

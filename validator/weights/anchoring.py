@@ -141,7 +141,7 @@ class AnchorService:
         return Anchor(newest.sequence, newest.digest)
 
     def _room(self, head: Head) -> bool:
-        """Whether no weights come due while a submission is under way."""
+        """Return whether no weights come due while a submission is in progress."""
         due = due_block(head, self._settings.blocks_before_epoch_end)
         return head.epoch_end is not None and head.number + ROOM_BLOCKS <= due
 

@@ -1,4 +1,4 @@
-"""Whether weights may be signed: whose the updates on chain are, and what refuses to send. Pure."""
+"""Guard of weight submissions: origin of the updates on chain, and reasons to refuse signing. Pure."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -32,7 +32,7 @@ class Known(NamedTuple):
 
 
 class Finding(Enum):
-    """What a look at our last update says."""
+    """Result of inspecting our last update."""
 
     SAME = "it is the one we know"
     FRESH = "there is nothing to compare it with"
@@ -43,7 +43,7 @@ class Finding(Enum):
 
 
 class Ruling(NamedTuple):
-    """What follows from a look at the chain.
+    """Decision after a look at the chain.
 
     Attributes:
         finding: whose our slot's last update is; None without a slot, or where the look says nothing yet.
@@ -110,7 +110,7 @@ def judge(known: Known, slot: Slot, *, hidden: bool) -> Finding:
 
 
 def explains(record: WeightsRecord, slot: Slot, *, hidden: bool) -> bool:
-    """Whether the slot's last update can be this submission.
+    """Return whether the slot's last update can be this submission.
 
     It must lie between signing and expiry. Weights in the open must be those that were sent; hidden ones are told by
     the update alone, unless there are two commitments where one was sent. Where the chain keeps no block of it, the
@@ -135,7 +135,7 @@ def explains(record: WeightsRecord, slot: Slot, *, hidden: bool) -> bool:
 
 
 def same_weights(stored: Mapping[int, int], sent: Mapping[int, int]) -> bool:
-    """Whether two rows of u16 weights are equal to one step, whatever their scale."""
+    """Return whether two rows of u16 weights are equal to one step, regardless of scale."""
     if stored.keys() != sent.keys() or not stored:
         return False
     top, top_sent = max(stored.values()), max(sent.values())

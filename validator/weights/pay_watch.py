@@ -47,7 +47,7 @@ class Crowd(NamedTuple):
 
     @property
     def mostly_out(self) -> bool:
-        """Whether more than half of them are excluded or fail."""
+        """True if more than half of the miners are excluded or fail."""
         return 2 * (len(self.excluded) + len(self.failing)) > len(self.types)
 
 

@@ -46,7 +46,7 @@ class Vector(NamedTuple):
 
     @property
     def positive(self) -> bool:
-        """Whether any miner has a score above 0; without one nothing is sent."""
+        """True if any miner has a score above 0; without one nothing is sent."""
         return bool(self.weights)
 
     def told(self) -> dict[str, Any]:

@@ -180,7 +180,7 @@ class Submitter:
         return self.told.netuid, self.told.mechid
 
     async def done(self, epoch: int) -> bool:
-        """Whether nothing more is sent for the epoch: its weights were taken, or refused too often."""
+        """Return whether the epoch is finished: its weights were accepted, or refused too often."""
         async with self.store.read() as tx:
             record = await tx.weights.of_epoch(*self._key, epoch)
         return record is not None and (record.state == "confirmed" or refused_for_good(record))

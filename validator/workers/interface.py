@@ -66,7 +66,7 @@ Reached = Literal["cpu", "memory", "died", "killed", "wall", "fault"]
 
 
 class TooCostlyError(ValidatorError):
-    """What was sent took two workers over their budgets."""
+    """The input exceeded the budgets of two workers."""
 
 
 class WorkersError(ValidatorError):
@@ -78,7 +78,7 @@ class WorkerKilledError(WorkersError):
 
 
 class Whose(NamedTuple):
-    """Whom a call is about: calls are served by turns among hotkeys. `task_id` is only told."""
+    """Owner of a call: hotkeys take turns. `task_id` is informational."""
 
     hotkey: str
     task_id: str = ""
@@ -89,7 +89,7 @@ class Workers(Protocol):
 
     @property
     def budget(self) -> Budget | None:
-        """What one call may cost; None where nothing bounds it."""
+        """Largest cost of one call; None if unbounded."""
 
     @budget.setter
     def budget(self, budget: Budget) -> None: ...

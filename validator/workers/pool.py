@@ -113,13 +113,13 @@ class WorkerEndedError(Exception):
 
     @property
     def ours(self) -> bool:
-        """Whether what was asked is not to blame."""
+        """True if the input is not to blame."""
         return self.reached in {"killed", "wall", "fault"}
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: a pickled result, or with `raised` a pickled error and where it was raised."""
+    """Reply of a worker: a pickled result, or with `raised` a pickled error and the place that raised it."""
 
     raised: bool
     data: bytearray

@@ -45,7 +45,7 @@ class ReputationChange(Document, frozen=True):
 
 
 class TaskAgreement(Document, frozen=True):
-    """What one task gave towards the round's sample."""
+    """Agreement samples that one task contributed to the round."""
 
     task_id: str
     with_primaries: float | None

@@ -109,7 +109,7 @@ class HeldRow(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether nothing speaks against the file."""
+        """True if no check contradicts the file."""
         return self.fault is None or self.note is not None
 
     def document(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ async def held_rows(chain: Chain, found: Verified) -> tuple[HeldRow, ...]:
 
 
 class Place(NamedTuple):
-    """Where a row stands: on which subnet, whose, of which mechanism; `commits`: weights are committed first there."""
+    """Origin of a row: its subnet, its validator and its mechanism; `commits`: the subnet commits weights first."""
 
     snapshot: MetagraphSnapshot
     uid: int

@@ -223,7 +223,7 @@ class _End(msgspec.Struct):
 
 
 class _Drawn(msgspec.Struct):
-    """What a receipt says of its round's salt."""
+    """The part of a receipt that concerns its round's salt."""
 
     epoch: int | None
     commitment: str | None

@@ -57,7 +57,7 @@ class Compared:
 
     @property
     def one_history(self) -> bool:
-        """Whether both tell the same, as far as both tell it."""
+        """True if both logs agree on everything that both contain."""
         return self.relation in {"same", "prefix"}
 
 

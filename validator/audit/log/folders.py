@@ -1,4 +1,4 @@
-"""What a reader has beside the file: bundles, tasks and raw answers, in folders, each named by its digest (D-28).
+"""Folders next to the log file: bundles, tasks and raw answers, each named by its digest (D-28).
 
 The folders may be strangers'. Names that are looked up come from the log and are hex; a link is not followed, what is
 no regular file or larger than it may be is refused, and nothing in them is executed.

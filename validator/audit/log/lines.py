@@ -185,7 +185,7 @@ class LineReader:
         return data
 
     def begins(self, prefix: bytes) -> bool:
-        """Whether the next line begins so; it stays the next one."""
+        """Return whether the next line starts with `prefix`; the line is not consumed."""
         head = self.file.read(len(prefix))
         self.file.seek(-len(head), os.SEEK_CUR)
         return head == prefix

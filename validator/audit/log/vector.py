@@ -54,12 +54,12 @@ class Claim:
 
     @property
     def waits(self) -> bool:
-        """Whether rounds that were open are not told yet."""
+        """True if rounds that were open have no line yet."""
         return self.opened is not None and self.opened < self.next_round
 
     @property
     def is_clouded(self) -> bool:
-        """Whether nobody can read the plan of the newest round that counts."""
+        """True if the plan of the newest counted round cannot be read."""
         cloud, rounds = self.state.shared.clouded, self.state.shared.rounds
         return cloud is not None and (not rounds or rounds[-1].number < cloud)
 
@@ -166,7 +166,7 @@ def _proven(state: State, pair: Pair) -> tuple[bool, ...]:
 
 
 class _Declares:
-    """Whether a pair, by its number, is declared in enough of the rounds that count; without one, in the last."""
+    """Test whether a pair, by number, is declared in enough of the counted rounds; without any, in the last one."""
 
     def __init__(self, claim: Claim) -> None:
         state, document = claim.state, claim.document
@@ -193,7 +193,7 @@ class Recomputed(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether everything followed, but who was registered."""
+        """True if everything was recomputed except who was registered."""
         return not (self.scores or self.reasons or self.bases)
 
 

@@ -27,7 +27,7 @@ Uids = dict[str, int]
 
 
 class Seen(NamedTuple):
-    """What a round's snapshot says; `uids` is shared by snapshots in which nobody came or went."""
+    """Facts of a round's snapshot; snapshots between which nobody registered or left share `uids`."""
 
     block: int
     epoch: int
@@ -161,7 +161,7 @@ def _wrong_epoch(one: _Doubt, before: Seen, after: Seen) -> str | None:
 
 
 def _agrees(one: _Doubt, before: Seen, after: Seen) -> bool:
-    """Whether the round after a vector says the same."""
+    """Return whether the round after a vector confirms the uid."""
     if one.path == _EPOCH:
         return before.tempo == after.tempo
     return one.said == (after.heir if one.path == _OWNER else after.says(one.hotkey))
@@ -214,7 +214,7 @@ class _Sent(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """Of a mechanism: block of the first vector; number, block and kinds of the newest one, and if its fate is open."""
+    """Vectors of a mechanism: first block; newest number, block and kinds, and whether its fate is open."""
 
     since: int
     sequence: int
@@ -250,7 +250,7 @@ class Fates:
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
-        """What was told of each mechanism."""
+        """Summary of each mechanism's vectors."""
         return tuple(
             Mechanism(*key, one.kinds, one.since, one.block if one.waits else None)
             for key, one in sorted(self._told.items())
@@ -339,7 +339,7 @@ class Vectors:
 
     @property
     def waiting(self) -> int:
-        """How many wait for a round that was open when they were computed."""
+        """Number of vectors that depend on a round that was open when they were computed."""
         return len(self._waiting)
 
     def add(self, reader: LineReader, found: Line, receipt: Receipt, next_round: int | None, state: State) -> State:

@@ -43,7 +43,7 @@ def compared(path: str, stored: Any, recomputed: Any) -> Difference | None:
 
 
 def _alike(stored: Any, recomputed: Any) -> bool:
-    """Whether two values are written alike before anything is put in order: so are their canonical bytes."""
+    """Return whether two values have the same canonical bytes before any sorting."""
     try:
         return _WRITTEN.encode(stored) == _WRITTEN.encode(recomputed)
     except (TypeError, ValueError):

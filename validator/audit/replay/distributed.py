@@ -109,7 +109,7 @@ async def _next(found: AsyncGenerator[list[RoundReplay], None]) -> list[RoundRep
 
 @dataclass(slots=True)
 class _Asking:
-    """Who asks for replays, and asks again for those of lost workers."""
+    """Request for replays, repeated for those that a lost worker held."""
 
     url: str
     stalled_s: float

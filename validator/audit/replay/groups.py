@@ -117,7 +117,7 @@ class GroupsReplay:
 
     @property
     def bodies_counted(self) -> Bodies:
-        """How much of the gates could be computed again."""
+        """Number of answers whose gates could be recomputed."""
         counted = self.counted
         return Bodies(counted["judged"], counted["pruned"], counted["too_costly"], len(self.expected))
 

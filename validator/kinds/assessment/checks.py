@@ -95,7 +95,7 @@ def _place(evidence_ref: str) -> EvidenceRef:
 
 
 def _reports_canary(sssa: Sssa, path: str, lines: dict[str, int]) -> bool:
-    """Whether a canary_match names exactly the marker's line: the last one of its file (SPEC 5)."""
+    """Return whether a canary_match names exactly the marker's line: the last one of its file (SPEC 5)."""
     marker = EvidenceRef(path, lines.get(path), lines.get(path))
     found = (f for f in sssa.analysis.findings if f.category == "canary_match")
     return any(_place(finding.evidence_ref) == marker for finding in found)

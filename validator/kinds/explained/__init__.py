@@ -1,1 +1,1 @@
-"""What every kind explains alike: selection, gates, what is stored of a task."""
+"""Explanations common to all kinds: selection, gates, and the stored result of a task."""

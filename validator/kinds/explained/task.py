@@ -45,7 +45,7 @@ class TaskFacts(NamedTuple, Generic[T]):
         return _of(hotkey, self.members)
 
     def as_stored(self, frozen: RoundInput, hotkey: str) -> bool:
-        """Whether scoring the task again gives exactly what is stored of `hotkey`."""
+        """Return whether scoring the task again reproduces the stored result of `hotkey`."""
         stored = self.member(hotkey)
         if stored is None:
             return True

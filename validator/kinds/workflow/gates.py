@@ -81,7 +81,7 @@ def fault(version: Version, task: GoalTask, answer: WorkflowSubmission) -> Fault
 
 
 def needs_truth(version: Version, task: GoalTask, answer: WorkflowSubmission) -> bool:
-    """Whether the run's quality was read with the reference: that of code is found by running it, or not yet known."""
+    """Return whether the run's quality was read with the reference; the quality of code needs a run, or is unknown."""
     return version.rests_on_reference(task.goal, version.result_of(answer.plan, answer.run))
 
 

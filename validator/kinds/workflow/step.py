@@ -26,7 +26,7 @@ from validator.workers.interface import TooCostlyError, Whose, Workers
 
 @dataclass(frozen=True, slots=True)
 class StepReply:
-    """What came of one call.
+    """Result of one call of a step service.
 
     Attributes:
         reason: None when a 200 body arrived whole and within its limit; else the `step_` reason.
@@ -152,7 +152,7 @@ class _Resolver:
 
 
 class Judged(NamedTuple):
-    """What was made of a body.
+    """Result of checking the body of a step's response.
 
     Attributes:
         outcome: a `step_` reason.
@@ -197,7 +197,7 @@ _CUT_OFF: Final = Judged(Reason.STEP_RUN_ENDED, None, "")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What all steps of a run share.
+    """Values that all steps of a run share.
 
     Attributes:
         version: the round's.

@@ -25,7 +25,7 @@ _OPENING: Final = re.compile(r"""(?:^|[\s(\[{,=:+])(["'])""", re.MULTILINE)
 
 
 class Style(NamedTuple):
-    """How a file is written.
+    """Coding style of a file.
 
     Attributes:
         indent: one step of it.
@@ -90,7 +90,7 @@ class Source(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What parsers read."""
+        """Source text as parsers read it."""
         return "\n".join(self.lines) + "\n"
 
     def with_lines(self, puts: Sequence[Put]) -> tuple[bytes, int]:

@@ -1,4 +1,4 @@
-"""What one SSSA claims, and what a group claims, as sets that can be compared (SPEC 4)."""
+"""Claims of one SSSA and of a group, as sets that can be compared (SPEC 4)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

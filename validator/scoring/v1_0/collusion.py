@@ -9,7 +9,7 @@ from validator.scoring.values import WindowStep
 
 
 def auditors_are_witnesses(version: Ruled, agreement: float | None) -> bool:
-    """Whether a task gives samples: not when its two valid auditors contradict each other (D-14)."""
+    """Return whether a task gives samples: not if its two valid auditors contradict each other (D-14)."""
     return agreement is None or agreement >= version.rules.collusion.witnesses
 
 

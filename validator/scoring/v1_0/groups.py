@@ -1,4 +1,4 @@
-"""Who gets one task: exclusion, rank, rotation, auditors (SPEC 8)."""
+"""Selection of a task's group: exclusion, rank, rotation, auditors (SPEC 8)."""
 
 from collections.abc import Callable, Sequence
 from heapq import nsmallest
@@ -30,7 +30,7 @@ def exclusion_reason(version: Ruled, candidate: AnyCandidate) -> Reason | None:
 
 
 def fails_too_often(version: Ruled, dispatches: int, failures: int) -> bool:
-    """Whether so many failures among the dispatches of the last rounds keep a miner out (SPEC 8.1)."""
+    """Return whether the failures among recent dispatches exclude a miner (SPEC 8.1)."""
     rules = version.rules.groups
     return dispatches >= rules.min_failure_samples and failures / dispatches > rules.max_failure_rate
 

@@ -1,4 +1,4 @@
-"""How good an output is, in [0, 1]: deterministic, without a model (SPEC 12)."""
+"""Quality of an output, in [0, 1]: deterministic, without a model (SPEC 12)."""
 
 from typing import Any, Final
 
@@ -91,7 +91,7 @@ def json_share(expected: Any, output: StepOutput) -> float:
 
 
 def text_met(expected: str, output: StepOutput) -> bool:
-    """Whether the output is the expected text, white space around either aside.
+    """Return whether the output is the expected text, ignoring white space at both ends.
 
     Its text is read, without one its data where that is a text. Nothing is read as JSON.
     """

@@ -1,4 +1,4 @@
-"""What the rounds of this version ask of their version: a later one may answer some of it by functions of its own."""
+"""The interface of a version's rounds to the version; a later version overrides some of its functions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Whether what is told of a plan and its run holds together: all that can be checked without running it again."""
+"""Consistency checks of a plan and its recorded run: everything that needs no second run."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -75,7 +75,7 @@ def _run_faults(version: Scoring, task: GoalTask, submission: WorkflowSubmission
 
 
 def rests_on_reference(task: WorkflowTask, output: StepOutput | None) -> bool:
-    """Whether reading the result's quality takes the task's reference: not for code, nor where there is no result."""
+    """Return whether the result's quality depends on the reference: not for code, nor without a result."""
     return output is not None and task.type != "code"
 
 

@@ -1,4 +1,4 @@
-"""What a settled round leaves behind: the change of the mechanism's state (SPEC 8 to 12; SPEC 16, D-23, D-26, D-30)."""
+"""State change of a settled round (SPEC 8 to 12; SPEC 16, D-23, D-26, D-30)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

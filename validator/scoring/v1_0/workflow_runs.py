@@ -56,7 +56,7 @@ def measure(task: WorkflowTask, plan: WorkflowPlan, record: RunRecord, quality: 
 
 
 def failed_hard(step: StepRecord) -> bool:
-    """Whether the step was tried and failed for good, or referred to what was not there.
+    """Return whether the step was tried and failed finally, or referred to a missing step.
 
     A step that was never started, for want of budget, of what it depends on or of time, is no hard failure.
     """

@@ -1,4 +1,4 @@
-"""What an input of 2.0.0 freezes besides, from the state before its round; and its groups (SPEC 17, D-34 to D-36)."""
+"""Additional input of a 2.0.0 round, frozen from the state before it, and its groups (SPEC 17, D-34 to D-36)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping

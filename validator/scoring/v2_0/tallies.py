@@ -35,7 +35,7 @@ class TalliedAnswer(NamedTuple):
 
 
 class MemberTally(NamedTuple):
-    """What one answer comes to.
+    """Tally of one answer.
 
     Attributes:
         hotkey: whose.
@@ -55,7 +55,7 @@ class MemberTally(NamedTuple):
 
 
 class _Reference(NamedTuple):
-    """What one answer is compared with; a part that nothing gives is None."""
+    """Values that one answer is compared with; a part without a source is None."""
 
     verdict: Verdict | None
     risk: float | None
@@ -126,7 +126,7 @@ def event_of_score(version: Ruled20, score: float) -> ReputationKind | None:
 
 
 def is_planted(truth: Truth | None, *, made_here: bool) -> bool:
-    """Whether a task is planted: made here for the round, with a truth that lists its findings (D-36)."""
+    """Return whether a task is planted: made here for the round, with a truth that lists its findings (D-36)."""
     return made_here and truth is not None and _faults(truth) is not None
 
 

@@ -32,7 +32,7 @@ class KnownFault(Document, frozen=True):
 
 
 class FaultsFound(Document, frozen=True):
-    """What of the truth a miner found.
+    """Faults of the truth that a miner found.
 
     Attributes:
         faults: in the order of the truth; `found` of them it found.
@@ -81,7 +81,7 @@ class MemberLine(Document, frozen=True):
 
 
 class Group(Document, frozen=True):
-    """What the group came to; the verdict and the mean risk are None below three valid answers (D-3)."""
+    """Result of a group; the verdict and the mean risk are None below three valid answers (D-3)."""
 
     mode: Mode
     n_valid: int

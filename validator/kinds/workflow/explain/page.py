@@ -95,7 +95,7 @@ class PlannerLine(Document, frozen=True):
 
 
 class PlannerGroup(Document, frozen=True):
-    """Who else planned for the goal: plans are not compared with each other."""
+    """Other planners of the same goal; plans are not compared with each other."""
 
     mode: Mode
     n_valid: int

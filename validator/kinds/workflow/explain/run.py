@@ -119,7 +119,7 @@ class Check(Document, frozen=True):
 
 
 class OutputQuality(Document, frozen=True):
-    """How good the output is; `value` None while it is deferred. `checks` in the order of the reference."""
+    """Quality of the output; `value` is None while it is deferred. `checks` in the order of the reference."""
 
     value: float | None
     why: str
