@@ -122,7 +122,7 @@ _ONE_WRITER: Final = "find it: only one validator may write to a store; if it is
 
 @check("look at the machine's load", LIMITS.database + 2.0)
 async def check_process(site: Site) -> list[Finding]:
-    """Check for a running validator with these settings: its state, its port, and the writers of the store."""
+    """A running validator with these settings: its state, its port, and the writers of the store."""
     (answers, health), who = await asyncio.gather(
         asyncio.to_thread(_health, site.settings.health), _writer(site, site.limits.database)
     )

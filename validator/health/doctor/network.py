@@ -266,7 +266,7 @@ _BY_REASON: Final[Mapping[Reason, str]] = {
 
 @check("look at this machine's way out", LIMITS.whole)
 async def check_miners(site: Site) -> list[Finding]:
-    """Count the registered miners with a valid declaration, and the reasons of the others."""
+    """Number of registered miners with a valid declaration, and the reasons of the others."""
     snapshot = (await seen_subnet(site)).snapshot
     if site.signer is None:
         raise NotSeenError("needs the hotkey, which cannot be read, to sign what it asks")

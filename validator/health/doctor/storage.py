@@ -82,7 +82,7 @@ _RIGHTS: Final = "let its user write: it must own the tables, and the server mus
 
 @check(_START_SERVER, LIMITS.database + 8.0)
 async def check_database(site: Site) -> list[Finding]:
-    """Check the connection, version, encoding, tables, free space, and a write that is rolled back."""
+    """Connection, version, encoding, tables, free space, and a write that is rolled back."""
     try:
         url = parse_url(site.settings.store.url.reveal())
     except StoreError as error:
@@ -295,7 +295,7 @@ async def _block_hash(site: Site, number: int) -> str | None:
 
 @check("look at the database", LIMITS.database)
 async def check_weights(site: Site) -> Sequence[Finding]:
-    """Check for a lock on weights, and report the newest submissions."""
+    """A lock on weights, and the newest submissions."""
     try:
         file = stop_file_of(site.settings)
     except StoreUrlError:
