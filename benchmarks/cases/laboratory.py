@@ -1,12 +1,18 @@
-"""Rounds of the laboratory, and what plan, score and step of 2.0.0 cost beside those of 1.1.0, on the same miners."""
+"""Rounds of the laboratory, and what rounds of 2.0.0 cost beside those of 1.1.0, with and without their store."""
 
+import asyncio
+import logging
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from statistics import median
 from typing import Final
 
+import structlog
 from harness import Case, microseconds
 from msgspec import structs
+from samples.whole_rounds import computed_ms
 
 from laboratory.network import Network
 from laboratory.population import population_of
@@ -37,8 +43,24 @@ def cases() -> Iterator[Case]:
             _computed(one),
             _computed(other),
             "the same under 1.1.0",
-            "ratio ≤ 1.3 with settling",
         )
+    yield Case(
+        "plan, score and settling of a daemon's round with planted tasks, 64 miners, SQLite, 2.0.0",
+        "ms",
+        partial(_settled, "2.0.0"),
+        partial(_settled, "1.1.0"),
+        "the same under 1.1.0",
+        "ratio ≤ 1.3",
+        runs=2,
+        warm_up=0,
+    )
+
+
+def _settled(version: str) -> float:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    with tempfile.TemporaryDirectory(prefix="settled") as folder:
+        url = f"sqlite:///{folder}/store.sqlite"
+        return median(asyncio.run(computed_ms(url, version, _MINERS[0], rounds=10, before=14)))
 
 
 def _network(miners: int, version: str) -> Network:

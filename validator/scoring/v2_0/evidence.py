@@ -83,13 +83,12 @@ def weigh_round(  # noqa: PLR0913, PLR0917 - what was frozen, and the answers
         for slope, curve in curves.items()
     }
     slope = slope_in_force(rules, slopes)
-    chances = {s: {hotkey: curve.chances(able) for hotkey, able in abilities[s].items()} for s, curve in curves.items()}
     return Evidence(
         rate=rate,
         slope=slope,
-        slopes={f"{s}": slopes.get(f"{s}", 0.0) + _misses(chances[s], curves[s].odds, tasks) for s in rules.slopes},
+        slopes={f"{s}": slopes.get(f"{s}", 0.0) + _misses(curves[s], abilities[s], tasks) for s in rules.slopes},
         abilities=abilities[slope],
-        rows=_rows(rules, chances[slope], curves[slope].odds, pairs, tasks),
+        rows=_rows(rules, curves[slope], abilities[slope], pairs, tasks),
         kinds=_kinds_after(rules, kinds, tasks),
     )
 
@@ -108,7 +107,7 @@ def chances_of(version: Ruled20, slopes: Mapping[str, float], kinds: Kinds, reco
     """Return a miner's chances of finding each kind that counts, at the slope in force, from frozen values."""
     rules = version.rules.evidence
     curve = _curve(rules, slope_in_force(rules, slopes), tuple(kinds.items()), mean_rate(kinds))
-    return curve.chances(curve.ability(record)) if curve.odds else {}
+    return {kind: curve.chance(curve.ability(record), kind) for kind in curve.odds}
 
 
 class Curve:
@@ -123,7 +122,7 @@ class Curve:
     ) -> None:
         self._rules, self._slope, self._rate = rules, slope, rate
         self._abilities: dict[tuple[int, int], float] = {}
-        self._chances: dict[float, dict[str, float]] = {}
+        self._chances: dict[tuple[float, str], float] = {}
         self.odds: dict[str, float] = {}
         self._answers: list[int] = []
         for kind, (found, answers) in kinds:
@@ -170,14 +169,13 @@ class Curve:
             above if self._mean(above) > target + SEARCH.clear else math.inf,
         )
 
-    def chances(self, ability: float) -> dict[str, float]:
-        """Return the chance of finding each kind that counts."""
-        if ability not in self._chances:
-            powers = self._powers([ability * odds for odds in self.odds.values()])
-            self._chances[ability] = {
-                kind: cut(y / (1 + y), *self._rules.chance) for kind, y in zip(self.odds, powers, strict=True)
-            }
-        return self._chances[ability]
+    def chance(self, ability: float, kind: str) -> float:
+        """Return the chance of finding a kind that counts."""
+        told = ability, kind
+        if told not in self._chances:
+            (y,) = self._powers([ability * self.odds[kind]])
+            self._chances[told] = cut(y / (1 + y), *self._rules.chance)
+        return self._chances[told]
 
     def _mean(self, ability: float) -> float:
         powers = self._powers([ability * odds for odds in self.odds.values()])
@@ -195,37 +193,35 @@ def _curve(rules: EvidenceRules, slope: int, kinds: tuple[tuple[str, tuple[int, 
     return Curve(rules, slope, kinds, rate)
 
 
-def _misses(
-    chances: Mapping[str, Mapping[str, float]], counted: Collection[str], tasks: Sequence[PlantedAnswers]
-) -> float:
+def _misses(curve: Curve, abilities: Mapping[str, float], tasks: Sequence[PlantedAnswers]) -> float:
     """Return the sum of the squared errors of the chances."""
     errors = []
     for task in tasks:
         for hotkey, found in task.answers:
             for kind, x in zip(task.kinds, found, strict=True):
-                if kind in counted:
-                    error = (1.0 if x else 0.0) - chances[hotkey][kind]
+                if kind in curve.odds:
+                    error = (1.0 if x else 0.0) - curve.chance(abilities[hotkey], kind)
                     errors.append(error * error)
     return math.fsum(errors)
 
 
 def _rows(
     rules: EvidenceRules,
-    chances: Mapping[str, Mapping[str, float]],
-    counted: Collection[str],
+    curve: Curve,
+    abilities: Mapping[str, float],
     pairs: PairValues,
     tasks: Sequence[PlantedAnswers],
 ) -> tuple[EvidenceRow, ...]:
     rows, values = [], dict(pairs)
     for task in tasks:
-        kinds = [kind for kind in task.kinds if kind in counted]
+        kinds = [kind for kind in task.kinds if kind in curve.odds]
         if not kinds:
             continue
-        told = [(hotkey, _telling(task, found, counted)) for hotkey, found in task.answers]
+        told = [(hotkey, _telling(task, found, curve.odds)) for hotkey, found in task.answers]
         for (one, found), (other, others) in combinations(told, 2):
             pair = pair_of(one, other)
             faults = [
-                (chances[one][kind], chances[other][kind], x, y)
+                (curve.chance(abilities[one], kind), curve.chance(abilities[other], kind), x, y)
                 for kind, x, y in zip(kinds, found, others, strict=True)
             ]
             ratio = ratio_of(rules, faults)

@@ -65,7 +65,15 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
     records = {one.hotkey: one.record or NO_RECORD for one in frozen.miners}
     truth = task.truth if task.provenance != "none" else None
     answers = [_answer(version, task, truth, hotkey, passed.get(hotkey), records) for hotkey, _ in group.members]
-    tallied = tally_task(version, answers, truth, made_here=task.made_here, proven=set(frozen.proven or ()), keys=keys)
+    tallied = tally_task(
+        version,
+        answers,
+        truth,
+        made_here=task.made_here,
+        proven=set(frozen.proven or ()),
+        keys=keys,
+        compared={member.hotkey: member.claims for member in compared.members},
+    )
     members: list[MemberOutcome] = []
     for one, answer in zip(tallied, answers, strict=True):
         if one.hotkey in failed:

@@ -1,8 +1,9 @@
 """One task's answers: the reference each is compared with, its entry, and its score in a planted task (D-37, D-38)."""
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from validator.protocol.findings import found_in
@@ -82,6 +83,7 @@ def tally_task(  # noqa: PLR0913 - a group, and what it is compared with
     made_here: bool,
     proven: Collection[HotkeyPair],
     keys: FindingKeys | None = None,
+    compared: Mapping[str, Claims] = MappingProxyType({}),
 ) -> tuple[MemberTally, ...]:
     """Return what every answer of a task comes to, in the order given.
 
@@ -92,9 +94,10 @@ def tally_task(  # noqa: PLR0913 - a group, and what it is compared with
         made_here: the task was made here for the round.
         proven: proven pairs, as frozen.
         keys: of the round's findings.
+        compared: claims by hotkey, as far as the consensus made them.
     """
     rules, keys = version.rules.tallies, keys or FindingKeys()
-    claims = {one.hotkey: _claims(one.sssa, keys) for one in members if one.sssa is not None}
+    claims = {one.hotkey: _claims(one.sssa, compared.get(one.hotkey), keys) for one in members if one.sssa is not None}
     weights = {one.hotkey: _weight(rules, one, claims, proven) for one in members if one.hotkey in claims}
     faults = None if truth is None else _faults(truth)
     tallied = []
@@ -134,8 +137,11 @@ def _faults(truth: Truth) -> tuple[KnownFinding, ...] | None:
     return truth.findings if isinstance(truth.findings, tuple) else None
 
 
-def _claims(sssa: Sssa, keys: FindingKeys) -> Claims:
-    return claims_of(sssa, keys)._replace(findings=frozenset(keys.key(one) for one in _reported(sssa)))
+def _claims(sssa: Sssa, compared: Claims | None, keys: FindingKeys) -> Claims:
+    claims, reported = compared or claims_of(sssa, keys), _reported(sssa)
+    if len(reported) == len(sssa.analysis.findings):
+        return claims
+    return claims._replace(findings=frozenset(keys.key(one) for one in reported))
 
 
 def _reported(sssa: Sssa) -> list[Finding]:
