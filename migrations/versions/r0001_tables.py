@@ -204,8 +204,17 @@ def upgrade() -> None:
         sa.Column("round_id", sa.BigInteger(), sa.ForeignKey("rounds.round_id")),
         sa.Column("sha256", sa.Text(), nullable=False),
         sa.Column("line", sa.LargeBinary(), nullable=False),
-        sa.CheckConstraint("kind IN ('opening', 'round', 'closing', 'weights', 'fate')", name="kind"),
+        sa.Column("subject", sa.Text()),
+        sa.CheckConstraint(
+            "kind IN ('opening', 'round', 'closing', 'weights', 'fate', 'key', 'revocation')", name="kind"
+        ),
         sa.UniqueConstraint("round_id"),
+        sa.Index(
+            None,
+            "subject",
+            sqlite_where=sa.text("subject IS NOT NULL"),
+            postgresql_where=sa.text("subject IS NOT NULL"),
+        ),
     )
     op.create_table(
         "records",
@@ -236,6 +245,7 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text()),
         sa.CheckConstraint("state IN ('open', 'settled', 'void', 'skipped')", name="state"),
         sa.UniqueConstraint("round_id", "position"),
+        sa.Index(None, "source_sha256"),
     )
     op.create_table(
         "dispatches",

@@ -22,20 +22,20 @@ from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.settings.model import WalletSettings
 
-MAX_PASSWORD_BYTES: Final = 4 * 1024
+MAX_SECRET_BYTES: Final = 4 * 1024
 # Its owner's alone, or its group may read it: what else a container's user reads a mounted secret by.
 _TOO_OPEN: Final = stat.S_IRWXO | stat.S_IWGRP | stat.S_IXGRP
 
 
-class PasswordFileError(ValidatorError):
-    """The file of the hotkey's password cannot be used."""
+class SecretFileError(ValidatorError):
+    """The file of a secret cannot be used."""
 
 
-def read_password(file: Path) -> str:
-    """Return what stands in the file, without the line break behind it.
+def read_secret(file: Path, setting: str) -> str:
+    """Return what stands in the file that a setting names, without the line break behind it.
 
     Raises:
-        PasswordFileError: it is not there, no plain file, open to others, empty or no one line of UTF-8. The text
+        SecretFileError: it is not there, no plain file, open to others, empty or no one line of UTF-8. The text
             names the file and never shows any of it.
     """
     place = printable(str(file))
@@ -45,19 +45,19 @@ def read_password(file: Path) -> str:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
             found = os.fstat(stream.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise PasswordFileError(f"{place}: not a plain file")
+                raise SecretFileError(f"{place}: not a plain file")
             if found.st_mode & _TOO_OPEN:
                 mode = stat.S_IMODE(found.st_mode)
-                raise PasswordFileError(f"{place}: mode {mode:o} lets others at it; chmod 400 {place}")
-            data = stream.read(MAX_PASSWORD_BYTES + 1)
+                raise SecretFileError(f"{place}: mode {mode:o} lets others at it; chmod 400 {place}")
+            data = stream.read(MAX_SECRET_BYTES + 1)
     except OSError as error:
-        raise PasswordFileError(f"{place}: {error.strerror or error}; see wallet.password_file") from None
-    if len(data) > MAX_PASSWORD_BYTES:
-        raise PasswordFileError(f"{place}: larger than {MAX_PASSWORD_BYTES} bytes")
+        raise SecretFileError(f"{place}: {error.strerror or error}; see {setting}") from None
+    if len(data) > MAX_SECRET_BYTES:
+        raise SecretFileError(f"{place}: larger than {MAX_SECRET_BYTES} bytes")
     try:
         return one_line(data)
     except ValueError as error:
-        raise PasswordFileError(f"{place}: {error}") from None
+        raise SecretFileError(f"{place}: {error}") from None
 
 
 MAX_BYTES: Final = 64 * 1024
@@ -153,8 +153,8 @@ def _unlocked(data: bytes, place: str, password_file: Path | None) -> bytes:
             f"{place}; name a file that holds its password in wallet.password_file, or use a hotkey without a password"
         )
     try:
-        return bytes(decrypt_keyfile_data(data, read_password(password_file)))
-    except PasswordFileError as error:
+        return bytes(decrypt_keyfile_data(data, read_secret(password_file, "wallet.password_file")))
+    except SecretFileError as error:
         raise HotkeyPasswordError(f"{place}: {error}") from None
     except WrongPasswordError:
         raise HotkeyPasswordError(f"{place}: wallet.password_file holds another password") from None

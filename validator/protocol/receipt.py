@@ -22,13 +22,21 @@ from validator.protocol.results import (
     VoidTask,
     WorkflowSubmission,
 )
-from validator.protocol.round import FROM_TRUTH, TALLY_FROM_TRUTH, RoundInput, RoundOutcome, RoundPlan, take_truths
+from validator.protocol.round import (
+    FROM_TRUTH,
+    MAX_REASON,
+    TALLY_FROM_TRUTH,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    take_truths,
+)
 from validator.protocol.sssa import Document, Signature, Unit
 
 RECEIPT_VERSION: Final = "1"
 
 LineKind = Literal["receipt", "input", "plan", "answers", "sssa", "outcome", "proof", "weights", "truth"]
-ReceiptKind = Literal["opening", "round", "closing", "weights", "fate"]
+ReceiptKind = Literal["opening", "round", "closing", "weights", "fate", "key", "revocation"]
 FateState = Literal["confirmed", "rejected", "unknown", "expired"]
 RoundEndState = Literal["settled", "void", "skipped", "abandoned"]
 Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
@@ -136,13 +144,42 @@ class FateLink(Document, frozen=True):
     block: Count | None
 
 
+class KeyStatement(Document, frozen=True):
+    """An ed25519 key for which this hotkey vouches: it signs the validator's attestations (docs/attestations.md).
+
+    Attributes:
+        public_key: hex of its 32 bytes.
+        valid_from, valid_until: SPEC 13 form; it signs nothing outside.
+        replaces: the key of the statement before, which signs nothing from now on; None for the log's first.
+    """
+
+    public_key: Digest
+    valid_from: str
+    valid_until: str
+    replaces: Digest | None
+
+
+class Revocation(Document, frozen=True):
+    """What the validator takes back, permanently.
+
+    Attributes:
+        what: the attestations of a bundle, or all that a key signed.
+        subject: the bundle's sha256, or the public key.
+        reason: the operator's words.
+    """
+
+    what: Literal["attestation", "key"]
+    subject: Digest
+    reason: Annotated[str, Meta(min_length=1, max_length=MAX_REASON)]
+
+
 class Receipt(Document, frozen=True):
     """One entry of a validator's log (SPEC 8).
 
     Attributes:
         receipt_version: form of this document.
         sequence: 0, 1, 2, ... without gaps; 0 opens the log.
-        kind: opening, round, closing, weights or fate.
+        kind: opening, round, closing, weights, fate, key or revocation.
         validator_hotkey: whose log it is.
         issued_at: SPEC 13 form; when the round ended, or when that was written.
         previous: digest of the previous receipt's line; None for the first.
@@ -153,7 +190,7 @@ class Receipt(Document, frozen=True):
         next_commitment: sha256 of the salt that the next epoch will use.
         salts: of epochs that are over, by epoch.
         signature: the validator's.
-        weights: of a receipt of that kind only; absent in others, and `fate` likewise.
+        weights: of a receipt of that kind only; absent in others, and `fate`, `key` and `revocation` likewise.
     """
 
     receipt_version: Literal["1"]
@@ -171,6 +208,8 @@ class Receipt(Document, frozen=True):
     signature: Signature
     weights: WeightsLink | UnsetType = UNSET
     fate: FateLink | UnsetType = UNSET
+    key: KeyStatement | UnsetType = UNSET
+    revocation: Revocation | UnsetType = UNSET
 
 
 def line(kind: LineKind, document: Any) -> bytes:

@@ -345,6 +345,27 @@ class AuditSettings(Section):
     )
 
 
+class AttestationsSettings(Section):
+    """Attestations for consumers (docs/attestations.md)."""
+
+    enabled: bool = _key(False, "Whether attestations are signed for consumers.")
+    valid_days: int = _key(90, "How long after its round an attestation holds.", unit="days", ge=1, le=3_650)
+    key_file: PlainPath | None = _key(
+        None,
+        "The file of the publishing key, which `validator attestation key new` writes (mode 600). Not set: "
+        "FILE.attestation-key beside the SQLite file, with Postgres validator.attestation-key in the working folder.",
+        allowed="a path",
+        example="/data/attestation-key",
+    )
+    packages: PlainPath | None = _key(
+        None,
+        "The manifest of packages that tasks were packed from (docs/operators/tasks.md): attestations of them name the "
+        "package's URL.",
+        allowed="a path",
+        example="tasks/packages.json",
+    )
+
+
 class HealthSettings(Section):
     """Address and access rules of the health endpoint."""
 
@@ -389,6 +410,7 @@ class Settings(Section):
     sandbox: SandboxSettings = SandboxSettings()
     queue: QueueSettings = QueueSettings()
     audit: AuditSettings = AuditSettings()
+    attestations: AttestationsSettings = AttestationsSettings()
     log: LogSettings = LogSettings()
     health: HealthSettings = HealthSettings()
 

@@ -12,10 +12,12 @@ from validator.protocol.draws import salt_commitment
 from validator.protocol.receipt import (
     RECEIPT_VERSION,
     FateLink,
+    KeyStatement,
     LineKind,
     Receipt,
     ReceiptKind,
     RevealedSalt,
+    Revocation,
     RoundEnd,
     WeightsLink,
     input_lines,
@@ -47,6 +49,15 @@ class Says(NamedTuple):
     salts: Sequence[RevealedSalt] = ()
     weights: WeightsLink | UnsetType = UNSET
     fate: FateLink | UnsetType = UNSET
+    key: KeyStatement | UnsetType = UNSET
+    revocation: Revocation | UnsetType = UNSET
+
+    @property
+    def subject(self) -> str | None:
+        """The publishing key or what is revoked, in hex; None for other receipts."""
+        if self.key is not UNSET:
+            return self.key.public_key
+        return None if self.revocation is UNSET else self.revocation.subject
 
 
 class Commitments(NamedTuple):
@@ -74,7 +85,9 @@ async def open_log(tx: Transaction, signer: Signer, now: datetime, random: Rando
         await append(tx, signer, now, "opening", await commitments(tx), Says(first_round=first_round))
 
 
-async def append_link(tx: Transaction, signer: Signer, now: datetime, about: WeightsLink | FateLink) -> int:
+async def append_link(
+    tx: Transaction, signer: Signer, now: datetime, about: WeightsLink | FateLink | KeyStatement | Revocation
+) -> int:
     """Write a receipt that is no round's, and return its number; it commits to the salts of the receipt before."""
     last = await tx.receipts.last_receipt()
     if last is None:
@@ -82,6 +95,10 @@ async def append_link(tx: Transaction, signer: Signer, now: datetime, about: Wei
     stands = Commitments(last.epoch, last.commitment, last.next_commitment)
     if isinstance(about, WeightsLink):
         return await append(tx, signer, now, "weights", stands, Says(weights=about))
+    if isinstance(about, KeyStatement):
+        return await append(tx, signer, now, "key", stands, Says(key=about))
+    if isinstance(about, Revocation):
+        return await append(tx, signer, now, "revocation", stands, Says(revocation=about))
     return await append(tx, signer, now, "fate", stands, Says(fate=about))
 
 
@@ -108,10 +125,12 @@ async def append(  # noqa: PLR0913, PLR0917 - what a receipt is made of
         signature=Signature(signer.hotkey, "sr25519", _UNSIGNED),
         weights=says.weights,
         fate=says.fate,
+        key=says.key,
+        revocation=says.revocation,
     )
     data = line("receipt", signer.sign_document(unsigned))
     round_id = None if says.end is None else says.end.index
-    await tx.receipts.add(ReceiptRecord(unsigned.sequence, kind, round_id, line_digest(data), data))
+    await tx.receipts.add(ReceiptRecord(unsigned.sequence, kind, round_id, line_digest(data), data, says.subject))
     return unsigned.sequence
 
 

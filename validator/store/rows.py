@@ -350,13 +350,20 @@ class PackedProof:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptRecord:
-    """A receipt as stored. `line`: as exported, without the newline; `sha256` its digest."""
+    """A receipt as stored.
+
+    Attributes:
+        sha256: digest of its line.
+        line: as exported, without the newline.
+        subject: of a publishing key: its public bytes, of a revocation: what is revoked, in hex; None for others.
+    """
 
     sequence: int
     kind: str
     round_id: int | None
     sha256: str
     line: bytes = field(repr=False)
+    subject: str | None = None
 
 
 class LogHead(NamedTuple):

@@ -151,6 +151,7 @@ tasks = Table(
     Column("reason", Word(Reason)),
     one_of("state", TASK_STATES),
     UniqueConstraint("round_id", "position"),
+    Index(None, "source_sha256"),
 )
 
 given_tasks = Table(
@@ -261,7 +262,7 @@ answers = Table(
 )
 
 
-RECEIPT_KINDS: Final = ("opening", "round", "closing", "weights", "fate")
+RECEIPT_KINDS: Final = ("opening", "round", "closing", "weights", "fate", "key", "revocation")
 
 # Of every round that has ended: see `record.py`. Nothing changes a row; `validator db archive` moves them into files.
 records = Table(
@@ -280,7 +281,9 @@ receipts = Table(
     Column("round_id", BigInteger, ForeignKey("rounds.round_id"), unique=True),  # null: not of a round
     Column("sha256", Name, nullable=False),  # of the line
     Column("line", LargeBinary, nullable=False),  # as exported, without the newline
+    Column("subject", Name),  # of a key: its public bytes, of a revocation: what is revoked, in hex
     one_of("kind", RECEIPT_KINDS),
+    sparse("subject"),
 )
 
 # What a receipt of kind `weights` names: one for each vector that was computed.

@@ -61,6 +61,12 @@ def url_of(path: Path) -> str:
     return text
 
 
+def file_beside(url: SecretUrl, name: str) -> Path:
+    """Return FILE.NAME beside the SQLite file of a store, validator.NAME in the working folder for Postgres."""
+    database = parse_url(url.get_secret_value()).path
+    return Path(f"validator.{name}") if database is None else database.with_name(f"{database.name}.{name}")
+
+
 def _sqlite(url: URL) -> StoreUrl:
     if url.host or url.query or not url.database or url.database == ":memory:" or url.database.startswith("file:"):
         raise StoreUrlError(

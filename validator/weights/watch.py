@@ -15,7 +15,7 @@ from validator.settings import Settings
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.rows import WeightMark, WeightsRecord
-from validator.store.urls import parse_url
+from validator.store.urls import file_beside
 from validator.telemetry import Event
 from validator.weights.guard import Finding, Known, expiry, rule
 from validator.weights.sight import Eyes, Hindrance, Sight, Slot
@@ -34,8 +34,7 @@ def stop_file_of(settings: Settings) -> Path:
     """Return where the stop-file is: as set, else beside the SQLite file, else in the working folder."""
     if settings.weights.stop_file is not None:
         return settings.weights.stop_file
-    database = parse_url(settings.store.url.get_secret_value()).path
-    return Path(f"validator.{_NAME}") if database is None else database.with_name(f"{database.name}.{_NAME}")
+    return file_beside(settings.store.url, _NAME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from validator.audit.log.lines import Line
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_RECEIPT
-from validator.protocol.receipt import Receipt, RevealedSalt, RoundEnd
+from validator.protocol.receipt import KeyStatement, Receipt, RevealedSalt, RoundEnd
 from validator.protocol.signatures import verify_document
 from validator.protocol.strict_json import SchemaError
 from validator.protocol.times import parse_time
@@ -98,6 +98,7 @@ def _commitments(receipt: Receipt) -> tuple[int | None, str | None, str]:
     return receipt.epoch, receipt.commitment, receipt.next_commitment
 
 
+_ABOUT: Final = ("weights", "fate", "key", "revocation")
 _ROUND_FIELDS: Final[Mapping[str, tuple[bool, bool]]] = {
     # kind: (has first_round, has round)
     "opening": (True, False),
@@ -105,12 +106,19 @@ _ROUND_FIELDS: Final[Mapping[str, tuple[bool, bool]]] = {
     "closing": (False, False),
     "weights": (False, False),
     "fate": (False, False),
+    "key": (False, False),
+    "revocation": (False, False),
 }
 
 
 @dataclass(slots=True)
 class Chain:
-    """The receipts read so far; `hotkey` is whose log it must be, None until the first receipt tells."""
+    """The receipts read so far.
+
+    Attributes:
+        hotkey: whose log it must be, None until the first receipt tells.
+        key: the newest publishing key that the hotkey vouched for, None where the file has none so far.
+    """
 
     hotkey: str | None = None
     first: int | None = None
@@ -119,6 +127,7 @@ class Chain:
     last_digest: str | None = None
     next_round: int | None = None
     salts: SaltLog = field(default_factory=SaltLog)
+    key: str | None = None
 
     def add(self, found: Line) -> Receipt:
         """Check the next receipt against those before it and return it (FaultError: it does not follow from them)."""
@@ -137,6 +146,8 @@ class Chain:
         _check_form(receipt)
         self._check_link(receipt)
         self._check_round_id(receipt)
+        if receipt.key is not UNSET:
+            self._check_key(receipt.key)
         self.salts.add(self.last, receipt)
 
     def _check_link(self, receipt: Receipt) -> None:
@@ -155,6 +166,19 @@ class Chain:
             raise WrongReceiptError(
                 "issued_at", f"{receipt.issued_at} is before {last.issued_at}, of the receipt before it"
             )
+
+    def _check_key(self, stated: KeyStatement) -> None:
+        """Check that a key replaces the one before, which a file that begins later may not show."""
+        begins = (self.first or 0) == 0
+        if stated.replaces != self.key and (begins or self.key is not None):
+            raise WrongReceiptError("key.replaces", "is not the key of the statement before")
+        try:
+            valid = parse_time(stated.valid_from, "valid_from") < parse_time(stated.valid_until, "valid_until")
+        except SchemaError as error:
+            raise WrongReceiptError("key", str(error)) from None
+        if not valid:
+            raise WrongReceiptError("key.valid_until", "is not after `valid_from`")
+        self.key = stated.public_key
 
     def _check_round_id(self, receipt: Receipt) -> None:
         if receipt.first_round is not None:
@@ -190,8 +214,7 @@ def _check_form(receipt: Receipt) -> None:
         raise WrongReceiptError("kind", "receipt 0, and no other, opens the log")
     if (receipt.first_round is not None, receipt.round is not None) != _ROUND_FIELDS[receipt.kind]:
         raise WrongReceiptError("kind", f"a receipt of kind {receipt.kind} does not have these fields")
-    told = (receipt.weights is not UNSET, receipt.fate is not UNSET)
-    if told != (receipt.kind == "weights", receipt.kind == "fate"):
+    if any((getattr(receipt, kind) is not UNSET) != (receipt.kind == kind) for kind in _ABOUT):
         raise WrongReceiptError("kind", f"a receipt of kind {receipt.kind} does not have these fields")
     if (receipt.epoch is None) != (receipt.commitment is None):
         raise WrongReceiptError("commitment", "goes with an epoch")

@@ -1,6 +1,6 @@
 """The log of receipts, only ever appended to, and the epochs' salts (SPEC 8)."""
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from sqlalchemy import Row, Select, bindparam, func, select, update
@@ -29,6 +29,7 @@ class Receipts(Repository):
             "round_id": record.round_id,
             "sha256": record.sha256,
             "line": await pack(record.line),
+            "subject": record.subject,
         }
         await self._insert(receipts, [row])
 
@@ -54,6 +55,13 @@ class Receipts(Repository):
         """Return a round's receipt, None where it has none: it is open, or older than the log."""
         return await self._receipt(select(receipts).where(receipts.c.round_id == round_id))
 
+    async def about(self, kind: Literal["key", "revocation"], subject: str | None = None) -> ReceiptRecord | None:
+        """Return the newest receipt of a publishing key or a revocation, of any subject or of this one."""
+        mine = select(receipts).where(receipts.c.kind == kind, receipts.c.subject.is_not(None))
+        if subject is not None:
+            mine = mine.where(receipts.c.subject == subject)
+        return await self._receipt(mine.order_by(receipts.c.sequence.desc()).limit(1))
+
     async def count(self) -> int:
         """Return how many there are: the next sequence number."""
         return await self._next(receipts, "sequence")
@@ -63,7 +71,7 @@ class Receipts(Repository):
         if row is None:
             return None
         line = await unpack(row.line, row.sha256)
-        return ReceiptRecord(row.sequence, row.kind, row.round_id, row.sha256, line)
+        return ReceiptRecord(row.sequence, row.kind, row.round_id, row.sha256, line, row.subject)
 
 
 def receipt_of(record: ReceiptRecord) -> Receipt:

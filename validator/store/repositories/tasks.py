@@ -71,6 +71,18 @@ class Tasks(Repository):
         """Return a round's tasks in plan order."""
         return await self._each(TaskRecord, _OF_ROUND, {"round_id": round_id})
 
+    async def of_source(self, sha256: str) -> tuple[tuple[TaskRecord, str], ...]:
+        """Return every task that was made of a source with the state of its round, newest round first."""
+        mine = select(tasks, rounds.c.state.label("round_state")).join(rounds, rounds.c.round_id == tasks.c.round_id)
+        rows = await self._all(mine.where(tasks.c.source_sha256 == sha256).order_by(tasks.c.round_id.desc()))
+        return tuple(
+            (
+                TaskRecord(**{key: value for key, value in row._asdict().items() if key != "round_state"}),
+                row.round_state,
+            )
+            for row in rows
+        )
+
 
 _GROUPS_OF_ROUND: Final = (
     select(groups, tasks.c.mode)
@@ -193,6 +205,11 @@ class RetiredTasks(Repository):
             rows = await self._all(select(retired_tasks.c.source_sha256).where(retired_tasks.c.source_sha256.in_(some)))
             found |= {row.source_sha256 for row in rows}
         return found
+
+    async def after(self, source: str, most: int) -> list[str]:
+        """Return at most `most` retired tasks behind this one, in the order of their digests."""
+        mine = select(retired_tasks.c.source_sha256).where(retired_tasks.c.source_sha256 > source)
+        return [row.source_sha256 for row in await self._all(mine.order_by(retired_tasks.c.source_sha256).limit(most))]
 
     async def listing(self) -> list[tuple[str, datetime]]:
         """Return every retired task with its time, in the order of their retiring."""

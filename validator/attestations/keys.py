@@ -1,0 +1,87 @@
+"""The publishing key: a secret file, and the statement in the audit log by which the hotkey vouches for it."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from msgspec import UNSET
+
+from validator.attestations.dsse import PublishingKey
+from validator.chain.wallet import SecretFileError, read_secret
+from validator.files import new_file
+from validator.protocol.errors import ValidatorError
+from validator.protocol.receipt import KeyStatement, Receipt
+from validator.protocol.text import printable
+from validator.protocol.times import format_time, parse_time
+from validator.redaction import remember_secret
+from validator.settings import Settings
+from validator.sources import RandomBytes
+from validator.store import Transaction
+from validator.store.repositories.receipts import receipt_of
+from validator.store.rows import ReceiptRecord
+from validator.store.urls import file_beside
+
+_NAME: Final = "attestation-key"
+_SEED: Final = 32
+_HEX: Final = re.compile("[0-9a-f]{64}")
+
+
+class PublishingKeyError(ValidatorError):
+    """The publishing key cannot be used."""
+
+
+def key_file_of(settings: Settings) -> Path:
+    """Return where the publishing key is, or would be."""
+    return settings.attestations.key_file or file_beside(settings.store.url, _NAME)
+
+
+def load_key(file: Path) -> PublishingKey:
+    """Return the key in a file (PublishingKeyError: the text says which file and what to do)."""
+    try:
+        text = read_secret(file, "attestations.key_file, and `validator attestation key new`")
+    except SecretFileError as error:
+        raise PublishingKeyError(error.detail) from None
+    if not _HEX.fullmatch(text):
+        raise PublishingKeyError(f"{printable(str(file))}: is not 64 lower-case hex digits")
+    remember_secret(text)
+    return PublishingKey.of_seed(bytes.fromhex(text))
+
+
+@contextmanager
+def new_key(file: Path, random: RandomBytes) -> Iterator[PublishingKey]:
+    """Yield a fresh key, and put it in the place of the one in `file` once the body has raised nothing."""
+    seed = random.token(_SEED)
+    with new_file(file, replace=True) as stream:
+        stream.write(seed.hex().encode() + b"\n")
+        yield PublishingKey.of_seed(seed)
+
+
+def stated(receipt: Receipt) -> KeyStatement:
+    """Return the statement in a receipt (PublishingKeyError: it has none)."""
+    if receipt.key is UNSET:
+        raise PublishingKeyError(f"a receipt of kind {receipt.kind} vouches for no key")
+    return receipt.key
+
+
+def statement_for(key: PublishingKey, before: KeyStatement | None, now: datetime, days: int) -> KeyStatement:
+    """Return the statement of a key that is valid from now on."""
+    until = now + timedelta(days=days)
+    return KeyStatement(key.public, format_time(now), format_time(until), None if before is None else before.public_key)
+
+
+async def newest_statement(tx: Transaction) -> tuple[ReceiptRecord, KeyStatement] | None:
+    """Return the receipt that vouches for the newest key, None where the log has none."""
+    record = await tx.receipts.about("key")
+    return None if record is None else (record, stated(receipt_of(record)))
+
+
+def key_fault(statement: KeyStatement, at: datetime) -> str | None:
+    """Return why a key signs nothing at a moment, None where it may (SchemaError: a time is none)."""
+    if at < parse_time(statement.valid_from, "valid_from"):
+        return f"its key is valid from {statement.valid_from} on"
+    if at >= parse_time(statement.valid_until, "valid_until"):
+        return f"its key was valid until {statement.valid_until}"
+    return None

@@ -1,0 +1,31 @@
+"""Package URLs (purl) of bundles, from the manifest that `validator tasks pack --manifest` writes.
+
+Only the operator's own manifest says which package a bundle is: what a submitter says of it proves nothing.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+from validator.tasks.downloads import parse_reference
+from validator.tasks.package_manifest import Package, read_packages
+
+
+def purls_of(manifest: Path | None) -> Mapping[str, str]:
+    """Return bundle sha256 to package URL, of packages that have one (TaskError: the manifest cannot be read)."""
+    packages = () if manifest is None else read_packages(manifest).packages
+    found = ((one.bundle_sha256.lower(), purl_of(one)) for one in packages)
+    return {sha256: purl for sha256, purl in found if purl is not None}
+
+
+def purl_of(package: Package) -> str | None:
+    """Return the URL of a package as a whole, None for a part of one and for what no registry has."""
+    reference = parse_reference(package.source)
+    if reference is None or package.version is None or reference.subdirectory is not None:
+        return None
+    version = quote(package.version, safe="")
+    if reference.kind == "pypi:":
+        return f"pkg:pypi/{quote(reference.name.lower().replace('_', '-'), safe='')}@{version}"
+    if reference.kind == "npm:":
+        return f"pkg:npm/{quote(reference.name, safe='/')}@{version}"
+    return None
