@@ -1,4 +1,4 @@
-"""What one judging of code costs of its own: everything but the code's and the tests' work.
+"""Overhead of one judging of code: everything but the code's and the tests' own work.
 
 Run `make bench-sandbox` beside a container engine (DOCKER_HOST), docker-registry and busybox. One test of one function;
 the image is in the cache. What is measured is a run in the sandbox (`sandbox_cycle.py`), an interpreter that judges,

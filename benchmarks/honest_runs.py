@@ -1,4 +1,4 @@
-"""How honest runs of one bundle compare across kernels, processors and hosts (SPEC 15).
+"""Comparison of honest runs of one bundle across kernels, processors and hosts (SPEC 15).
 
 Run `make honest-runs` beside a container engine (DOCKER_HOST) that knows the runtime `runsc` (gVisor). Each of TASKS
 bundles, written and planted ones, is executed as a validator does, in runc and in gVisor, and run by miners: in runc

@@ -1,4 +1,4 @@
-"""What the execution of one task costs: its bundle twice and nothing once, in the runtime image (SPEC 15).
+"""Cost of executing one task: two runs of its bundle and one of none, in the runtime image (SPEC 15).
 
 Run `make bench-sandbox` beside a container engine (DOCKER_HOST), docker-registry and busybox. The bundle ends at once
 and the image is in the engine; what is measured is the sandbox (looking at the image, two volumes in memory, two

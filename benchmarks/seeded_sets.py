@@ -1,4 +1,4 @@
-"""Whether planted bundles can be told from ordinary ones: a classifier, and what reading nothing earns.
+"""Distinguishability of planted and ordinary bundles: a classifier, and the earnings of reading nothing.
 
     .venv/bin/python benchmarks/seeded_sets.py [--bundles 200] [--no-earnings]
 
@@ -51,7 +51,7 @@ class Sample(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a classifier looks at: numbers by name, and n-grams."""
+    """Input of a classifier: numbers by name, and n-grams."""
 
     numbers: dict[str, float]
     grams: frozenset[bytes]
@@ -187,7 +187,7 @@ class Judge:
         self.weights = _regression([self._scaled(row) for row in table], labels)
 
     def says_planted(self, row: Seen) -> bool:
-        """Whether a bundle looks planted."""
+        """Return whether a bundle looks planted."""
         numbers = [*self._numbers(row), _said(self.bayes, row)]
         return _dot(self.weights, self._scaled(numbers)) > 0
 

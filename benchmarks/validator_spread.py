@@ -1,4 +1,4 @@
-"""How much of a miner's weight is luck of the draw: two validators in one run, and the same network run again.
+"""Luck of the draw in a miner's weight: two validators in one run, and the same network run again.
 
 Run `make bench-spread`. Every run is a local network of its own seed: other keys, other draws, the same behaviours. A
 spread is the part of the weights that two vectors place differently, the mean over all pairs; miners of two runs are

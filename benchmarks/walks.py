@@ -24,7 +24,7 @@ _NEW_LOCALS: Final = 0x2  # of a code object: a function's; a module's and a cla
 
 
 class Walk(NamedTuple):
-    """What a command ran."""
+    """Record of the code that a command ran."""
 
     files: int
     functions: int
@@ -50,7 +50,7 @@ class Walker:
 
     @property
     def walk(self) -> Walk:
-        """What was noted."""
+        """The record."""
         return Walk(len({code.co_filename for code in self.seen}), len(self.seen), self.moves)
 
 

@@ -1,4 +1,4 @@
-"""What a worker process costs per job beside the image's own work, and what two of them do against one.
+"""Overhead of a worker process per job beyond the image's own work, and the throughput of two workers.
 
 Run `make bench-workers`. Real worker processes on a real Postgres; the sandbox is a script whose images take as long as
 they are told. Prints the processor time and the wall clock of one job, and the throughput of two workers

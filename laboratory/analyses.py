@@ -15,7 +15,7 @@ NOTHING: Final = Analysis("ALLOW", 0.0, (), (), ())
 
 
 class Answer(NamedTuple):
-    """What an answer says: an analysis, the rules that follow from it, and how many faults it names."""
+    """Content of an answer: an analysis, the rules that follow from it, and the number of faults that it names."""
 
     analysis: Analysis
     rules: tuple[Rule, ...] = ()
@@ -23,7 +23,7 @@ class Answer(NamedTuple):
 
 
 class Skill(NamedTuple):
-    """How well an analyst finds what is there.
+    """An analyst's ability.
 
     Attributes:
         level: chance of finding a fault of middling difficulty, in (0, 1).

@@ -11,7 +11,7 @@ from validator.protocol.sssa import Analysis
 
 
 class Deed(NamedTuple):
-    """What a miner says of a task.
+    """A miner's response to a task.
 
     Attributes:
         answer: None where it fails a gate.

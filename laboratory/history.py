@@ -101,7 +101,7 @@ class Rescored:
 
 
 class Seen(NamedTuple):
-    """What is known of a miner.
+    """Observed history of a miner.
 
     Attributes:
         answers, failed: dispatches that passed, and that failed a gate.
@@ -120,7 +120,7 @@ class Seen(NamedTuple):
 
 
 class History:
-    """What miners found of known faults, round by round.
+    """Known faults that miners found, round by round.
 
     Attributes:
         found: miner to (task, fault) to whether it named it.

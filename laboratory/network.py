@@ -235,7 +235,7 @@ def _event(*, ran: bool) -> ExecutionEvent:
 
 
 def _declares(player: Player, index: int) -> bool:
-    """Whether a miner declares anything in a round: a thinner stays away in one of every so many."""
+    """Return whether a miner declares anything in a round: a thinner is absent in one of every few."""
     return player.group.behaviour != "thinner" or index % player.group.every != 0
 
 

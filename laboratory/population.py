@@ -40,7 +40,7 @@ class PopulationError(ValidatorError):
 
 
 class World(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What tasks and analyses are like.
+    """Parameters of tasks and analyses.
 
     Attributes:
         kinds: of faults that there are.

@@ -14,13 +14,13 @@ Results = Mapping[str, Result]
 
 
 class Bound(NamedTuple):
-    """What a mean under 2.0.0 must show."""
+    """Bound on a mean under 2.0.0."""
 
     side: Literal["≥", "≤"]
     value: float
 
     def holds(self, mean: float) -> bool:
-        """Whether a mean is on the right side."""
+        """Return whether a mean is within the bound."""
         return mean >= self.value if self.side == "≥" else mean <= self.value
 
 

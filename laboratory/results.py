@@ -172,7 +172,7 @@ def _pair(one: str, other: str) -> str:
 
 
 def shares(groups: dict[str, Group], one: str, other: str) -> bool:
-    """Whether two miners give answers of one origin in some tasks."""
+    """Return whether two miners answer some tasks from one origin."""
     first, second = groups[one], groups[other]
     if first.of == other or second.of == one:
         return True

@@ -57,7 +57,7 @@ class Latent(NamedTuple):
 
     @property
     def planted(self) -> bool:
-        """Whether it was made for the round, with a truth that names its faults."""
+        """True if it was made for the round, with a truth that names its faults."""
         return self.task.made_here
 
 

@@ -39,7 +39,7 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class BundleEffort:
-    """What the analyses of one bundle cost.
+    """Cost of analyzing one bundle.
 
     Attributes:
         bundle: its name; one line stands for all that is made for one round alone.

@@ -67,7 +67,7 @@ class NotLocalError(ValidatorError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to run.
+    """Options of a run.
 
     Attributes:
         scenario: who lives in the network.
@@ -92,7 +92,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """What all validators of the network meet.
+    """Values that all validators of the network share.
 
     Attributes:
         canaries: digests of bundles that they made without a fault: miners run only what the network made itself.

@@ -44,7 +44,7 @@ class CohortPay:
 
 @dataclass(frozen=True, slots=True)
 class CohortStory:
-    """What came of the cohort.
+    """Results of the cohort.
 
     Attributes:
         members: hotkeys.

@@ -40,12 +40,12 @@ class Payout:
 
     @property
     def spread(self) -> float | None:
-        """What part of the weights two validators place differently, the mean over all pairs; None without a pair."""
+        """Share of the weights that two validators place differently, the mean over all pairs; None without a pair."""
         return spread_of([row.shares for row in self.rows])
 
     @property
     def distance(self) -> float | None:
-        """What part of the weights a validator alone places otherwise than all together, the mean over validators."""
+        """Share of the weights that one validator places differently from all together, the mean over validators."""
         rows = [row.shares for row in self.rows if row.shares]
         return mean(moved(row, self.aggregate) for row in rows) if rows and self.aggregate else None
 

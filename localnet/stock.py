@@ -47,7 +47,7 @@ class LibraryStock:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What bundles are called, by sha256."""
+        """Names of the bundles, by sha256."""
         return self.library.names
 
     def source(self, analyses: AnalysisPool, doing: Callable[[str], None]) -> TaskSource:  # noqa: ARG002 - as of the other stock
@@ -87,7 +87,7 @@ class OwnStock:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """What bundles are called, by sha256."""
+        """Names of the bundles, by sha256."""
         return self.tasks.names
 
     @property

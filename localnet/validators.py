@@ -59,7 +59,7 @@ _DEFAULT_KEY = "//Validator"
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """What one validator has of its own.
+    """Private parts of one validator.
 
     Attributes:
         number: from 1.

@@ -43,7 +43,7 @@ class _Key(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What one analysis cost.
+    """Cost of one analysis.
 
     Attributes:
         sha256: of the bundle's compressed bytes, hex.

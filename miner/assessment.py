@@ -35,7 +35,7 @@ Response = bytes | AsyncIterator[bytes]
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What a behaviour has to go on.
+    """Input of a behaviour.
 
     Attributes:
         dispatch: the request.
@@ -58,7 +58,7 @@ class Assessment:
 
     @property
     def runtime_primary(self) -> bool:
-        """Whether the bundle has to be run and traced."""
+        """True if the bundle must be run and traced."""
         return self.dispatch.role == "primary" and is_runtime(self.dispatch.skill_type)
 
     async def analysis(self) -> Analysis:

@@ -238,7 +238,7 @@ Conduct = Literal[
 
 
 class Behaviour(Protocol):
-    """What a miner makes of a dispatch. Everything follows from the hotkey and the task."""
+    """A miner's response to dispatches, determined by hotkey and task."""
 
     async def respond(self, assessment: Assessment) -> Response:
         """Return the body of the response."""

@@ -209,7 +209,7 @@ class _Notes:
 
 
 def _fits(text: str) -> bool:
-    """Whether a task can hold the text: no lone surrogate, and not too long."""
+    """Return whether a task can hold the text: no lone surrogate, and not too long."""
     return len(text) <= MAX_STRING and not any("\ud800" <= c <= "\udfff" for c in text)
 
 

@@ -41,7 +41,7 @@ class AnnouncementError(ValidatorError):
 
 
 class MinerChain(Protocol):
-    """What a miner needs of a chain."""
+    """Chain calls of a miner."""
 
     async def snapshot(self) -> MetagraphSnapshot:
         """Return the subnet."""
@@ -52,7 +52,7 @@ class MinerChain(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class MinerOptions:
-    """How one miner runs.
+    """Options of one miner.
 
     Attributes:
         behaviour: what it makes of dispatches.

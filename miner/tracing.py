@@ -55,7 +55,7 @@ class RunPolicy:
         self._may_run = may_run
 
     def permits(self, sha256: str) -> bool:
-        """Whether the bundle with this sha256 (hex) may be executed."""
+        """Return whether the bundle with this sha256 (hex) may be executed."""
         return sha256.lower() in self._allowed or (self._may_run is not None and self._may_run(sha256.lower()))
 
 

@@ -35,7 +35,7 @@ _SOON_S: Final = 20.0
 
 @dataclass(slots=True)
 class Played:
-    """What a history came to.
+    """Result of a history.
 
     Attributes:
         seed, faults: which.

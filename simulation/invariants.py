@@ -35,7 +35,7 @@ _TOLD_AFTER: Final = """SELECT l.mechid, l.epoch, l.sequence FROM weight_links l
 
 @dataclass(slots=True)
 class Past:
-    """What an earlier look found and no later one may miss or find changed.
+    """Findings of an earlier look, which no later look may miss or find changed.
 
     Attributes:
         receipts: digests of the log, in order.
@@ -136,7 +136,7 @@ def _rounds_end_once(history: "History", database: sqlite3.Connection) -> Counte
 
 
 def _nothing_is_lost(past: Past, database: sqlite3.Connection) -> None:
-    """What was committed before is there, and as it was."""
+    """Check that committed data still exists unchanged."""
     receipts = [row[0] for row in database.execute("SELECT sha256 FROM receipts ORDER BY sequence")]
     require(receipts[: len(past.receipts)] == past.receipts, "the log is not what it was")
     rounds = {
@@ -224,7 +224,7 @@ def _weights_are_set_once(history: "History", database: sqlite3.Connection, *, w
 
 
 async def _store_is_whole(history: "History", store: Store) -> None:
-    """What `validator db check` looks at, the state against the steps over the log among it; and rounds go on."""
+    """Run the checks of `validator db check`, state against steps over the log included; rounds continue."""
     async with store.read() as tx:
         async for one in checks(tx, history.universe.folder / "archive"):
             require(not one.faults, f"{one.name}: {one.faults}")

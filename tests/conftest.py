@@ -94,7 +94,7 @@ def _is_twin(item: pytest.Item) -> bool:
 
 
 def pytest_collection_finish() -> None:
-    """What is here before the first test stays to the end: nobody needs to search it."""
+    """Freeze the objects that exist before the first test: they live to the end and need no garbage collection."""
     gc.collect()
     gc.freeze()
 

@@ -1,1 +1,1 @@
-"""What `make bench` measures, a module per benchmark."""
+"""Benchmarks of `make bench`, one module each."""

@@ -1,4 +1,4 @@
-"""What the dearest answers cost to judge.
+"""Cost of judging the most expensive answers.
 
 Every kind of hostility that is a body, as the answer of a content type (at most 4 MiB) and of a runtime type's primary
 (traces of at most 16 MiB), and the dearest legal answer, each in a process of its own that has loaded what a worker

@@ -1,4 +1,4 @@
-"""How much longer a diamond of ten steps takes over real HTTP than its longest path (issue: at most 1.1 times).
+"""Time of a diamond of ten steps over real HTTP, relative to its longest path (issue: at most 1.1 times).
 
 Services wait for their step's time and answer with real signatures on loopback.
 """

@@ -1,4 +1,4 @@
-"""What settling a group of the dearest legal attestations costs: scoring, proving and storing it."""
+"""Cost of settling a group of the most expensive valid attestations: scoring, proving and storing it."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What opening a round reads of the past, beside its rows with nothing around them; HISTORY=500,5000,50000 rounds."""
+"""Reads of the past when a round opens, compared with an empty past; HISTORY=500,5000,50000 rounds."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What a round of 60 answers at their limits adds to the store permanently, whatever shape their texts have (D-44)."""
+"""Permanent growth of the store by a round of 60 answers at their limits, for every shape of text (D-44)."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""What a command costs by itself: CPU of whole processes, user and system, beside Python's own start.
+"""Fixed cost of a command: CPU of whole processes, user and system, compared with Python's own start.
 
 The help of every command, and questions to a small store: three rounds of a released version, brought to this
 version's tables.

@@ -1,4 +1,4 @@
-"""What a round adds to a SQLite store and to a Postgres one, by table and in all; what a year of rounds comes to."""
+"""Growth of a SQLite and a Postgres store by one round, by table and in total, and over a year of rounds."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,1 +1,1 @@
-"""How time, memory and size grow with miners, findings and history: `make bench-growth`."""
+"""Growth of time, memory and size with miners, findings and history: `make bench-growth`."""

@@ -1,4 +1,4 @@
-"""What grows, measured at a few sizes; every figure is the least of a few runs, on the process's own clock."""
+"""Growing quantities at a few sizes; every figure is the least of a few runs, on the process's own clock."""
 
 import asyncio
 import sqlite3

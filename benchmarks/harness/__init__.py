@@ -1,4 +1,4 @@
-"""What every benchmark shares: cases that run beside their floors, one table, one file of rows.
+"""Benchmark harness: cases that run with their floors, one table, one file of rows.
 
 A benchmark is a module of `benchmarks/cases` with a function `cases()`; its name is what `make bench ONLY=…` chooses.
 """

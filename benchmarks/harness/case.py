@@ -1,4 +1,4 @@
-"""What is measured, and what came of it."""
+"""A benchmark case and its result."""
 
 from collections.abc import Callable
 from typing import NamedTuple

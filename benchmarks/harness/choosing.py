@@ -1,4 +1,4 @@
-"""Which benchmarks there are: the modules of `cases`."""
+"""Discovery of benchmarks: the modules of `cases`."""
 
 import pkgutil
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Where figures go: `bench.json`, which the newest run of each case stands in, and a table."""
+"""Output of figures: `bench.json`, which holds the newest run of each case, and a table."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

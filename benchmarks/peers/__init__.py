@@ -1,1 +1,1 @@
-"""What others have for the same work, beside ours."""
+"""Other implementations of the same work, for comparison with ours."""

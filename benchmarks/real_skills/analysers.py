@@ -1,4 +1,4 @@
-"""What looks at the bundles: the reference miner, the careless behaviours around it, and bandit alone."""
+"""Analysers of the bundles: the reference miner, its careless variants, and bandit alone."""
 
 import logging
 import tempfile

@@ -1,4 +1,4 @@
-"""What a run comes to: tasks with planted faults, what each analyser finds of them, and whether that is enough."""
+"""Results of a run: tasks with planted faults, each analyser's findings, and the pass criterion."""
 
 import hashlib
 import subprocess
@@ -23,7 +23,7 @@ PRECISION: Final = 0.7
 
 
 class Rules(NamedTuple):
-    """Which rules were measured: a digest of their files, the commit that changed them last, the day of the run."""
+    """Version of the measured rules: a digest of their files, the commit that last changed them, the day of the run."""
 
     digest: str
     commit: str
@@ -31,7 +31,7 @@ class Rules(NamedTuple):
 
 
 class OnPackage(NamedTuple):
-    """What the reference miner made of one package; `alone` findings are of the package without a fault."""
+    """Findings of the reference miner in one package; `alone` are those in the package without a fault."""
 
     name: str
     source: str
@@ -79,7 +79,7 @@ class Figures(NamedTuple):
 
     @property
     def enough(self) -> bool:
-        """Whether the reference miner finds as much of the first shapes as it has to, with as few false alarms."""
+        """True if the reference miner reaches the required recall on the first shapes, with few enough false alarms."""
         row = next(one.row for one in self.analysers if one.analyser == REFERENCE)
         return (row.recall or 0.0) >= RECALL and (row.precision or 0.0) >= PRECISION
 

@@ -1,4 +1,4 @@
-"""What an analysis finds of planted faults, counted by category, language, family and difficulty."""
+"""Recall of an analysis on planted faults, by category, language, family and difficulty."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,7 +55,7 @@ class Beside(NamedTuple):
 
 @dataclass
 class Measured:
-    """What was seen of any number of bundles.
+    """Counts over any number of bundles.
 
     Attributes:
         named: category and language of the findings that name a planted fault; two may name one.
@@ -102,12 +102,12 @@ class Row(NamedTuple):
 
     @property
     def recall(self) -> float | None:
-        """How many of the planted faults were found."""
+        """Share of the planted faults that were found."""
         return self.found / self.planted if self.planted else None
 
     @property
     def precision(self) -> float | None:
-        """How many of the findings name a fault; those that the bundle has without faults as well are left out."""
+        """Share of the findings that name a fault; findings that the bundle has without faults are left out."""
         reported = self.named + self.false - self.before
         return self.named / reported if reported else None
 
@@ -160,7 +160,7 @@ def _marks(findings: Iterable[Finding], files: Files) -> set[tuple[str, str, byt
 
 
 def _mark(finding: Finding, files: Files) -> tuple[str, str, bytes]:
-    """What stays of a finding where lines move: its category, its file, the line that it names."""
+    """Return the line-independent identity of a finding: its category, its file, the line that it names."""
     try:
         place = parse_evidence_ref(finding.evidence_ref)
     except EvidenceRefError:

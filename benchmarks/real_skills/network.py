@@ -47,7 +47,7 @@ _MINERS: Final = "".join(
 
 
 class Finder(NamedTuple):
-    """What one miner of the network found in answers that passed the gates, and the weight that it got."""
+    """Result of one miner of the network: findings in answers that passed the gates, and its weight."""
 
     name: str
     behaviour: str
@@ -58,7 +58,7 @@ class Finder(NamedTuple):
 
 
 class Network(NamedTuple):
-    """What a run came to: its rounds, tasks with known faults in them, tasks that tell miners apart, and its miners."""
+    """Result of a run: its rounds, tasks with known faults, tasks that separate miners, and its miners."""
 
     rounds: int
     settled: int

@@ -1,1 +1,1 @@
-"""What benchmarks measure with."""
+"""Fixtures of benchmarks."""

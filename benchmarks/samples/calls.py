@@ -31,7 +31,7 @@ PATIENCE_S: Final = 60.0
 
 
 class Turn(NamedTuple):
-    """How it went: calls a second, microseconds of CPU each, milliseconds of wall clock beyond the slowest answer."""
+    """Result of a run: calls per second, microseconds of CPU per call, milliseconds beyond the slowest answer."""
 
     rate: float
     cpu_us: float

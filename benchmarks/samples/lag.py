@@ -1,4 +1,4 @@
-"""How late the event loop is with what was due."""
+"""Lag of the event loop."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What bundles of rounds take in a SQLite store: installed distributions, a marker of each round where one goes."""
+"""Size of bundles in a SQLite store: installed distributions, with a marker of each round where one fits."""
 
 import asyncio
 import random

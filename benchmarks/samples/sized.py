@@ -1,4 +1,4 @@
-"""What a round leaves in a store: twelve tasks for five of 64 miners each, answers of four findings, and weights.
+"""Size of a round in a store: twelve tasks for five of 64 miners each, answers of four findings, and weights.
 
 Weights come with every seventh round: an epoch has 360 blocks of twelve seconds, a round takes ten minutes.
 """

@@ -40,7 +40,7 @@ _BLOCKS: Final = 10_000  # an epoch that outlasts the benchmark
 
 
 class WholeRounds(NamedTuple):
-    """What rounds showed: milliseconds beyond the slowest answer of each, and of the loop's lag 99 of 100."""
+    """Timings of rounds: milliseconds beyond the slowest answer of each, and the loop's lag at the 99th percentile."""
 
     beyond_ms: list[float]
     lag_ms: float

@@ -9,7 +9,7 @@ _Z = 1.96  # of a confidence of 95 %
 
 
 class Slope(NamedTuple):
-    """How fast something grows, per unit of the abscissa, and between which bounds with a confidence of 95 %."""
+    """Growth rate per unit of the abscissa, with its bounds at 95 % confidence."""
 
     value: float
     low: float

@@ -1,4 +1,4 @@
-"""What only the daemon's own process can tell of its memory: Python's blocks, and what the C library keeps.
+"""Memory figures from inside the daemon's process: Python's blocks, and bytes that the C library keeps.
 
 A resident set that grows while neither blocks nor bytes in use do is memory that was freed and not given back.
 """

@@ -1,4 +1,4 @@
-"""What the daemon's log says so far, read as it grows."""
+"""Tail of the daemon's log: counts as it grows."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the samples of a soak come to: figures, and what of them is broken."""
+"""Report of a soak: figures from its samples, and those that break a bound."""
 
 import math
 from collections.abc import Mapping, Sequence

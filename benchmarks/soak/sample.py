@@ -15,7 +15,7 @@ _NS: Final = 1e9
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What was seen at one moment.
+    """Measurements at one moment.
 
     Attributes:
         at_s: since the watch began.

@@ -1,4 +1,4 @@
-"""What a soak writes down: the settings, at a pace that is so many times the default one, and where its files are."""
+"""Files of a soak: the settings, at a multiple of the default pace, and their locations."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +59,7 @@ class Site:
 
     @property
     def log(self) -> Path:
-        """What the validator logs."""
+        """Path of the validator's log."""
         return self.folder / "validator.log"
 
     @property
@@ -79,7 +79,7 @@ class Site:
 
     @property
     def inside(self) -> Path:
-        """What the validator's process tells of its memory, the newest look."""
+        """Path of the validator's newest memory figures."""
         return self.folder / "inside.json"
 
     @property

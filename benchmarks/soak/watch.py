@@ -31,7 +31,7 @@ _START_S = 120.0
 
 @dataclass(slots=True)
 class Watch:
-    """What was seen, and what broke.
+    """Samples of a running soak, and broken bounds.
 
     Args:
         site: where.

@@ -30,7 +30,7 @@ _PACE: Final = 10.0
 
 
 class Own(NamedTuple):
-    """What the owner brings: a folder of tasks with the pace over them, and a file of miners."""
+    """Input of an owner: a folder of tasks with their pace, and a file of miners."""
 
     tasks: Path | None
     pace: float | None

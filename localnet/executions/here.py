@@ -75,7 +75,7 @@ _NONCE: Final = "00" * 32
 
 @dataclass(frozen=True, slots=True)
 class Executions:
-    """How answers of the local network are run again.
+    """Execution of answers of the local network.
 
     Attributes:
         sandbox: where; None if nothing is run again.

@@ -44,7 +44,7 @@ class ExecutedMiner:
 
 @dataclass(frozen=True, slots=True)
 class ExecutionStory:
-    """What came of the executions.
+    """Results of the executions.
 
     Attributes:
         why_not: why nothing was run again; empty if it was.

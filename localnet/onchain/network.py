@@ -39,7 +39,7 @@ class NothingLandedError(ValidatorError):
 
 
 class _Ready(NamedTuple):
-    """What the validator finds: its settings, everybody's keys, the tempo."""
+    """Prepared environment of the validator: its settings, all keys, the tempo."""
 
     settings: Settings
     keys: Keys

@@ -16,7 +16,7 @@ _BUSY_S: Final = 300.0  # for the first rounds, beside the epochs
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """What to bring up.
+    """Options of `localnet up`.
 
     Attributes:
         folder: for wallets, settings, tasks, the store and the log; what is in it is used again.

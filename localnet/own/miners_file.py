@@ -61,7 +61,7 @@ class Elsewhere(NamedTuple):
 
 
 class MinersFile(NamedTuple):
-    """What a file says: residents, and miners that run elsewhere."""
+    """Content of a miners' file: residents, and miners that run elsewhere."""
 
     residents: tuple[Resident, ...]
     elsewhere: tuple[Elsewhere, ...]

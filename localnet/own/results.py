@@ -21,7 +21,7 @@ Why = Literal[
 
 @dataclass(frozen=True, slots=True)
 class MinerOnTask:
-    """What one miner made of one task; means are over what passed and has a value, None where nothing has.
+    """Results of one miner on one task; means are over passed answers with a value, None without any.
 
     Attributes:
         dispatches: how often it got the task.
@@ -41,7 +41,7 @@ class MinerOnTask:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What dispatches came to; means are over answers that passed and have a value.
+    """Results of dispatches; means are over passed answers that have a value.
 
     Attributes:
         dispatches: how many there were.
@@ -104,7 +104,7 @@ class TypeResult:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What is known of a task's rounds, beside its answers.
+    """Facts about a task's rounds other than its answers.
 
     Attributes:
         given, skipped: rounds in which miners got it, and in which nobody could take it.

@@ -31,7 +31,7 @@ _LEAST_BLOCK_S: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How many times faster the network's time runs than on chain; 1 or more."""
+    """Speed of the network's time relative to the chain's; 1 or more."""
 
     times: float = 1.0
 
@@ -156,7 +156,7 @@ class OwnTasks:
 
     @property
     def names(self) -> dict[str, str]:
-        """What the bundles are called, by sha256."""
+        """Names of the bundles, by sha256."""
         return {sha256: task.name for (_, sha256), task in self.known.items()}
 
     def of_type(self, skill_type: SkillType) -> dict[str, OwnTask]:

@@ -159,7 +159,7 @@ def _why(  # noqa: PLR0911, PLR0913, PLR0917 - one line for each cause, from the
 
 
 def _upside_down(miners: Sequence[MinerOnTask]) -> bool:
-    """Whether the careless score higher than the careful."""
+    """Return whether careless miners score higher than careful ones."""
     careless, careful = (
         _mean(one.mean_score for one in miners if one.behaviour in kinds) for kinds in (_CARELESS, _CAREFUL)
     )
@@ -173,7 +173,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class OwnStory:
-    """What came of an owner's tasks.
+    """Results of an owner's tasks.
 
     Attributes:
         pace: how many times faster than on chain the network's time ran.

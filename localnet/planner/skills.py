@@ -22,7 +22,7 @@ _PREMIUM: Final = "_premium"
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How a planner goes about it.
+    """Behavior of a planner.
 
     Attributes:
         retries: declared for every step.

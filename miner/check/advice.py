@@ -8,7 +8,7 @@ from validator.protocol.reasons import Reason
 
 
 class Advice(NamedTuple):
-    """Where to look and what to change; `field` is of the answer or the request, "" where it is none of them."""
+    """Advice on one answer: the place, and the change; `field` is of the answer or the request, "" if of neither."""
 
     field: str
     todo: str

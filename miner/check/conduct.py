@@ -48,7 +48,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What to check.
+    """Options of a check.
 
     Attributes:
         types: of the declared ones, those to ask for; none: all.
@@ -65,7 +65,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a check needs.
+    """Dependencies of a check.
 
     Attributes:
         signer: the hotkey that asks.

@@ -60,7 +60,7 @@ _CHECKS: Final = {
 
 
 class Score(NamedTuple):
-    """What an answer that passed is worth."""
+    """Score of an answer that passed."""
 
     subset: float | None = None
     quality: Quality | None = None

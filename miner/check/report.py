@@ -17,7 +17,7 @@ from validator.scoring import version
 
 
 class Section(StrEnum):
-    """What a request is about: findings, waiting and hurrying, the largest bundle, goals, what no validator sends."""
+    """Section of a check: findings, waiting and hurrying, the largest bundle, goals, invalid requests."""
 
     ANSWERS = "answers"
     WINDOWS = "windows"
@@ -56,7 +56,7 @@ class PlanPart(Document, frozen=True):
 
 
 class PlanWorth(Document, frozen=True):
-    """What a plan came to when it was run.
+    """Score of a plan that was run.
 
     Attributes:
         output_quality: None for code, which is judged after a round.
@@ -71,7 +71,7 @@ class PlanWorth(Document, frozen=True):
 
 
 class Outcome(Document, frozen=True):
-    """What one dispatch came to.
+    """Result of one dispatch.
 
     Attributes:
         seconds: first byte sent to last byte received; None where nothing was sent.
@@ -104,7 +104,7 @@ class Outcome(Document, frozen=True):
 
 
 class StrangerOutcome(Document, frozen=True):
-    """What became of a request that no validator sends.
+    """Result of a request that no validator sends.
 
     Attributes:
         request: what was wrong with it.

@@ -44,7 +44,7 @@ def key_of(ecosystem: Ecosystem, version: str) -> Any:
 
 
 def in_range(ecosystem: Ecosystem, version: str, events: Iterable[tuple[Kind, str]]) -> bool:
-    """Whether the events of a range leave the version affected; False where one of them is no version.
+    """Return whether the events of a range leave the version affected; False if one of them is no version.
 
     An `introduced` of "0" comes before all versions.
     """
@@ -105,7 +105,7 @@ _SEVERITIES: Final[dict[str, Severity]] = {
 
 
 class Advisory(NamedTuple):
-    """What is known of a package's version.
+    """Known vulnerability of a package's version.
 
     Attributes:
         id: a CVE's where there is one, else GitHub's, else that of the database.
@@ -119,12 +119,12 @@ class Advisory(NamedTuple):
 
     @property
     def nameable(self) -> bool:
-        """Whether an attestation can name it (SPEC 2)."""
+        """True if an attestation can name it (SPEC 2)."""
         return bool(_CVE.fullmatch(self.id) or _GHSA.fullmatch(self.id))
 
 
 class Advisories(NamedTuple):
-    """What an export says of the packages that were asked for.
+    """Vulnerabilities in an export, for the packages that were asked for.
 
     Attributes:
         of: those of each package, by id.

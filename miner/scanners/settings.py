@@ -47,7 +47,7 @@ _ITEM: Final = re.compile(r"^(\s{0,80})(?:- )?(?:[\"'](.*?)[\"']|([^\"'{}\[\]]+?
 
 
 class _Rule(NamedTuple):
-    """What a setting grants that the keys above it, joined by dots, and its value match, both in lower case."""
+    """Rule for a setting: its patterns match the keys above it, joined by dots, and its value, in lower case."""
 
     what: str
     severity: Severity
@@ -157,7 +157,7 @@ def _lines(source: SourceFile) -> list[str]:
 
 
 class _Grant(NamedTuple):
-    """What the lines from `first` to `last` grant."""
+    """Permission granted by the lines from `first` to `last`."""
 
     first: int
     last: int
@@ -206,7 +206,7 @@ def _grants(source: SourceFile) -> Iterator[_Grant]:
 
 
 def _may_change(command: str, arguments: list[str]) -> bool:
-    """Whether the command fetches a package or an image that no version or digest names."""
+    """Return whether the command fetches a package or an image without a fixed version or digest."""
     words = [word for text in (command, *arguments) for word in text.split()]
     runners = rules_of("settings")["runners"]
     if not words or words[0].rpartition("/")[2].lower() not in runners["programs"].split():

@@ -45,7 +45,7 @@ class SourceFile:
 
     @property
     def suffix(self) -> str:
-        """What follows the name's last dot, lower case; empty without one."""
+        """File name extension, lower case; empty without one."""
         return self.name.rpartition(".")[2].lower() if "." in self.name else ""
 
     @cached_property
@@ -89,7 +89,7 @@ class SourceFile:
 
 
 def addressable(path: str) -> bool:
-    """Whether evidence can name the file: the grammar of SPEC 3 (D-1) has no way to write some names."""
+    """Return whether evidence can name the file: the grammar of SPEC 3 (D-1) excludes some names."""
     if len(path) > MAX_STRING - _ROOM_FOR_LINES or "#" in path:
         return False
     try:

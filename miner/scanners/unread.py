@@ -20,7 +20,7 @@ _NAMED: Final = 32  # files that have a finding each
 
 
 class _Tables(NamedTuple):
-    """What is not read, by a suffix, by the program of a first line, and by first bytes."""
+    """Unread files by suffix, by the interpreter of a first line, and by first bytes."""
 
     of_suffix: dict[str, str]
     of_interpreter: dict[str, str]

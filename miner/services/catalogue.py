@@ -12,7 +12,7 @@ SERVICES: Final[tuple[Service, ...]] = ("text", "code", "retrieval", "transform"
 
 
 class ServiceAddress(NamedTuple):
-    """Where a step service is called and who signs its answers."""
+    """Address of a step service, and the key that signs its answers."""
 
     url: str
     hotkey: str

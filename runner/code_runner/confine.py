@@ -1,4 +1,4 @@
-"""What keeps the processes of one user apart, and what they may take."""
+"""Isolation and resource limits for processes of one user."""
 
 import contextlib
 import ctypes

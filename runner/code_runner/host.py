@@ -36,7 +36,7 @@ class _Out(io.TextIOBase):
 
 
 class _Loader:
-    """What the judge gets first: it loads the module."""
+    """First message to the judge, which loads the module."""
 
     def __init__(self, file: Path) -> None:
         self._file = file

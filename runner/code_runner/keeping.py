@@ -23,7 +23,7 @@ _MOST_LINE: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What judging may take.
+    """Limits of judging.
 
     Attributes:
         seconds: for all tests.
@@ -42,7 +42,7 @@ class StoodStillError(Exception):
 
 @dataclass(slots=True)
 class Judged:
-    """What judging came to.
+    """Result of judging.
 
     Attributes:
         keys: every test of the task.

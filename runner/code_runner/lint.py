@@ -1,4 +1,4 @@
-"""What a linter finds in a stranger's module."""
+"""Linter for a stranger's module."""
 
 import json
 import subprocess

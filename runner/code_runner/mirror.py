@@ -38,7 +38,7 @@ class Other(Protocol):
 
 
 class Description(NamedTuple):
-    """What a class is mirrored by: its special methods, and whether its objects have hashes."""
+    """Description of a mirrored class: its special methods, and whether its objects are hashable."""
 
     name: str
     bases: list[type]
@@ -47,7 +47,7 @@ class Description(NamedTuple):
 
 
 class MethodName(NamedTuple):
-    """What stands for a method of the object that was asked for it."""
+    """Placeholder for a method of the object that was asked for it."""
 
     name: str
 
@@ -173,7 +173,7 @@ def owner_of(mirror: Any) -> Other:
 
 
 def is_mirror(value: Any) -> bool:
-    """Whether the value, an object or a class, is on the other side."""
+    """Return whether the value, an object or a class, is on the other side."""
     return isinstance(value, RemoteType) or isinstance(type(value), RemoteType)
 
 

@@ -242,7 +242,7 @@ def _special(value: Any, name: str, args: tuple[Any, ...]) -> Any:
 
 
 def _own(kind: type, name: str) -> bool:
-    """Whether objects of the class have the special method, and not from `object`; text and name all have."""
+    """Return whether the class defines the special method itself rather than `object`; text and name always count."""
     if name in {"__str__", "__repr__", "__format__"}:
         return True
     found = getattr(kind, name, None)

@@ -174,7 +174,7 @@ def snapshot(value: Any) -> Any:
 
 
 def changed(value: Any, before: Any) -> bool:
-    """Whether the container holds other things than when `before` was taken."""
+    """Return whether the container's content differs from `before`."""
     return bool(snapshot(value)[0] != before[0])
 
 

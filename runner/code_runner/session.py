@@ -92,7 +92,7 @@ class Solution(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     @property
     def broken(self) -> bool:
-        """Whether the module's process is gone or talks nonsense."""
+        """True if the module's process has ended or violates the protocol."""
         return self._session is not None and self._session.broken
 
     def find_spec(self, name: str, _path: Any, _target: Any = None) -> importlib.machinery.ModuleSpec | None:

@@ -1,4 +1,4 @@
-"""How the processes of the runner are started, and what they are told."""
+"""Start of the runner's processes, and their orders."""
 
 import json
 import sys
@@ -22,7 +22,7 @@ _ENVIRONMENT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a judge is told to do.
+    """Order to a judge.
 
     Attributes:
         tests: source of the test module.

@@ -1,4 +1,4 @@
-"""What a bundle's own documents say should be run."""
+"""Entry point of a bundle according to its own documents."""
 
 import json
 import re

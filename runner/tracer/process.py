@@ -38,7 +38,7 @@ _CLAIMED: Final = frozenset(("network", "secrets", "imports"))
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start.
+    """Process to start.
 
     Attributes:
         mode: how; `none` performs the probes only.
@@ -62,7 +62,7 @@ class Timing(NamedTuple):
 
 @dataclass(slots=True)
 class Run:
-    """What one process left.
+    """Records of one process.
 
     Attributes:
         records: trace name to records, in the order they came.

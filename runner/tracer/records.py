@@ -35,7 +35,7 @@ class TracingError(Exception):
 
 
 class Probes(NamedTuple):
-    """What a run performs before the bundle (SPEC 5)."""
+    """Probes that a run performs before the bundle (SPEC 5)."""
 
     file_path: str
     file_content: str
@@ -55,7 +55,7 @@ def empty_records(skill_type: str) -> Records:
 
 
 def is_record(name: object, fields: object) -> bool:
-    """Whether this is a record of a known trace: its own fields only, short text or numbers, a `ts`."""
+    """Return whether this is a record of a known trace: its own fields only, short text or numbers, a `ts`."""
     if not isinstance(name, str) or name not in FIELDS or not isinstance(fields, dict):
         return False
     rest = {key: value for key, value in fields.items() if key != "ts"}

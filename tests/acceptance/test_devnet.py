@@ -22,7 +22,7 @@ CONFIG = Path(__file__).parents[2] / "config" / "demo.toml"
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
-    """What a run of the demo printed, and the url of the store it left."""
+    """Return the demo's printed report and the url of the store that it left."""
     folder = tmp_path_factory.mktemp("demo")
     return devnet(folder, "--rounds", "8", "--no-executions"), f"sqlite:///{folder}/devnet.sqlite"
 
@@ -57,7 +57,7 @@ def run(*arguments: str, cwd: Path, url: str = "") -> subprocess.CompletedProces
 
 
 def of_an_answer(miner: dict[str, Any]) -> float:
-    """What an answer of a miner's is worth on average, whoever is drawn how often."""
+    """Return a miner's mean score per answer, independent of how often it was drawn."""
     return float(miner["mean_quality"] * miner["mean_consensus"])
 
 

@@ -130,7 +130,7 @@ def check_bounds(watched: Watched, records: list[RoundRecord]) -> None:
 
 
 async def unescaped_by_commands(watched: Watched) -> dict[str, set[str]]:
-    """What the pages about the answers that want to be shown still hold, by command."""
+    """Return the unescaped hostile text on pages that show answers, by command."""
     evil: dict[str, tuple[int, str]] = {}
     async with watched.store.read() as tx:
         for record in await tx.rounds.listing(1000):
@@ -157,7 +157,7 @@ def unused(journal: Journal) -> list[str]:
 
 
 def late_s(record: RoundRecord) -> float:
-    """How long after its deadline a round was settled."""
+    """Return the seconds from a round's deadline to its settlement."""
     if record.settled_at is None:
         raise ValueError(f"round {record.round_id} is open")
     return (record.settled_at - record.started_at).total_seconds() - DEADLINE_S
@@ -181,7 +181,7 @@ def shown(dispatch: Dispatch) -> str:
 
 
 async def check_steps(store: Store, journal: Journal, records: list[RoundRecord]) -> None:
-    """What a step service did is what the record of the run says it did."""
+    """Compare the journal of the step services with the runs' records."""
     wrong = []
     async with store.read() as tx:
         for record in records:

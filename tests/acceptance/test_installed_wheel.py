@@ -1,4 +1,4 @@
-"""What an operator installs: the built wheel and the locked packages in an empty environment, nothing of a clone."""
+"""An operator's installation: the built wheel and the locked packages in an empty environment, without a clone."""
 
 import os
 import re

@@ -47,7 +47,7 @@ _SOON_S = 0.7
 
 @dataclass
 class Figures:
-    """What the kills met.
+    """Counts over all kills.
 
     Attributes:
         found_open: kills that left a round open.
@@ -152,7 +152,7 @@ async def check(site: Site, store: Store, url: str, figures: Figures) -> None:
 
 
 async def check_round(store: Store, record: RoundRecord) -> Counter[str]:
-    """What was answered, or failed, stands once in the windows; what was under way is void; nothing else is left."""
+    """Check that answers and failures are in the windows once, open dispatches are void, and nothing else is left."""
     async with store.read() as tx:
         dispatches = await tx.dispatches.of_round(record.round_id)
         entries = [(entry.hotkey, entry.task_id) for entry in await tx.windows.of_round(record.round_id)]
@@ -176,7 +176,7 @@ def check_log(site: Site) -> None:
 
 
 async def replayed(site: Site) -> dict[str, set[str]]:
-    """What `replay` says of the rounds, by their state."""
+    """Return the result of `replay` for the rounds, by their state."""
     verdicts: dict[str, set[str]] = {}
     for line in (await site.said("replay", "--all", "--json", "--jobs", "2")).splitlines():
         found = json.loads(line)

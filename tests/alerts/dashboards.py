@@ -80,7 +80,7 @@ def asked() -> list[Asked]:
 
 
 def told() -> dict[str, dict[str, dict[str, Any]]]:
-    """What the table of conditions has to write into its columns, by column: Grafana's value mappings."""
+    """Return the texts that the table of conditions writes into its columns, by column: Grafana's value mappings."""
     severity, advice = {}, {}
     for index, (name, one) in enumerate(CONDITIONS.items()):
         severity[name] = {"text": one.severity, "index": index, "color": _COLORS[one.severity]}

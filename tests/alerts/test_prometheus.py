@@ -37,7 +37,7 @@ async def listening() -> AsyncIterator[tuple[Board, str]]:
 
 @asynccontextmanager
 async def told(folder: Path) -> AsyncIterator[dict[str, dict[str, Any]]]:
-    """Who is told of alerts, named by a file in that folder: the newest word on each, by its name."""
+    """Yield the newest notification of each alert, by name; a file in the folder names the receiver."""
     alerts: dict[str, dict[str, Any]] = {}
 
     async def take(request: web.Request) -> web.Response:

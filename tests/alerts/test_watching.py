@@ -37,12 +37,12 @@ async def miners() -> AsyncIterator[Miners]:
 
 
 def finite(samples: list[dict[str, Any]]) -> bool:
-    """Whether there is a number among them."""
+    """Return whether any sample is a finite number."""
     return any(one["value"][1] not in {"NaN", "+Inf", "-Inf"} for one in samples)
 
 
 def shown(watcher: Prometheus, instance: str) -> dict[str, bool]:
-    """Whether a panel has something to show, by its title; every expression has to run."""
+    """Return whether each panel has data, by title; every expression must evaluate."""
     found: dict[str, bool] = {}
     for one in asked():
         found[one.panel] = finite(watcher.query(one.of(instance))) or found.get(one.panel, False)

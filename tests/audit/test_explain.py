@@ -62,7 +62,7 @@ async def test_every_number_is_the_one_that_was_scored(store: Store) -> None:
 
 
 async def check_faults(tx: Transaction, explained: list[RoundExplanation]) -> None:
-    """What is listed of known faults is what the rounds tell one by one."""
+    """Compare the listing of known faults with the rounds' own explanations."""
     listed = await fault_list(tx, 100)
     found, known, answers, beside = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     for one in explained:

@@ -1,4 +1,4 @@
-"""Why a candidate got its place: the sentences against plans made by the core (SPEC 8)."""
+"""Explanations of selection, compared with plans that the core makes (SPEC 8)."""
 
 from typing import Any
 

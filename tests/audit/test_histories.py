@@ -111,7 +111,7 @@ def test_nobody_has_a_past_before_the_first_round(logs: tuple[bytes, bytes], tmp
 
 
 def pasts(log: bytes) -> int:
-    """How many miners the first input of a log gives reputations."""
+    """Return the number of miners with reputations in the first input of a log."""
     document = next(json.loads(line)["input"] for line in log.splitlines() if line.startswith(b'{"input":'))
     many = sum(bool(miner["reputations"]) for miner in document["miners"])
     assert many

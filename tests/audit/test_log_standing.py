@@ -1,4 +1,4 @@
-"""What a log says of miners follows from round to round (SPEC 9, 10)."""
+"""Miners' facts in a log follow from round to round (SPEC 9, 10)."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def after(frozen: RoundInput, outcome: RoundOutcome, **changes: Any) -> RoundInp
 
 
 def fault(state: State, frozen: RoundInput) -> str | None:
-    """Where an input does not follow from a state."""
+    """Return the place where an input does not follow from a state; None if it follows."""
     known = learned(state, frozen)
     change = Change(known)
     change.clear(frozen.acts)

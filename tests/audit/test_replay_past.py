@@ -1,4 +1,4 @@
-"""What a round left is what the next one begins with: the log's verifier and replay compute it by the same step."""
+"""The end of a round is the start of the next: verifier and replay compute it by the same step."""
 
 from pathlib import Path
 

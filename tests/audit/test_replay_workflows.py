@@ -30,7 +30,7 @@ def of(number: int = GOOD) -> Callable[[Dispatch], bool]:
 
 
 def resubmitted(**changes: Any) -> Tamper:
-    """What is told of one submission beside plan and run, changed."""
+    """Change fields of one submission other than plan and run."""
     return dispatched(of(), submission=lambda own: {**own, **changes})
 
 

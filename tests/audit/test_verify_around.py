@@ -165,7 +165,7 @@ def test_a_round_of_another_subnet_is_found(log: bytes, tmp_path: Path) -> None:
 
 
 def test_a_later_round_that_is_said_to_have_been_open_is_counted(log: bytes, tmp_path: Path) -> None:
-    """Whom it excludes would count as excluded before the vector."""
+    """Its exclusions would count as exclusions before the vector."""
     found = verified(with_weights(log, BETWEEN, lambda document: document.update(next_round="5")), tmp_path)
     assert found.word["rounds open at a vector and frozen behind it"] == 1
 

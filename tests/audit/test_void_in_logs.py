@@ -1,4 +1,4 @@
-"""What a log may claim to be void alone: members of its groups, once, by a fault of the validator (SPEC 16, D-26)."""
+"""Claims of a log that a dispatch is void alone: group members, once, a fault of the validator (SPEC 16, D-26)."""
 
 import io
 import json

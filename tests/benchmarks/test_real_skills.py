@@ -254,7 +254,7 @@ def test_of_which_rules_the_figures_of_a_page_are() -> None:
 
 
 def test_the_page_says_of_which_rules_its_figures_are() -> None:
-    """Where rules changed since: `make real-skills`, or `, older than the code` behind commit in the digest's line."""
+    """If rules changed since, run `make real-skills`, or add `, older than the code` after the digest's commit."""
     page = PAGE.read_text()
     names = tables(some_figures(), {"injection/plain": "easy"})
     assert rules_told(replaced(page, names)) == ("0" * 16, False)

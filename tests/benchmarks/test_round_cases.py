@@ -1,4 +1,4 @@
-"""What `make bench ONLY=gates,round` measures with: answers that pass their gates, miners that give such answers."""
+"""Fixtures of `make bench ONLY=gates,round`: answers that pass their gates, and miners that give them."""
 
 import msgspec
 import pytest

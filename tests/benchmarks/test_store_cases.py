@@ -1,4 +1,4 @@
-"""What `make bench` and `make bench-growth` measure over stores is whole: each once, and small."""
+"""Smoke runs of `make bench` and `make bench-growth` over stores: each case once, at a small size."""
 
 import asyncio
 from datetime import UTC, datetime

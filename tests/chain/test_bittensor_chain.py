@@ -1,4 +1,4 @@
-"""What the real SDK over a node in memory shows beyond the contract that every chain keeps."""
+"""Behavior of the real SDK over a node in memory, beyond the contract of every chain."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""What every chain keeps of commitments: simulated, the SDK over nodes in memory and on a socket, and a real one."""
+"""Contract of commitments: simulated chain, the SDK over nodes in memory and on a socket, and a real node."""
 
 import pytest
 from chain_worlds import MINERS, Build, LocalWorld, SdkWorld, World

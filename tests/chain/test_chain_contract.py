@@ -1,4 +1,4 @@
-"""What every chain keeps: simulated, the SDK over a node in memory, the same on a socket, and a real node if any."""
+"""Contract of a chain: simulated, the SDK over a node in memory, the same on a socket, and a real node if any."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""What a connection does to a chain besides breaking under a submission: held answers, lost and late heads, cuts."""
+"""Connection faults other than breaks under a submission: held answers, lost and late heads, cuts."""
 
 import pytest
 from chain_worlds import Build, World

@@ -1,4 +1,4 @@
-"""Whether the clock is wrong is told by fresh blocks alone: a chain that lags looks like no wrong clock (D-26)."""
+"""Fresh blocks alone show that the clock is wrong: a lagging chain is not a wrong clock (D-26)."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Whether an endpoint is on this machine: its silence tells nothing of the network then (SPEC 16, D-26)."""
+"""Detection of local endpoints: their silence says nothing about the network (SPEC 16, D-26)."""
 
 import socket
 

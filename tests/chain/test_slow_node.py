@@ -31,7 +31,7 @@ async def took(call: Coroutine[Any, Any, Any]) -> float:
 
 
 def trips(world: ServedWorld) -> int:
-    """How often the client has asked since it last had an answer: its calls one after the other."""
+    """Return the number of sequential round trips: calls that the client made after the answer to the previous one."""
     kinds = [seen.kind for seen in world.proxy.seen if seen.kind != "notice"]
     return sum(
         kind == "request" and before != "request" for before, kind in zip(["answer", *kinds], kinds, strict=False)

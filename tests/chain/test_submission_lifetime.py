@@ -1,4 +1,4 @@
-"""How long a submission may still arrive."""
+"""Lifetime of a submission: the blocks within which it can still arrive."""
 
 import bittensor_core
 import pytest

@@ -1,4 +1,4 @@
-"""What tests on a real node make of its answers to sudo calls."""
+"""Interpretation of a real node's answers to sudo calls."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -16,7 +16,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def listed(config: Path, *more: str) -> dict[str, dict[str, object]]:
-    """What the list has of round 1, by hotkey."""
+    """Return the list's entries of round 1, by hotkey."""
     done = called("code-checks", "list", "--json", *more, "--config", str(config))
     assert (done.returncode, done.stderr) == (0, "")
     return {one["hotkey"]: one for one in json.loads(done.stdout)["checks"]}

@@ -1,4 +1,4 @@
-"""What goes wrong outside: settings, stores, pipes. Exit codes mean something, messages are lines, never traces."""
+"""External faults: settings, stores, pipes. Exit codes have meanings; messages are lines without a traceback."""
 
 import json
 import os

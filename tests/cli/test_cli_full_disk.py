@@ -1,4 +1,4 @@
-"""Where there is no room, a command that writes says so in one line, and leaves neither files nor folders."""
+"""Commands that write to a full disk report it in one line and leave neither files nor folders."""
 
 import os
 from collections.abc import Callable

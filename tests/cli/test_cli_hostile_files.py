@@ -83,7 +83,7 @@ def test_a_debate_whose_proof_nobody_could_check_is_not_built(
 
 
 def doubled_twice(make: Callable[[int], bytes], n: int, path: Path, *command: str) -> float:
-    """How much more CPU time the command takes for four times as much: noise counts for less than in one doubling."""
+    """Return the factor in CPU time for four times the input, which is less sensitive to noise than one doubling."""
     costs = []
     for size in (n // 2, 2 * n):
         path.write_bytes(make(size))

@@ -38,7 +38,7 @@ wait $pid
 
 
 def variables(file: Path) -> dict[str, str]:
-    """What a shell makes of it; compose and systemd read single quotes alike."""
+    """Return the variables as a shell reads them; compose and systemd read single quotes the same way."""
     pairs = (line.split("=", 1) for line in file.read_text().splitlines() if line and not line.startswith("#"))
     return {name: shlex.split(value)[0] for name, value in pairs}
 

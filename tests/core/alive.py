@@ -1,4 +1,4 @@
-"""How much of Python's memory is alive: what a thing that is done again and again must not add to."""
+"""Count of live Python memory blocks, which a repeated operation must not increase."""
 
 import asyncio
 import gc

@@ -48,14 +48,14 @@ def signed_again(receipt: Receipt, signer: Signer) -> bytes:
 
 
 def verified(folder: Path, data: bytes) -> Verified:
-    """What verifying a log tells that is written into a folder."""
+    """Verify a log written into a folder."""
     path = folder / "file.jsonl"
     path.write_bytes(data)
     return verify_file(path)
 
 
 def fault_of(folder: Path, data: bytes) -> FaultError:
-    """Why such a log does not hold."""
+    """Return the error that verification of the log raises."""
     with pytest.raises(FaultError) as caught:
         verified(folder, data)
     return caught.value

@@ -70,7 +70,7 @@ def make_task(
 
 
 def signatures(judged: Judged) -> PackedSignatures | None:
-    """What gate 7 gets of an answer."""
+    """Return the signatures of an answer for gate 7."""
     return judged.signatures if isinstance(judged, Witnessed) else None
 
 

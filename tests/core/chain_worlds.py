@@ -89,7 +89,7 @@ Build = Callable[..., Awaitable[World]]
 
 
 class LocalWorld:
-    """What the worlds in this process share: a simulated subnet."""
+    """Base of the worlds in this process: a simulated subnet."""
 
     miners: Mapping[int, str]
     cannot: Mapping[Ability, str] = MappingProxyType({})

@@ -46,7 +46,7 @@ RAISED = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
 
 
 class Example(NamedTuple):
-    """Where the example store is; round 0 is settled, round 1 is open."""
+    """Location of the example store; round 0 is settled, round 1 is open."""
 
     config: Path
     database: Path
@@ -178,7 +178,7 @@ async def _lower_reputation(store: Store) -> None:
 
 
 async def _add_conduct(store: Store, world: World) -> None:
-    """What a few rounds do not bring: flags, a hostile name, weights, declarations that count today."""
+    """Add records that a few rounds do not produce: flags, a hostile name, weights, valid declarations."""
     snapshot = await world.chain.snapshot()
     strangers = Neuron(EVIL, 200, 0.0, False, None), Neuron(FOREIGN, 201, 0.0, False, None)
     now = datetime.now(UTC)

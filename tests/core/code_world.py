@@ -94,7 +94,7 @@ async def entries(store: Store, round_id: int) -> list[tuple[str, str, float]]:
 
 
 async def three_rounds(store: Store) -> World:
-    """Of a code and a rag task; what is deferred in round 0 enters with round 1, of the others nothing does."""
+    """Run three rounds of a code and a rag task; deferred results of round 0 enter with round 1, others never."""
     world = code_world(store, goals=(TASK, RAG))
     await one_round(world)
     await judge_all(world)
@@ -143,7 +143,7 @@ Change = Callable[[dict[str, Any]], object]
 
 
 class Wrong(NamedTuple):
-    """What is told otherwise of a round's input, and what is said of it: by the log's verifier, and by replay."""
+    """Falsified input of a round, and the expected messages of the log's verifier and of replay."""
 
     round_id: int
     change: Change
@@ -158,7 +158,7 @@ def _first(document: dict[str, Any]) -> dict[str, Any]:
 
 
 async def wrong_inputs(store: Store) -> dict[str, Wrong]:
-    """Of `three_rounds`."""
+    """Return falsified inputs of `three_rounds`."""
     rag = (await entries(store, 0))[0][1]
     same_round = (await checks_of(store, 1))[0]
     again = msgspec.to_builtins((await frozen_of(store, 1)).filled)

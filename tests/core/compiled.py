@@ -10,7 +10,7 @@ _MOST: Final = 2_000
 
 
 class Compiled:
-    """What a connection looks up compiled statements in; two dialects of one class write a statement alike."""
+    """Cache of compiled statements for a connection; two dialects of one class share it."""
 
     def __init__(self) -> None:
         self._found: LRUCache[Any, Any] = LRUCache(_MOST)

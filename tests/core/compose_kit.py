@@ -27,7 +27,7 @@ _USER: Final = 10001
 
 
 def without_compose() -> str:
-    """Why these tests cannot run here; empty if they can."""
+    """Return the reason why these tests cannot run here; empty if they can."""
     if not os.environ.get("DOCKER_HOST"):
         return "DOCKER_HOST names no container engine"
     missing = [name for name in ("docker", "docker-compose") if shutil.which(name) is None]
@@ -47,7 +47,7 @@ def need_compose() -> None:
 
 
 def docker(*words: str, data: bytes | None = None) -> str:
-    """What a docker command prints; it has to succeed."""
+    """Return the output of a docker command, which must succeed."""
     done = subprocess.run(["docker", *words], input=data, capture_output=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()[-4000:]
     return done.stdout.decode()
@@ -103,7 +103,7 @@ def layers_of(image: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """What runs beside the validator.
+    """Services next to the validator.
 
     Attributes:
         variables: of `.env`, such as COMPOSE_PROFILES.
@@ -155,7 +155,7 @@ class Operator:
         return f"{self.project}_{service}_1"
 
     async def compose(self, *words: str, code: int = 0) -> str:
-        """What docker-compose prints; it has to end with this code."""
+        """Return the output of docker-compose, which must end with this code."""
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             *self._compose, *words, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, cwd=ROOT
@@ -165,11 +165,11 @@ class Operator:
         return out.decode()
 
     async def says(self, *words: str, code: int = 0) -> str:
-        """What a command prints in the container that runs."""
+        """Return the output of a command in the running container."""
         return await self.compose("exec", "-T", "validator", "validator", *words, code=code)
 
     async def alone(self, *words: str) -> str:
-        """What a command prints in a container of its own, as an operator runs one."""
+        """Return the output of a command in a container of its own, as an operator runs one."""
         return await self.compose("run", "--rm", "validator", *words)
 
     def put(self, folder: Path) -> None:

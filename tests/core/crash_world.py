@@ -154,7 +154,7 @@ async def world_of(store_url: str, folder: Path, *, faulty: bool = True) -> tupl
 
 @dataclass
 class Figures:
-    """What a run came to."""
+    """Results of a run."""
 
     kills: Counter[str] = field(default_factory=Counter)
     epochs: int = 0
@@ -226,7 +226,7 @@ async def killed_at(chain: ScriptedChain, life: Life, place: str | None, epochs:
 
 
 async def hold_truth(chain: ScriptedChain, life: Life) -> None:
-    """What the log says last of each vector is what is on chain."""
+    """Check that the log's last entry on each vector matches the chain."""
     async with open_store(life.url) as store:
         log = await told(store)
     assert log.kinds[0] == "opening"
@@ -240,7 +240,7 @@ async def hold_truth(chain: ScriptedChain, life: Life) -> None:
 
 
 def was_killed(process: ForkServerProcess) -> bool:
-    """Whether the process was killed; one that found the store's lock still held ended by itself."""
+    """Return whether the process was killed, rather than ending itself because the store was locked."""
     assert process.exitcode != LOCKED, "somebody else's weights were seen"
     if process.exitcode == BUSY:
         return False

@@ -37,7 +37,7 @@ async def honest(signer: Signer, dispatch: Dispatch, _request: web.Request) -> b
 
 
 class Registered(Protocol):
-    """Who stands on chain with an address."""
+    """Neuron registered on chain with an address."""
 
     axons: dict[str, Axon]
 
@@ -185,11 +185,11 @@ level = "debug"
         )
 
     def logged(self, event: str) -> int:
-        """How often the daemons have logged this event."""
+        """Return how many times the daemons have logged this event."""
         return self.log.read_text().count(f'"{event}"')
 
     async def said(self, *arguments: str) -> str:
-        """What a command prints about this site; it has to succeed."""
+        """Return the output of a command on this site, which must succeed."""
         done = await asyncio.to_thread(ran, *arguments, "--config", str(self.config), timeout=300)
         assert done.returncode == 0, done.stderr + done.stdout[-3000:]
         return done.stdout

@@ -1,4 +1,4 @@
-"""What fixtures of databases return."""
+"""Return types of the database fixtures."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

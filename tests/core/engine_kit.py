@@ -55,7 +55,7 @@ LIMITS: Final = SandboxLimits(
 
 
 def without_engine() -> str:
-    """Why there is no engine for tests; empty if there is one."""
+    """Return the reason why there is no engine for tests; empty if there is one."""
     if not os.environ.get("DOCKER_HOST"):
         return "DOCKER_HOST names no container engine"
     if os.environ.get("PYTEST_XDIST_WORKER"):
@@ -275,7 +275,7 @@ def programs() -> list[str]:
 
 
 def _of_another_engine(pid: int, processes: Mapping[int, tuple[int, bool, str]]) -> bool:
-    """Whether a shim of an engine in another folder than this test's is above the process."""
+    """Return whether the process descends from the shim of an engine in another test's folder."""
     mine = Path(os.environ["DOCKER_HOST"].removeprefix("unix://")).parent / "exec"
     while pid in processes:
         pid, _, line = processes[pid]

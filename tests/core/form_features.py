@@ -1,4 +1,4 @@
-"""What a miner sees of a task without understanding it: its form, as numbers."""
+"""Features of a task's form: everything that a miner sees without understanding the content, as numbers."""
 
 import gzip
 import io

@@ -27,7 +27,7 @@ def others():
 
 
 class Attack(NamedTuple):
-    """What a bundle does, and what its traces show all the same."""
+    """Behavior of a bundle, and the records that its traces must contain anyway."""
 
     code: str
     shows: tuple[tuple[str, str, str], ...] = ()

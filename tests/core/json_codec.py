@@ -26,7 +26,7 @@ def packed(value: Any) -> bytes:
 
 
 class JsonCodec:
-    """What the SDK asks of a runtime's codec, as far as the validator needs it.
+    """Runtime codec of the SDK, reduced to the calls that the validator makes.
 
     Args:
         metadata: MARK and a JSON object: `storage` (name to number of keys), `calls`, `apis`, `constants`.

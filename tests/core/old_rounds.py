@@ -93,14 +93,14 @@ async def opened(url: str, folder: Path | None = None) -> AsyncIterator[Store]:
 
 
 async def log_of(url: str, folder: Path | None = None) -> bytes:
-    """What `audit export` writes."""
+    """Return the output of `audit export`."""
     async with opened(url, folder) as store, store.read() as tx:
         numbers = range(await tx.receipts.count())
         return b"".join([data + b"\n" for number in numbers async for data in audit_lines(tx, number)])
 
 
 async def told(url: str, folder: Path | None = None) -> list[object]:
-    """What replay, explain, proofs and listings say."""
+    """Return the output of replay, explain, proofs and listings."""
     now = datetime(2100, 1, 1, tzinfo=UTC)
     async with opened(url, folder) as store, store.read() as tx:
         found: list[object] = [await miner_list(tx, now), await tx.rounds.listing(100)]

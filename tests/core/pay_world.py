@@ -91,7 +91,7 @@ class PayWorld:
         return dict(line)
 
     async def reason(self, hotkey: str) -> str | None:
-        """Why the next vector does not pay the miner; None: it does, and no less than before a reason."""
+        """Return the reason why the next vector does not pay the miner; None if it pays at least as much as before."""
         line = await self.vector()
         found: str | None = line["unpaid"].get(hotkey, {}).get(str(KIND))
         assert (hotkey in line["weights"]) == (found is None)
@@ -99,7 +99,7 @@ class PayWorld:
         return found
 
     async def unpaid(self) -> tuple[UnpaidWindow, ...]:
-        """What would be left unpaid now."""
+        """Return the windows that would be unpaid now."""
         async with self.store.read() as tx:
             basis = await basis_now(tx, 0)
         return basis.unpaid(

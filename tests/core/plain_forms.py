@@ -1,4 +1,4 @@
-"""What is fast in the program, once more in its plain form: the reference that it is held against."""
+"""Plain reimplementations of optimized functions: references for comparison."""
 
 import re
 from typing import Any, cast

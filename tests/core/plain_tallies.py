@@ -228,7 +228,7 @@ def _pep503(name: str) -> str:
 
 
 def _plain_found(faults: list[Json], sssa: Json) -> tuple[list[bool], int]:
-    """Which faults are found, and how many distinct keys name none."""
+    """Return a flag for each fault that is found, and the number of distinct keys that name none."""
     findings = [one for one in sssa["analysis"]["findings"] if one["category"] != "canary_match"]
     naming = {
         (distance, i, j)

@@ -34,7 +34,7 @@ def proportional_kb(pid: int) -> int:
 
 @dataclass
 class Memory:
-    """What the daemon and all its processes held together, in MiB.
+    """Memory of the daemon and all its processes, MiB.
 
     Attributes:
         peak: the largest sum seen at one moment.
@@ -76,7 +76,7 @@ async def memory_watched(pid: int) -> AsyncIterator[Memory]:
 
 @dataclass(frozen=True)
 class Lag:
-    """How many timers of the daemon's event loop ran, and how many within each bound (seconds)."""
+    """Number of timers of the daemon's event loop, and how many were within each bound (seconds)."""
 
     timers: int
     within: dict[float, int]

@@ -1,4 +1,4 @@
-"""What a running Prometheus says, and our configuration sped up for it."""
+"""Client of a running Prometheus, and our configuration with shorter intervals."""
 
 import json
 import re
@@ -29,7 +29,7 @@ class PrometheusApi:
     address: str
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """What its API answers; nothing while it starts."""
+        """Return the API's answer; nothing while Prometheus starts."""
         url = f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
         try:
             with urllib.request.urlopen(url, timeout=5) as answer:

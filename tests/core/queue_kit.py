@@ -31,7 +31,7 @@ class WorkerProcess:
 
     @property
     def at_work(self) -> bool:
-        """Whether it has come to an end of something: who is killed earlier gets nothing done on a busy machine."""
+        """Return whether any job has ended; on a busy machine a process killed earlier completes nothing."""
         return "work_ended" in self.log.read_text()
 
 

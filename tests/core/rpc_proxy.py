@@ -41,7 +41,7 @@ class Seen(NamedTuple):
 
 @dataclass(slots=True)
 class Rule:
-    """What happens to the next messages that fit; `status` "" fits every one."""
+    """Treatment of the next matching messages; `status` "" matches every one."""
 
     action: Action
     kind: Kind

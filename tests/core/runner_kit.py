@@ -20,7 +20,7 @@ print(json.dumps({"keys": judged.keys, "good": sorted(judged.passed), **judged.r
 
 
 class Ran(NamedTuple):
-    """What the keeper came to: which tests there are and which passed, and the report."""
+    """Result of the keeper: the tests, those that passed, and the report."""
 
     keys: list[str]
     passed: set[str]

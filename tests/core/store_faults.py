@@ -75,7 +75,7 @@ async def shows(site: Site, condition: str) -> float:
 
 
 def quiet(site: Site, before: int, seconds: float) -> None:
-    """What was logged since then beyond normal rounds is at most ten lines a minute, without a traceback."""
+    """Check that the log grew by at most ten lines a minute beyond normal rounds, without a traceback."""
     beyond = [one for one in events(site)[before:] if one["event"] not in NORMAL]
     assert len(beyond) <= LINES_A_MINUTE * max(1.0, seconds / 60), Counter(one["event"] for one in beyond)
     assert not [one for one in beyond if "exception" in one], beyond

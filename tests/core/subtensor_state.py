@@ -1,4 +1,4 @@
-"""What a subtensor node in memory holds in its storage, made of a simulated subnet."""
+"""Storage of an in-memory subtensor node, made from a simulated subnet."""
 
 from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address

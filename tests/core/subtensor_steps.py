@@ -6,7 +6,7 @@ LONGEST: Final = 50_400  # blocks without a step that a runtime with a schedule 
 
 
 class Stepping(NamedTuple):
-    """What the state says of a subnet's steps after a block.
+    """Epoch steps of a subnet, as the state shows them after a block.
 
     Attributes:
         tempo: as set.

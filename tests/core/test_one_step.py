@@ -25,7 +25,7 @@ TABLES = ("state_miners", "state_shared", "state_rounds", "state_late", "state_c
 
 
 async def known_roles(store: Store, round_id: int) -> int:
-    """How many roles the input of a round tells; without the constant's change they grow with every round."""
+    """Return the number of roles in a round's input; without the constant's change they grow with every round."""
     frozen = await frozen_of(store, round_id)
     return sum(len(of.recent_roles) for miner in frozen.miners for of in miner.history.values())
 
@@ -91,7 +91,7 @@ async def test_nothing_but_the_writer_of_the_delta_writes_the_state(
 
 
 def test_no_other_module_knows_a_table_of_the_state() -> None:
-    """What is not known by name cannot be written; whoever lists flags reads them in `Flags`."""
+    """A module that does not name the tables cannot write them; listings of flags read `Flags`."""
     places = {
         path.relative_to(Path(validator.__file__).parent).as_posix(): path.read_text()
         for path in Path(validator.__file__).parent.rglob("*.py")

@@ -1,4 +1,4 @@
-"""What a released version computes never changes: random rounds, against what they came to when it was released."""
+"""Results of a released version never change: random rounds, compared with those of the release."""
 
 import os
 from concurrent.futures import ProcessPoolExecutor

@@ -1,4 +1,4 @@
-"""Where a rule of the scoring has an edge, which side of it a value on the edge falls (SPEC 5 to 10)."""
+"""Boundary values of scoring rules (SPEC 5 to 10)."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Which versions there are, what each of them hangs on, and that nobody goes round their door."""
+"""The registry of scoring versions, their dependencies, and the import contract of its entry point."""
 
 import ast
 import dataclasses

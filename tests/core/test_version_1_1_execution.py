@@ -1,4 +1,4 @@
-"""What execution caught is paid nothing and counts as a failure, from the round that it enters on (SPEC 16, D-30)."""
+"""An answer that execution refutes earns nothing and is a failure from the round that it enters (SPEC 16, D-30)."""
 
 from typing import Any
 

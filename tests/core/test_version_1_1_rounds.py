@@ -14,7 +14,7 @@ V11 = version("1.1.0")
 
 
 def without_plans(outcome: RoundOutcome) -> RoundOutcome:
-    """What a version may not change: all but its name and what plans are worth."""
+    """Remove the fields that a version may change: its name and the scores of plans."""
     members = tuple(
         msgspec.structs.replace(member, workflow=None, window_entry=None) if isinstance(member, RanMember) else member
         for member in outcome.members

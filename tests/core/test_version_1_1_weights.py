@@ -1,4 +1,4 @@
-"""Who is paid under 1.1.0, and by which shares (SPEC 16, D-23, D-24); where nothing differs, what 1.0.0 pays."""
+"""Pay under 1.1.0 (SPEC 16, D-23, D-24); equal to that of 1.0.0 where the rules do not differ."""
 
 import math
 from typing import Any
@@ -42,7 +42,7 @@ def good(windows: Windows) -> dict[str, MinerStanding]:
 
 
 def reason(flags: int = 0, **changes: Any) -> str | None:
-    """Why a window with 20 entries is unpaid."""
+    """Return the reason why a window with 20 entries is unpaid."""
     kept = {"declared": True, "reputation": 0.2, "dispatches": 10, "failures": 5, "proven": True}
     windows = {"m": {"declarative": [1.0] * 20}}
     standing = {"m": MinerStanding(flags, {"declarative": TypeStanding(**{**kept, **changes})})}

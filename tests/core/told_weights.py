@@ -1,4 +1,4 @@
-"""What the log of a store says of weights, read and held together; for the tests of the weights loop."""
+"""Weights in the log of a store, read and verified; for the tests of the weights loop."""
 
 from typing import NamedTuple
 

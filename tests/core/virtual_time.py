@@ -50,7 +50,7 @@ def in_threads() -> set[asyncio.Future[Any]]:
 
 
 def in_the_store(store: Store) -> int:
-    """How many of its transactions are open."""
+    """Return the number of the store's open transactions."""
     return cast("QueuePool", store._engine.pool).checkedout()
 
 

@@ -28,13 +28,13 @@ TEXT = StepOutput("text", None, None)
 def signed_answer(
     body: bytes, output: StepOutput, cost: float = 0.01, *, signer: Signer = SERVICE, sha256: str | None = None
 ) -> bytes:
-    """What a service answers to the request `body`."""
+    """Return a service's signed answer to the request `body`."""
     return msgspec.json.encode(signer.sign_document(StepAnswer(sha256 or sha256_hex(body), output, cost, BLANK)))
 
 
 @dataclass(frozen=True)
 class Try:
-    """What a scripted service does with one attempt: wait, then answer (or fail)."""
+    """One attempt of a scripted service: wait, then answer (or fail)."""
 
     seconds: float = 1.0
     cost: float = 0.01

@@ -83,7 +83,7 @@ def few_tasks() -> list[SourcedTask]:
 
 @cache  # most of what a world costs that plays no round
 def miner_signer(number: int, crypto: str = "sr25519") -> Signer:
-    """Who a world's miner is."""
+    """Return the signer of a world's miner."""
     return Signer.from_uri(f"//Miner//{number}", crypto)
 
 

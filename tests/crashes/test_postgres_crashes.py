@@ -37,7 +37,7 @@ def killed(server: Server) -> None:
 
 
 def one_session_killed(server: Server) -> None:
-    """Of one process that dies the postmaster ends all others, and replays the log: what was in memory is lost."""
+    """Kill one backend: the postmaster then ends all others and replays the log, so memory is lost."""
     with psycopg.connect(server.url, autocommit=True) as connection:
         busy = connection.execute(
             "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"

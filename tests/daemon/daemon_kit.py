@@ -79,7 +79,7 @@ class Running:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where its health endpoint listens."""
+        """Return the address of the health endpoint."""
         return next(service for service in self.daemon.beside if isinstance(service, HealthService)).address
 
     async def readyz(self) -> tuple[int, Any]:

@@ -89,7 +89,7 @@ MOST_KEPT_KB = 2_048  # of 30 MiB that were freed
 
 
 def told(program: str, *arguments: str, **environment: str) -> dict[str, int]:
-    """What a program says in its first line that is no line of the log."""
+    """Return the first line that a program prints apart from its log."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_"))}
     paths = {"PYTHONPATH": str(Path(__file__).parents[2] / "benchmarks")}
     done = subprocess.run(

@@ -52,7 +52,7 @@ def entered(*words: str, entry: Sequence[str] = ENTRY, folder: Path | None = Non
 
 
 def lines(stream: IO[str] | None, until: str) -> list[str]:
-    """What comes on the stream up to the first line with this in it."""
+    """Return the stream's lines up to the first that contains `until`."""
     assert stream is not None
     found = []
     for line in stream:

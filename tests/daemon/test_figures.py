@@ -1,4 +1,4 @@
-"""What a daemon reads of itself for metrics and /readyz, on virtual time."""
+"""Figures of the daemon for metrics and /readyz, on virtual time."""
 
 from typing import Any
 

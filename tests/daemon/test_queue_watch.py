@@ -1,4 +1,4 @@
-"""How many executions wait, and for how long, is in health and metrics; where nothing runs them that is said, too."""
+"""Number and age of waiting executions in health and metrics, and the warning if nothing runs them."""
 
 from daemon_kit import running
 from execution_world import plain_world

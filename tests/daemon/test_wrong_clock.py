@@ -11,7 +11,7 @@ OFF = 300.0
 
 
 def begun(daemon: Running) -> int:
-    """How many rounds there were of whatever kind: a daemon without miners ends every one at once."""
+    """Return the number of rounds of any kind: a daemon without miners ends each at once."""
     return len(daemon.events("round_started"))
 
 

@@ -22,7 +22,7 @@ def files_of(recipe: str) -> list[str]:
 
 
 class Tree:
-    """What a recipe is followed in. Edits are literal: one whose anchor is gone says which line the recipe lost."""
+    """Copy of the repository in which a recipe is followed. Edits are literal; a missing anchor names the lost line."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

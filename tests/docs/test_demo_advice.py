@@ -1,4 +1,4 @@
-"""What a run of the demo says to try next: commands that there are, with their meanings below each other."""
+"""Commands that the demo recommends at its end: each exists, with its meaning below it."""
 
 import shlex
 from io import StringIO

@@ -1,4 +1,4 @@
-"""What README and the architecture claim without exception, and their figures: each is held by something that runs."""
+"""Claims and figures of README and the architecture: each is held by a test that runs."""
 
 import re
 import tomllib
@@ -60,7 +60,7 @@ def claims(page: Path) -> str:
 
 
 def outside(pattern: str, text: str, allowed: list[str]) -> list[str]:
-    """Where the pattern is found outside quotation marks and outside every place that `allowed` finds."""
+    """Return the matches of the pattern outside quotation marks and outside the `allowed` places."""
     spans = [match.span() for one in [*allowed, r'"[^"]*"'] for match in re.finditer(one, text)]
     return [
         text[max(0, match.start() - 40) : match.end() + 40]

@@ -1,4 +1,4 @@
-"""What the pages point to is there, and what is there is named."""
+"""Links of the pages resolve, and every page and module is linked."""
 
 import re
 import tomllib

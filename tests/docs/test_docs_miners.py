@@ -1,4 +1,4 @@
-"""What authors of miners read: the advice is the program's own."""
+"""Pages for authors of miners: the advice is the program's own."""
 
 from doc_pages import DOCS, table
 

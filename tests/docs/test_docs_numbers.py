@@ -17,7 +17,7 @@ from validator.scoring import CURRENT, version
 
 
 def close(shown: str, value: float) -> bool:
-    """Whether `shown` is `value`, to the digits shown."""
+    """Return whether `shown` is `value`, to the digits shown."""
     digits = len(shown.partition(".")[2])
     return float(shown) == pytest.approx(value, abs=0.5000001 * 10**-digits if digits >= 6 else 1e-9)
 

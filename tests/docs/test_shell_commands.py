@@ -98,7 +98,7 @@ ALL = commands()
 
 
 def left(command: Command) -> str | None:
-    """Why a command is not run here, None where it is."""
+    """Return the reason why a command is not run here; None if it is run."""
     line = " ".join(command.words)
     found = (one.reason for one in LEFT if re.fullmatch(one.pages, command.page) and re.fullmatch(one.pattern, line))
     return next(found, None)

@@ -24,7 +24,7 @@ QUICK = Limits(fresh_block=0.3)
 
 @dataclass
 class Place:
-    """What an operator has: a folder with settings; keys are changed before it is examined."""
+    """An operator's folder with settings; keys are changed before it is examined."""
 
     folder: Path
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def findings(found: Diagnosis) -> list[Finding]:
 
 @dataclass
 class FakeNode:
-    """What a node says of itself; `instead` is said to these methods, whatever else holds."""
+    """Node with scripted self-description; `instead` overrides single methods."""
 
     chain: str = "Bittensor"
     spec: str = "node-subtensor"

@@ -59,7 +59,7 @@ class Rounds:
 
 
 async def run(place: Place) -> tuple[Exit | None, Sequence[EventDict]]:
-    """What `validator run` ends with by itself, and the lines in which it warns."""
+    """Return the exit of `validator run` and its warnings."""
     stop = Stop()
     with structlog.testing.capture_logs() as lines:
         try:

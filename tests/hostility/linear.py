@@ -1,4 +1,4 @@
-"""Whether twice the input costs at most twice the time, with a margin; in CPU time, for busy machines."""
+"""Check for linear cost: twice the input takes at most twice the CPU time, with a margin."""
 
 import gc
 import time

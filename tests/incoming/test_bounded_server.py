@@ -1,4 +1,4 @@
-"""What a server of ours gives strangers: so many connections, so much time, so many lines of log."""
+"""Limits of our servers against strangers: connections, time and log lines."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Which types of a round have a canary, and in which slot (SPEC 16, D-33)."""
+"""Canaries of a round: their types and slots (SPEC 16, D-33)."""
 
 import hashlib
 import hmac

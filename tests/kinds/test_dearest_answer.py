@@ -1,4 +1,4 @@
-"""What judging may cost is measured on an answer at the limits (SPEC 5, D-27)."""
+"""Cost of judging, measured on an answer at the limits (SPEC 5, D-27)."""
 
 import base64
 import time

@@ -1,4 +1,4 @@
-"""What replay and the log say of a stored attestation."""
+"""Stored attestations in replay and in the log."""
 
 import msgspec
 import pytest

@@ -93,7 +93,7 @@ def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
 
 
 class ToyExplanation(TaskExplanation, frozen=True, tag="toy"):
-    """What every explanation has, and no more."""
+    """The fields that every explanation has, and no more."""
 
 
 def explain(frozen: RoundInput, about: TaskFacts[AssessmentTask], hotkey: str) -> ToyExplanation | None:

@@ -1,4 +1,4 @@
-"""How the toy is shown: a kind's file in cli/kinds/."""
+"""View of the toy kind: the file of a kind in cli/kinds/."""
 
 from collections.abc import Mapping, Sequence
 

@@ -82,7 +82,7 @@ def job(
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """What came back: the reply as received, its body, and what the gates say."""
+    """Exchange with a miner: the reply as received, its body, and the gates' result."""
 
     reply: Reply
     body: bytes

@@ -22,7 +22,7 @@ def asked_of(name: str) -> Job:
 
 
 async def compared(asked: Job, body: bytes) -> Compared:
-    """How the answer compares with what the image's tracer leaves."""
+    """Compare the answer with the records of the image's tracer."""
     task, probes = asked.task, probe_values(asked.task.nonce)
     files = read_bundle(asked.bundle)
     runs = [trace_files(await trace_as(one, task.skill_type, probes, timeout_s=20)) for one in (files, files, {})]

@@ -1,4 +1,4 @@
-"""What the check says of declarations, of requests that no validator sends, and of the largest bundle and goals."""
+"""Declarations, requests that no validator sends, and the largest bundle and goals in `miner check`."""
 
 import base64
 import gzip

@@ -134,7 +134,7 @@ async def test_cohort_members_say_the_same_and_pass_the_gates(name: str, role: R
 
 
 def agreement(one: Sssa, other: Sssa) -> float:
-    """How far the first agrees with the second, as if that were its only auditor."""
+    """Return the first's agreement with the second as its only auditor."""
     pair = [Member("one", "primary", V1.claims_of(one)), Member("other", "auditor", V1.claims_of(other))]
     found = V1.score_members(pair)[1][0].with_auditors
     assert found is not None

@@ -1,4 +1,4 @@
-"""What outgoing/wire.py subclasses is private to aiohttp: what it uses is held here, and one minor is allowed."""
+"""Private parts of aiohttp that outgoing/wire.py subclasses; one minor version is allowed."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""Which failures are the machine's and which a peer could bring about (SPEC 16, D-26)."""
+"""Attribution of failures: this machine's, or possibly caused by a peer (SPEC 16, D-26)."""
 
 import errno
 import os

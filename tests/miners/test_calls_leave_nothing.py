@@ -1,4 +1,4 @@
-"""What calls of miners leave behind in memory, whatever comes of them: nothing that grows with them."""
+"""Calls of miners leave no growing memory, however they end."""
 
 import asyncio
 import gc
@@ -27,7 +27,7 @@ ENDS: dict[str, tuple[Handler, Reason | None, float]] = {
 
 
 async def after(client: HttpMinerClient, axon: Axon, reason: Reason | None, deadline_s: float) -> int:
-    """How many blocks are alive after some more calls, and once the server is done with them, too."""
+    """Return the number of live blocks after some more calls, once the server is done with them."""
     before = asyncio.all_tasks()
     call = call_to(axon, body=b"x" * 1_000, deadline_s=deadline_s)
     for reply in await asyncio.gather(*(client.post(call) for _ in range(CALLS))):

@@ -111,7 +111,7 @@ async def test_it_drops_what_comes(sqlite_store: Store, miners: Miners) -> None:
 
 
 async def test_it_announces_an_address_that_this_machine_cannot_reach(sqlite_store: Store, miners: Miners) -> None:
-    """Where there is no IPv6 the system says so at once, in words that also mean that no port is left."""
+    """Without IPv6 the system reports it at once, with an error that can also mean that no port is left."""
     async with http_client(connect_timeout_s=1.0) as client:
         reason = await reason_of(sqlite_store, miners, client, Axon("2600::1", 9_000))
     assert reason == "deadline_connect"

@@ -1,4 +1,4 @@
-"""Which of a name's addresses is called, and that a request has nothing in its lines that ends one."""
+"""Choice among a name's addresses, and rejection of line breaks in a request's lines."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""What arrives is digested as it arrives, also where it is thrown away then (SPEC 16, D-28)."""
+"""Digests of raw answers are computed on arrival, also for discarded ones (SPEC 16, D-28)."""
 
 import pytest
 from miner_servers import MIB, answering, call_to, http_client, ok, raw_server, then_silent

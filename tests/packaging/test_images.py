@@ -1,4 +1,4 @@
-"""What the images are made of, read from the Dockerfile and the compose file."""
+"""Contents of the images, read from the Dockerfile and the compose file."""
 
 import re
 import shlex

@@ -25,7 +25,7 @@ def service(name: str) -> dict[str, Any]:
 
 
 def mounted(name: str) -> dict[str, str]:
-    """Where each volume lies in the container, by what it is."""
+    """Return the mount point of each volume in the container, by its name."""
     return {one.split(":")[0]: one.split(":")[1] for one in service(name)["volumes"]}
 
 

@@ -1,4 +1,4 @@
-"""What the runtime image is made of, read from its Dockerfile."""
+"""Contents of the runtime image, read from its Dockerfile."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the five distributions hold: the operator's nothing of the local network."""
+"""Contents of the five distributions: the operator's has nothing of the local network."""
 
 import tomllib
 import zipfile

@@ -118,7 +118,7 @@ def parse(path: str, content: bytes) -> None:
 
 
 def keeps(old: bytes, new: bytes) -> bool:
-    """Whether the old lines are among the new ones, in their order."""
+    """Return whether the new lines contain the old ones in order."""
     rest = iter(new.replace(b"\r\n", b"\n").split(b"\n"))
     return all(line in rest for line in old.replace(b"\r\n", b"\n").split(b"\n"))
 

@@ -105,7 +105,7 @@ def test_a_shape_gives_a_severity_that_is_asked_for_or_nothing() -> None:
 
 
 def test_both_texts_and_both_ways_to_hold_them_are_in_bundles_with_faults_and_without() -> None:
-    """What makes a fault is the two together: a text that harms, where it is not quoted."""
+    """A fault needs both: a harmful text that is not quoted."""
     phrase = re.compile(r"(?i)curl|urlopen|fetch\(|https?://|token|password")
     sizes: dict[bool, list[int]] = {True: [], False: []}
     for number in range(20):

@@ -1,4 +1,4 @@
-"""Where lines lie after a change."""
+"""Positions of lines after a change."""
 
 import pytest
 from hypothesis import given

@@ -37,7 +37,7 @@ def guessed(files: Files) -> SkillType | None:
 
 
 def run(folder: Path, *command: str) -> str:
-    """What the command prints in `folder`; it must succeed and complain about nothing."""
+    """Return the output of a command in `folder`; it must succeed without complaints."""
     done = subprocess.run(command, cwd=folder, env={"PATH": "/usr/bin:/bin"}, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout.decode()

@@ -103,7 +103,7 @@ def versions() -> set[tuple[str, str]]:
 
 
 def plants(shape: Shape, seed: str, bundles: list[Benign]) -> list[tuple[Files, Plant]]:
-    """What the shape plants in those of the bundles that have a place for it."""
+    """Return the shape's plants in those of the bundles that have a place for it."""
     found = []
     for kind, files in bundles:
         if kind in shape.types:
@@ -154,7 +154,7 @@ def check(shape: Shape, files: Files, plant: Plant) -> None:
 
 
 def parse(path: str, content: bytes) -> None:
-    """What a file that is planted whole is read with, where the bundle's own files have no such form."""
+    """Parse a file that is planted whole, if the bundle's own files have no such form."""
     if path.endswith((".yml", ".yaml", ".har", ".tfstate")):
         assert yaml.load(content, yaml.CSafeLoader)
     elif path.endswith((".cfg", ".ini", ".my.cnf", "wg0.conf")):

@@ -31,7 +31,7 @@ ITEMS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abcdef"), st.bool
 
 @st.composite
 def proofs(draw: st.DrawFn) -> ConsensusProof:
-    """What the builder makes of any votes and evidence, of a debate of ours or of another's."""
+    """Build a proof from any votes and evidence, of our own debate or of another's."""
     kind = draw(st.sampled_from([{"kind": "debate"}, {}]))
     builder = ConsensusBuilder("d", "t", metadata=kind)
     for agent, vote, confidence, weight in draw(VOTES):
@@ -64,7 +64,7 @@ def other(value: Any) -> Any:
 
 
 def places(document: dict[str, Any]) -> list[tuple[str | int, ...]]:
-    """Where a list, a ratio, a confidence or a strength stands that follows from votes and evidence."""
+    """Return the paths of lists, ratios, confidences and strengths that follow from votes and evidence."""
     found: list[tuple[str | int, ...]] = [("supporting_agents",), ("dissenting_agents",)]
     found += [(name, i) for (name,) in found for i in range(len(document[str(name)]))]
     if not document.get("confidence_given"):

@@ -1,4 +1,4 @@
-"""Which planted faults an analysis names: by category and place; a finding names one, and no place is everywhere."""
+"""Matching of planted faults: by category and place; a finding names one, and no place means everywhere."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What of a miner's time was the validator's standing still (SPEC 16, D-26)."""
+"""The validator's own pauses within a miner's time (SPEC 16, D-26)."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What an operator did is in the input of one round, the first that was frozen after it (SPEC 16, D-28)."""
+"""An operator's act is in the input of exactly one round: the first one frozen after it (SPEC 16, D-28)."""
 
 from pathlib import Path
 

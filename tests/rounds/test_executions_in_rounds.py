@@ -191,7 +191,7 @@ async def test_three_fails_of_the_last_ten_results_leave_the_window_unpaid(store
 
 
 async def resolutions(world: World) -> set[str]:
-    """What the proofs of round 0 suggest to those who dissent."""
+    """Return the suggestions to dissenters in the proofs of round 0."""
     async with world.store.read() as tx:
         proofs = [await tx.proofs.of_task(task.task_id) for task in await tx.tasks.of_round(0)]
     documents = [decode_plain(proof.document, limit=len(proof.document)) for proof in proofs if proof is not None]
@@ -224,7 +224,7 @@ async def test_execution_settles_what_a_valid_primary_dissents_from(
 
 
 def changed(**fields: Any) -> Callable[[Executed], Executed]:
-    """What an execution came to, with something else in every result."""
+    """Return a function that replaces fields in every result of an execution."""
     return lambda result: Executed(result.report, tuple(one._replace(**fields) for one in result.results))
 
 

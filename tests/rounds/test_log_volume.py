@@ -1,4 +1,4 @@
-"""What whole rounds write to the log, and that their canonical line says it all."""
+"""Log volume of whole rounds; the canonical line contains every fact."""
 
 import io
 import json
@@ -36,7 +36,7 @@ def _restore() -> Iterator[None]:
 
 @pytest.fixture
 async def store(sqlite_url: str) -> AsyncIterator[Store]:
-    """What is written does not depend on the database."""
+    """Yield a SQLite store; the log volume does not depend on the database."""
     async with open_store(sqlite_url) as opened:
         yield opened
 

@@ -1,4 +1,4 @@
-"""Of every answer the log has the digest that was made when it arrived (SPEC 16, D-28)."""
+"""Digests of raw answers in the log, made on arrival (SPEC 16, D-28)."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What lacks on this machine keeps rounds from starting, and is named with its numbers until it is there."""
+"""Missing resources of this machine delay rounds, and are reported with numbers until they exist."""
 
 import resource
 import shutil

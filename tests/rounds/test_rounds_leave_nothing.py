@@ -1,4 +1,4 @@
-"""What rounds leave behind in memory: nothing that grows with them."""
+"""Rounds leave no growing memory."""
 
 import logging
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def unlogged() -> Iterator[None]:
 
 
 async def after(world: World, many: int) -> int:
-    """How many blocks are alive after so many more rounds."""
+    """Return the number of live blocks after this many more rounds."""
     for _ in range(many):
         await one_round(world)
     return await blocks_alive()

@@ -1,4 +1,4 @@
-"""What is too costly to judge: rejected at gate 2, kept so at once, never judged again (SPEC 5, D-27)."""
+"""Answers that are too costly to judge: rejected at gate 2, stored at once, never judged again (SPEC 5, D-27)."""
 
 from collections.abc import Callable
 from pathlib import Path

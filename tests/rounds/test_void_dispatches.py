@@ -1,4 +1,4 @@
-"""What is the validator's is not the miners': dispatches that are void alone, through whole rounds (SPEC 16, D-26)."""
+"""Faults of the validator do not count against miners: void dispatches in whole rounds (SPEC 16, D-26)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

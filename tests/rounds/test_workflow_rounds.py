@@ -55,7 +55,7 @@ def outcomes(outcome: RoundOutcome | None) -> tuple[MemberOutcome, ...]:
 
 
 def ran(outcome: RoundOutcome | None) -> list[RanMember]:
-    """What the plans came to; all of them were run."""
+    """Return the results of the plans, all of which were run."""
     assert all(isinstance(member, RanMember) for member in outcomes(outcome))
     return [member for member in outcomes(outcome) if isinstance(member, RanMember)]
 
@@ -160,7 +160,7 @@ async def test_a_task_whose_run_was_cut_off_is_void_and_not_run_twice(store: Sto
     calls = 0
 
     class KilledError(BaseException):
-        """What stands for the end of the process: nobody can handle that."""
+        """Stand-in for the end of the process, which nothing can handle."""
 
     call = services.call
 

@@ -1,4 +1,4 @@
-"""What the runner judges: honest modules by tests as authors write them, without an engine."""
+"""Judging by the runner: honest modules with tests as authors write them, without an engine."""
 
 import hashlib
 import hmac

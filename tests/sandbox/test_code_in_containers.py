@@ -204,7 +204,7 @@ async def test_the_report_is_not_forged(registry: Registry, runtime_image: Runti
 
 
 async def test_killing_the_keeper_is_worth_nothing(registry: Registry, runtime_image: RuntimeImage) -> None:
-    """Which gVisor lets code do, and a kernel does not."""
+    """GVisor allows this kill; a kernel does not."""
     async with code_sandbox(runtime="runsc") as (containers, sandbox):
         if "runsc" not in (await containers._engine.info())["Runtimes"]:
             pytest.skip("the engine knows no runtime runsc")

@@ -1,4 +1,4 @@
-"""What the sandbox for code makes of a runner that comes back with anything at all; its containers are none."""
+"""Code reports from a runner that returns arbitrary data; its containers are fakes."""
 
 import hmac
 from collections.abc import Callable

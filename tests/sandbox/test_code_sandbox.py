@@ -1,4 +1,4 @@
-"""What every code sandbox gives: a bounded report, or a failure that says whose it is."""
+"""Contract of every code sandbox: a bounded report, or a failure with its owner."""
 
 import pytest
 from pump import pumped

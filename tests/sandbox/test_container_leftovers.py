@@ -1,4 +1,4 @@
-"""What a killed validator leaves in the engine, and what the engine does not remove."""
+"""Leftovers of a killed validator in the engine, and resources that the engine does not remove."""
 
 import asyncio
 import os

@@ -89,7 +89,7 @@ async def test_several_runs_at_once_see_nothing_of_each_other(registry: Registry
 
 
 async def test_an_image_that_is_not_there_is_ours(registry: Registry) -> None:
-    """Of another digest, of another name, of a registry that is not there: it runs nothing, and has its own reason."""
+    """Another digest, name or absent registry runs nothing and has its own reason."""
     image = await registry.image()
     away = registry.host.rpartition(":")[0] + ":9/a"
     for wrong in (

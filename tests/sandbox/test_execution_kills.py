@@ -62,7 +62,7 @@ _SOON_S = 0.7
 
 @dataclass
 class Figures:
-    """What the kills met.
+    """Counts over all kills.
 
     Attributes:
         in_engine: kills that left containers or volumes behind.
@@ -155,7 +155,7 @@ async def every_execution(store: Store) -> tuple[Execution, ...]:
 
 
 async def due_now(store: Store) -> None:
-    """What the kills postponed is due at once, as `validator executions retry` has it."""
+    """Make postponed executions due at once, as `validator executions retry` does."""
     async with store.begin() as tx:
         for one in await tx.executions.listing(10_000, "pending"):
             await tx.executions.retry(one.work_id, datetime.now(UTC))
@@ -220,7 +220,7 @@ async def check(site: Site, store: Store, url: str, figures: Figures) -> None:
 
 
 async def known(store: Store) -> tuple[int, Counter[Any], dict[tuple[int, str, str], float]]:
-    """How many rounds there are, how often each event is in the reputations, and what every entry is worth."""
+    """Return the number of rounds, the count of each event in the reputations, and the value of every entry."""
     async with store.read() as tx:
         rounds = [record.round_id for record in await tx.rounds.listing(10_000)]
         outcomes = {number: await tx.records.outcome(number) for number in rounds}

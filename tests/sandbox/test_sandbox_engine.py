@@ -1,4 +1,4 @@
-"""What an engine must be able to do, and engines that fail; none of them is real."""
+"""Required abilities of an engine, and engines that fail; none of them is real."""
 
 import asyncio
 import contextlib

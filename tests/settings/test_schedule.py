@@ -1,4 +1,4 @@
-"""Which version rounds are frozen under is a schedule by epoch: read, checked, and every fault told with its fix."""
+"""Schedule of scoring versions by epoch: parsing, checks, and faults with their fixes."""
 
 import re
 from pathlib import Path

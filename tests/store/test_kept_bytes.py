@@ -1,4 +1,4 @@
-"""What answers at their limits leave in the store permanently is bounded, and all of it can still be read (D-44)."""
+"""Permanent bytes of answers at their limits are bounded and readable (D-44)."""
 
 from full_answers import SHAPES, FullAnswers
 from replays import replayed

@@ -47,7 +47,7 @@ def sqlite_of(file: Path) -> str:
 
 @pytest.fixture(params=PLACES)
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Where nothing is."""
+    """Return the url of a database without tables."""
     if request.param == "sqlite":
         return sqlite_of(tmp_path / "restored.sqlite")
     url: str = request.getfixturevalue("empty_postgres_url")

@@ -1,4 +1,4 @@
-"""What a round left is found by the round, however many there were before it."""
+"""Reads of a round's data do not depend on the number of earlier rounds."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the metrics read from the store: when a round was settled last, the newest weights, the size."""
+"""Metrics from the store: time of the last settlement, newest weights, size."""
 
 from store_examples import HOTKEYS, PYTHON, RAG, at, play_round, task_id
 

@@ -1,4 +1,4 @@
-"""How often tasks were given, counted and remembered (SPEC 16, D-29)."""
+"""Counts of dispatched tasks (SPEC 16, D-29)."""
 
 import random
 

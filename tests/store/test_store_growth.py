@@ -1,4 +1,4 @@
-"""What of a store goes when, and for how long there is room; with archiving and without."""
+"""Retention and remaining room of a store, with and without archiving."""
 
 import asyncio
 from dataclasses import replace

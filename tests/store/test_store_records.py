@@ -33,7 +33,7 @@ PACKAGE = Path(validator.__file__).parent
 
 
 async def everything(url: str) -> list[Any]:
-    """What every reader of rounds returns, from a store that was opened anew."""
+    """Return the results of every reader of rounds, from a store that was opened anew."""
     found: list[Any] = []
     async with open_store(url) as store, store.read() as tx:
         for round_id in await tx.rounds.ids():

@@ -1,4 +1,4 @@
-"""How much a round adds to a store: on SQLite, which says how many pages a table has; Postgres does after a vacuum."""
+"""Growth of a store by one round: on SQLite by pages of each table; on Postgres after a vacuum."""
 
 from world import World, on_virtual_time, tasks_of_all_types
 

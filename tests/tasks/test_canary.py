@@ -31,7 +31,7 @@ SEEDS = [f"canary {n}" for n in range(6)]
 
 
 def files_of(skill_type: SkillType, seed: str) -> Files:
-    """What a canary without a fault is made of: tests run it, which they must not do with what was planted."""
+    """Return the files of a canary without a fault: tests run them, which they must not do with planted content."""
     return draw_skeleton(skill_type, Draws(SeededRandom(seed)))[0]
 
 

@@ -1,4 +1,4 @@
-"""What answers earn on planted tasks: with an analyser, without one, and with one that fails."""
+"""Earnings of answers on planted tasks: with an analyser, without one, and with one that fails."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What `validator tasks check` says of a goal's reference: what is worth 1, and by what it is looked at."""
+"""Notes of `validator tasks check` on a goal's reference: the answer worth 1, and the comparison used."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Where workflow tasks come from: files below the task folder, or memory."""
+"""Sources of workflow tasks: files below the task folder, or memory."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Which skill type is guessed, what says so, and where what was guessed begins."""
+"""Guessed skill types: the evidence for a guess, and the start of the guessed part."""
 
 import json
 from collections.abc import Mapping

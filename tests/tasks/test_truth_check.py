@@ -1,4 +1,4 @@
-"""What `validator tasks check` says of truth that no answer can agree with, and of what is missing."""
+"""Complaints of `validator tasks check` about truth that no answer can match, and about missing parts."""
 
 from collections.abc import Mapping
 from pathlib import Path

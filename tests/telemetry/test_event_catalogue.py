@@ -1,4 +1,4 @@
-"""What the source logs and what the catalogue says are the same."""
+"""Logged events in the source equal those of the catalogue."""
 
 import ast
 import re

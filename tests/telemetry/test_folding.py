@@ -1,4 +1,4 @@
-"""What comes again is counted, not written."""
+"""Repeated log lines are counted, not written."""
 
 import io
 import json

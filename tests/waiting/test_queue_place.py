@@ -1,4 +1,4 @@
-"""Where jobs lie: made by the validator beside its tables, in a schema of their own; who may use them, and how."""
+"""Location of jobs: created next to the validator's tables in their own schema; roles and rights."""
 
 import asyncio
 import subprocess
@@ -82,7 +82,7 @@ async def test_the_stores_tables_and_a_copy_know_nothing_of_it(postgres_url: str
 
 
 async def test_a_role_that_may_do_no_more_than_a_worker_does_is_enough(postgres_url: str) -> None:
-    """What docs/operators/more-machines.md grants a worker: it cannot change anything but executions."""
+    """The grants in docs/operators/more-machines.md: a worker can change nothing but executions."""
     page = (Path(__file__).parents[2] / "docs" / "operators" / "more-machines.md").read_text()
     grants = page.partition("<!-- grants -->\n```sql\n")[2].partition("```")[0]
     assert "GRANT" in grants

@@ -24,7 +24,7 @@ LONG: dict[str, Any] = {"tempo": 39, "settings": {"blocks_before_epoch_end": 15}
 
 
 async def leave_row(world: World, state: str, *, epoch: int = 0, signed: int = 14, lifetime: int = 4) -> None:
-    """What a process that was killed left in the store."""
+    """Write the row that a killed process would leave in the store."""
     now = world.clock.now()
     async with world.store.begin() as tx:
         prepared = await tx.weights.prepare(1, 0, epoch, PLAN, now)

@@ -27,7 +27,7 @@ Log = list[MutableMapping[str, Any]]
 
 
 class Case(NamedTuple):
-    """What the connection does, and what is seen of it.
+    """Behavior of the connection, and the expected observations.
 
     Attributes:
         rules: of the proxy, until the first of them was met and the validator has said so.

@@ -1,4 +1,4 @@
-"""What workers are asked to do in tests: modules' own names, so that a process can find them."""
+"""Jobs of workers in tests: module-level names, so that a process can import them."""
 
 import ctypes
 import os

@@ -1,1 +1,1 @@
-"""What runs in the processes of a run: the watcher, and the skill that it watches."""
+"""Code in the processes of a run: the watcher, and the skill that it watches."""

@@ -1,4 +1,4 @@
-"""What only the process of a Python skill itself can see: imports, variables that it reads, names that it looks up.
+"""Events visible only inside a Python skill's process: imports, environment reads, name lookups.
 
 Code of the bundle could write such lines itself, or keep this from writing them. So nothing that the watcher sees is
 taken from here, and a name that is looked up without Python shows in the packet to the name server.

@@ -21,7 +21,7 @@ _MAX_SHIFT = 200
 
 
 class Job:
-    """What to run.
+    """Run to perform.
 
     Args:
         base: the run's private folder.

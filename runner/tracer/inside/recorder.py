@@ -118,7 +118,7 @@ class Recorder:
         return " ".join(quoted(word) for word in (program, *("python3" if _is_here(w) else w for w in arguments)))
 
     def from_bundle(self, frame: object) -> bool:
-        """Whether the frame runs code of the bundle (or code that the bundle made at run time)."""
+        """Return whether the frame runs code of the bundle, or code that the bundle made at run time."""
         names = getattr(frame, "f_globals", None)
         if names is None:
             return False
@@ -144,7 +144,7 @@ def _is_here(word: str) -> bool:
 
 
 def _holds_code(folder: str) -> bool:
-    """Whether interpreters list this folder to find code in it."""
+    """Return whether interpreters list this folder to find code in it."""
     try:
         return any(name.endswith((".py", ".js", ".mjs")) for name in os.listdir(folder))  # noqa: PTH208 - as above
     except OSError:

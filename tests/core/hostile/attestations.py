@@ -185,7 +185,7 @@ async def wrapped_signature(case: Case) -> Made:
 
 @kind("attestation", "answer", Reason.VALIDITY_SIGNATURE)
 async def other_members_answer_under_own_name(case: Case) -> Made:
-    """What another member signed, with the own hotkey written over it."""
+    """Return another member's signed answer with the sender's own hotkey in it."""
     signed = STRANGER.sign_document(case.answer.sssa)
     stolen = msgspec.structs.replace(signed.signature, hotkey=case.signer.hotkey)
     sssa = msgspec.structs.replace(signed, signature=stolen)
@@ -194,7 +194,7 @@ async def other_members_answer_under_own_name(case: Case) -> Made:
 
 @kind("attestation", "answer", Reason.VALIDITY_HOTKEY)
 async def other_members_answer(case: Case) -> Made:
-    """What another member signed, copied whole."""
+    """Return an exact copy of another member's signed answer."""
     return msgspec.json.encode(msgspec.structs.replace(case.answer, sssa=STRANGER.sign_document(case.answer.sssa)))
 
 

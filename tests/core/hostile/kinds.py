@@ -1,4 +1,4 @@
-"""What a kind of hostility is, and the list of all of them, to which each subject's file adds its own."""
+"""The interface of a kind of hostility, and the registry to which each subject's file adds its own."""
 
 import base64
 import random

@@ -32,7 +32,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass
 class Plan:
-    """How much of a round is hostile.
+    """Hostile share of a round.
 
     Attributes:
         pattern: what the dispatches of a round's assessments are answered with, in turn.
@@ -47,7 +47,7 @@ class Plan:
 
 @dataclass
 class Journal:
-    """Who was answered with what; None stands for honesty.
+    """Log of answers by recipient; None means an honest answer.
 
     Attributes:
         answers: by task and hotkey.
@@ -64,7 +64,7 @@ class Journal:
     rounds: dict[str, Counter[str]] = field(default_factory=dict)
 
     def used(self) -> Counter[str]:
-        """How often each kind was used."""
+        """Return the number of uses of each kind."""
         answers = [kind.name for kind in self.answers.values() if kind is not None]
         declared = [self.declarers[hotkey].name for hotkey in self.asked]
         return Counter([*answers, *(kind.name for kind in self.steps.values()), *declared])
@@ -151,7 +151,7 @@ class Population:
         return handle
 
     def _choose(self, dispatch: Dispatch) -> Kind | None:
-        """What answers this dispatch: of the kinds whose turn it is, the one used least."""
+        """Choose the least used kind of those that apply to this dispatch; None for an honest answer."""
         done = self.journal.rounds.setdefault(dispatch.round_id, Counter())
         turn = self.plan.pattern[done.total() % len(self.plan.pattern)]
         done[turn] += 1

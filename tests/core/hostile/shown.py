@@ -1,4 +1,4 @@
-"""Whether something that is shown still holds what terminals, logs or readers would act on."""
+"""Detection of control sequences in shown text that a terminal, log or reader would act on."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""What executions came to, as a run of the local network tells it."""
+"""Results of executions in the report of a local network."""
 
 import io
 from collections.abc import Iterator

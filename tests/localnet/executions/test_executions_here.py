@@ -1,4 +1,4 @@
-"""Whether, and why not, a local network runs answers again on this machine."""
+"""Availability of executions for a local network on this machine, with the reason if there are none."""
 
 import socket
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the builder makes, pulled by digest by a real engine and run as a miner's image is."""
+"""Built images in a real engine: pulled by digest and run as a miner's image."""
 
 from typing import Any
 

@@ -38,7 +38,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def left_by(app: Path, job: SandboxJob, folder: Path) -> dict[str, bytes]:
-    """What the program leaves when it is run with nothing but its own files and the standard library."""
+    """Return the files that the program leaves when run with only its own files and the standard library."""
     for name, content in (read_bundle(job.bundle) if job.bundle else {}).items():
         (folder / "bundle" / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / "bundle" / name).write_bytes(content)

@@ -39,7 +39,7 @@ def validator(words: list[str]) -> tuple[int, str]:
 
 
 def composed(profile: str) -> str:
-    """What compose makes of the file with this profile; nothing is started."""
+    """Return compose's rendering of the file with this profile; nothing is started."""
     words = ["docker-compose", "--profile", profile, "config"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr

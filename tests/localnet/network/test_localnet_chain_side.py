@@ -1,4 +1,4 @@
-"""What `validator localnet up` does on the chain: each refusal is looked into, what can pass later is tried again."""
+"""Chain operations of `validator localnet up`: refusals are explained, temporary ones retried."""
 
 import json
 from collections.abc import Callable

@@ -190,7 +190,7 @@ def nobody() -> Iterator[str]:
 
 
 def refused(folder: Path, *arguments: str) -> str:
-    """What a call that cannot be meant says: nothing was started, and no store made."""
+    """Return the error of an invalid call, which starts nothing and makes no store."""
     url = f"sqlite:///{folder}/own.sqlite"
     done = called("devnet", "--config", str(DEMO), *arguments, cwd=folder, VALIDATOR_STORE__URL=url)
     assert done.returncode == Exit.INPUT
@@ -235,7 +235,7 @@ async def test_a_miner_that_cannot_be_reached_ends_it_before_anything_starts(tmp
 
 
 async def told(*lines: str) -> str:
-    """What is wrong with miners that run elsewhere; nothing where they are met."""
+    """Return the complaints about miners that run elsewhere; nothing if they are reached."""
     file = parse_miners("\n".join(lines).encode())
     try:
         await meet(file.elsewhere, [VALIDATOR], SystemClock())

@@ -1,4 +1,4 @@
-"""Which tasks tell miners apart, which do not, and what their owner is told: pure, from answers alone."""
+"""Separation of miners by tasks, and the advice to the owner: pure, from answers alone."""
 
 from collections.abc import Sequence
 from dataclasses import replace

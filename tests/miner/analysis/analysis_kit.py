@@ -1,4 +1,4 @@
-"""What the tests of the analysis share: small bundles, and the whole document that an analysis has to fit into."""
+"""Helpers for tests of the analysis: small bundles, and the whole document around an analysis."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the tests of JavaScript share. Harmful sources are put together here from parts: none lies ready to run."""
+"""Helpers for tests of JavaScript. Harmful sources are assembled here, so that none exists ready to run."""
 
 from miner.analysis import Analysis, analyse
 from validator.protocol.skill_types import SkillType

@@ -1,4 +1,4 @@
-"""What a draft tells of a bundle: candidates with their places, and nothing that only a person can say."""
+"""Draft of a bundle: candidates with their places, and nothing that only a person can decide."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""What the local step services do: the work itself, and what they refuse."""
+"""Actions of the local step services, and the requests that they refuse."""
 
 import math
 from typing import Any

@@ -32,7 +32,7 @@ class Running(NamedTuple):
     hotkey: str
 
     def headers(self, body: bytes, signer: Signer = VALIDATOR, **changes: Any) -> dict[str, str]:
-        """What signs a request."""
+        """Return headers with a valid signature of the request."""
         named = {"method": "POST", "path": PATH, "receiver_ss58": self.hotkey} | changes
         return http_auth.sign(signer.keypair, body=body, **named)
 
@@ -49,7 +49,7 @@ class Running(NamedTuple):
         return await self.post(body, self.headers(body))
 
     def tool(self, action: str = "join") -> Tool:
-        """How a task names it."""
+        """Return a tool as a task names it."""
         return Tool("text", action, 0.001, 0.05, self.url, self.hotkey)
 
 

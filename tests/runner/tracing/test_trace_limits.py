@@ -104,7 +104,7 @@ async def test_endless_tracing_is_cut_off() -> None:
 
 
 async def test_repeated_records_are_bounded_and_countless_ones_end_the_run() -> None:
-    """What is not recorded is not done: the file after them is never written."""
+    """An action over the record limit is not performed: the file after it is never written."""
     source = """
 def run():
     for number in range(20_000):

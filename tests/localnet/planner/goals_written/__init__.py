@@ -1,1 +1,1 @@
-"""What the goals of the benchmark ask for, with truth that none of the step services computes."""
+"""Goals of the benchmark, with truth that none of the step services computes."""

@@ -7,7 +7,7 @@ from .text import clean
 
 @dataclass
 class Store:
-    """What is kept."""
+    """Stored notes."""
 
     notes: list[str] = field(default_factory=list)
 
