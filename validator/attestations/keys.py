@@ -7,15 +7,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from msgspec import UNSET
-
 from validator.attestations.dsse import PublishingKey
+from validator.attestations.verify import stated
 from validator.chain.wallet import SecretFileError, read_secret
 from validator.files import new_file
 from validator.protocol.errors import ValidatorError
-from validator.protocol.receipt import KeyStatement, Receipt
+from validator.protocol.receipt import KeyStatement
 from validator.protocol.text import printable
-from validator.protocol.times import format_time, parse_time
+from validator.protocol.times import format_time
 from validator.redaction import remember_secret
 from validator.settings import Settings
 from validator.sources import RandomBytes
@@ -59,13 +58,6 @@ def new_key(file: Path, random: RandomBytes) -> Iterator[PublishingKey]:
         yield PublishingKey.of_seed(seed)
 
 
-def stated(receipt: Receipt) -> KeyStatement:
-    """Return the statement in a receipt (PublishingKeyError: it has none)."""
-    if receipt.key is UNSET:
-        raise PublishingKeyError(f"a receipt of kind {receipt.kind} vouches for no key")
-    return receipt.key
-
-
 def statement_for(key: PublishingKey, before: KeyStatement | None, now: datetime, days: int) -> KeyStatement:
     """Return the statement of a key that is valid from now on."""
     until = now + timedelta(days=days)
@@ -76,12 +68,3 @@ async def newest_statement(tx: Transaction) -> tuple[ReceiptRecord, KeyStatement
     """Return the receipt that vouches for the newest key, None where the log has none."""
     record = await tx.receipts.about("key")
     return None if record is None else (record, stated(receipt_of(record)))
-
-
-def key_fault(statement: KeyStatement, at: datetime) -> str | None:
-    """Return why a key signs nothing at a moment, None where it may (SchemaError: a time is none)."""
-    if at < parse_time(statement.valid_from, "valid_from"):
-        return f"its key is valid from {statement.valid_from} on"
-    if at >= parse_time(statement.valid_until, "valid_until"):
-        return f"its key was valid until {statement.valid_until}"
-    return None

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from validator import __version__
 from validator.attestations.dsse import PublishingKey
-from validator.attestations.keys import key_fault, key_file_of, load_key, newest_statement
+from validator.attestations.keys import key_file_of, load_key, newest_statement
 from validator.attestations.packages import purls_of
 from validator.attestations.statement import (
     Agreement,
@@ -25,6 +25,7 @@ from validator.attestations.statement import (
     payload_of,
     statement_of,
 )
+from validator.attestations.verify import key_fault
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.receipt import ProofNote, Receipt

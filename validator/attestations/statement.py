@@ -1,5 +1,6 @@
 """The statement about a skill: an in-toto Statement v1 with a predicate of ours, closed and bounded."""
 
+import re
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -18,8 +19,8 @@ STATEMENT_TYPE: Final = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE: Final = "urn:sssa:skill-safety:v1"
 _DEPTH: Final = 8
 _VALUES: Final = 50_000
-MAX_PURL: Final = 512
-Purl = Annotated[str, Meta(pattern=r"\Apkg:[A-Za-z0-9.+_~%/@:-]{1,500}\Z")]
+PURL: Final = re.compile(r"\Apkg:[A-Za-z0-9.+_~%/@:-]{1,500}\Z")
+Purl = Annotated[str, Meta(pattern=PURL.pattern)]
 
 
 class Sha256(Document, frozen=True):

@@ -358,6 +358,8 @@ def _print_verified(found: Verified) -> None:
         print_line(f"answers that came whole and were not paid: {_listed(found.whole_unpaid)}")
     _print_counted(
         (found.acts, "acts of the operator, each of flags that stood"),
+        (found.keys, "publishing keys, each in the place of the one before"),
+        (found.revocations, "revocations of attestations"),
         (found.executions, "results of execution, each of an answer that the file shows"),
         (found.executions_before, "results of execution of answers that the file does not show"),
         (found.filled, "late qualities of code, each held against its answer"),

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
+from validator.cli.attestation import ATTESTATION
 from validator.cli.audit import AUDIT
 from validator.cli.completion import completion
 from validator.cli.db import DB
@@ -39,7 +40,20 @@ def _itself(_version: Annotated[bool, typer.Option("--version", help="Print the 
 
 for command in (init, run, drain, worker, replay, explain, doctor, status, health, completion):
     APP.command()(command)
-for commands in (ROUNDS, NEURONS, FLAGS, EXECUTIONS, CODE_CHECKS, WALLET, WEIGHTS, TASKS, AUDIT, PROOF, DB):
+for commands in (
+    ROUNDS,
+    NEURONS,
+    FLAGS,
+    EXECUTIONS,
+    CODE_CHECKS,
+    WALLET,
+    WEIGHTS,
+    TASKS,
+    AUDIT,
+    PROOF,
+    ATTESTATION,
+    DB,
+):
     APP.add_typer(commands)
 APP.command(rich_help_panel=VECTORS)(score)
 APP.add_typer(GROUPS, rich_help_panel=VECTORS)

@@ -137,6 +137,7 @@ class Verified:
         whole_unpaid: by kind, answers that came whole and were not paid: late, void, too costly.
         issued: when the first and the last receipt were issued, by the validator's clock.
         acts: of operators, each held against the flags that it clears.
+        keys, revocations: statements of publishing keys, and what was taken back (docs/attestations.md).
         word: by kind, what else was said that nobody can compute.
         given: by kind, how much was held against what was given beside the file.
     """
@@ -176,6 +177,8 @@ class Verified:
     whole_unpaid: Mapping[str, int]
     issued: tuple[str, str]
     acts: int
+    keys: int
+    revocations: int
     word: Mapping[str, int]
     given: Mapping[str, int]
 

@@ -373,6 +373,7 @@ def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
             reading.state = known_from(reading.state, 0)
         reading.state = reading.vectors.add(reader, found, receipt, reading.chain.next_round, reading.state)
         reading.saw(receipt)
+        reading.counts.numbers.update(keys=receipt.kind == "key", revocations=receipt.kind == "revocation")
         if receipt.round is not None:
             _take_round(reader, reading, receipt, receipt.round, salts, given)
             if len(reading.state.miners) > MAX_LOG_HOTKEYS:
