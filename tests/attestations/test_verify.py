@@ -122,7 +122,7 @@ def refusals(made: Made) -> dict[str, tuple[bytes, str]]:
             handed(plain, receipt=VALIDATOR.sign_document(msgspec.structs.replace(vouched(made), key=UNSET))),
             "vouches for no key",
         ),
-        "nothing": (b"", "JSON"),
+        "nothing": (b"", "truncated"),
     }
 
 
