@@ -298,7 +298,8 @@ def earnings(tasks: Sequence[Sample]) -> None:
         if one.planted is not None
     ]
     for row in earned(answers, analyser):
-        print(f"  {row.name:28} Q {row.quality:.3f}  2·hits/(said+known) {row.agreement:.3f}")
+        paid = "" if row.paid is None else f"  paid under 2.0.0 {row.paid:.3f}"
+        print(f"  {row.name:28} Q {row.quality:.3f}  2·hits/(said+known) {row.agreement:.3f}{paid}")
 
 
 def main() -> int:

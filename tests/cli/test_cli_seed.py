@@ -94,7 +94,7 @@ def test_ordinary_tasks_have_no_truth_and_a_report_tells_what_reading_nothing_ea
     assert all(0 < one["quality"] < 1 and one["agreement"] <= 1 for one in earned.values())
     assert earned["always BLOCK"]["agreement"] == 0
     shown = called(*line, "--output", "b", "--report", cwd=tmp_path).stdout
-    assert re.search(r"^always BLOCK +0\.\d{3} +0\.000$", shown, re.MULTILINE)
+    assert re.search(r"^always BLOCK +0\.\d{3} +0\.000 +0\.\d{3}$", shown, re.MULTILINE)
     assert shown.count("ordinary, without a truth") == 2
 
 

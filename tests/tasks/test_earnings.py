@@ -23,7 +23,13 @@ KINDS = ["empty (always ALLOW)", "always BLOCK", "majority verdict (BLOCK)", "gr
 def reading(files: Files, _: SkillType) -> SimpleNamespace:
     assert files
     finding = Finding("f1", "prompt_injection", "high", "An order.", "SKILL.md#L3", (), "SKILL.md")
-    return SimpleNamespace(verdict="BLOCK", risk_score=0.9, findings=[finding], rules=[])
+    return SimpleNamespace(
+        verdict="BLOCK", risk_score=0.9, findings=[finding], rules=[], capabilities=[], dependencies=[]
+    )
+
+
+def quiet(*_: object) -> SimpleNamespace:
+    return SimpleNamespace(verdict="ALLOW", risk_score=0.0, findings=[], rules=[], capabilities=[], dependencies=[])
 
 
 def failing(*_: object) -> SimpleNamespace:
@@ -43,6 +49,16 @@ def test_an_analyser_that_reads_is_told_beside_what_does_not() -> None:
     rows = report(Analyser("reader", lambda: reading))
     assert [one.name for one in rows] == [*KINDS, "parser plus REVIEW", "reader"]
     assert [one.agreement for one in rows] == [0, 0, 0, 1, 0, 1]
+
+
+def test_under_2_0_0_saying_the_same_of_everything_is_paid_a_fraction_of_what_reading_is() -> None:
+    benign = make_truth(verdict="ALLOW", findings=(), reference_risk=0.0)
+    reader, other = Analyser("reader", lambda: reading), Analyser("quiet", lambda: quiet)
+    tasks = [answered(FILES, SkillType.DECLARATIVE, TRUTH, reader) for _ in range(10)]
+    tasks += [answered(FILES, SkillType.DECLARATIVE, benign, other) for _ in range(10)]
+    paid = {one.name: one.paid or 0.0 for one in earned(tasks, reader)}
+    assert paid["reader"] == 1
+    assert 0 < paid["always BLOCK"] < 0.15
 
 
 def test_without_an_analyser_the_rest_is_told() -> None:

@@ -311,8 +311,16 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
     _print_seeded(made, drawn=None if word is not None else chosen)
     if report:
         print_table(
-            "answer mean_q agreement",
-            [(one["name"], f"{one['quality']:.3f}", f"{one['agreement']:.3f}") for one in rows],
+            "answer mean_q agreement paid_2_0",
+            [
+                (
+                    one["name"],
+                    f"{one['quality']:.3f}",
+                    f"{one['agreement']:.3f}",
+                    "" if one["paid"] is None else f"{one['paid']:.3f}",
+                )
+                for one in rows
+            ],
         )
 
 

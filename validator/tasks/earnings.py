@@ -10,21 +10,36 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import entry_points
 from statistics import fmean
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, cast
 
 from validator.planting.planting import Files, readable
 from validator.protocol.findings import found_in, risk_of, verdict_of
 from validator.protocol.results import Checks
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Finding, Rule, Verdict
+from validator.protocol.sssa import (
+    Analysis as AnalysisClaim,
+)
+from validator.protocol.sssa import (
+    Dependency,
+    Evidence,
+    Finding,
+    Policy,
+    Rule,
+    Signature,
+    Skill,
+    Sssa,
+    Verdict,
+)
+from validator.protocol.tallies import NO_RECORD, Tally
 from validator.protocol.task import Truth
 from validator.protocol.text import printable
-from validator.scoring import CURRENT, AnswerFacts, version
+from validator.scoring import CURRENT, AnswerFacts, PayBasis, TalliedAnswer, Version20, version
 from validator.tasks.seeding import Base
 from validator.tasks.source import TaskError
 
 ANALYSERS: Final = "validator.analysers"
 _SHOWN: Final = 5  # findings of a base
+_OTHERS: Final = ("a", "b", "c", "d")  # of a group
 _GREPPED: Final = re.compile(
     rb"\.test\b|\.invalid\b|203\.0\.113\.|ngrok-free|trycloudflare|webhook\.site|\| ?(?:ba)?sh\b|PRIVATE KEY"
     rb"|gh[po]_\w{36}|AKIA[0-9A-Z]{16}|sk_live_|[Ii]gnore (?:all|every)|[Dd]isregard|[Ff]orget everything|\.ssh/id_"
@@ -47,6 +62,14 @@ class Analysis(Protocol):
         """Everything that is wrong with it."""
 
     @property
+    def capabilities(self) -> Sequence[str]:
+        """Names of what it can do."""
+
+    @property
+    def dependencies(self) -> Sequence[Dependency]:
+        """Its pinned packages."""
+
+    @property
     def rules(self) -> Sequence[Rule]:
         """The recommended policy."""
 
@@ -58,14 +81,25 @@ class Said(NamedTuple):
     risk_score: float
     findings: Sequence[Finding] = ()
     rules: Sequence[Rule] = ()
+    capabilities: Sequence[str] = ()
+    dependencies: Sequence[Dependency] = ()
 
 
 class Earned(NamedTuple):
-    """Score of one way to answer on a set: mean Q, and 2 · hits / (said + known) over `truth.findings`."""
+    """Score of one way to answer on a set.
+
+    Attributes:
+        name: of the way.
+        quality: mean Q under the current version.
+        agreement: 2 · hits / (said + known) over `truth.findings`.
+        paid: pay under 2.0.0 as a multiple of the analyser's, in groups with four others that answer as it does; None
+            without an analyser.
+    """
 
     name: str
     quality: float
     agreement: float
+    paid: float | None = None
 
 
 class Analyser(NamedTuple):
@@ -120,7 +154,14 @@ def answered(files: Files, skill_type: SkillType, truth: Truth, analyser: Analys
     if analyser is not None:
         with suppress(TaskError):  # what was seeded is good, whatever an analyser makes of it
             found = analyser.look(files, skill_type)
-            said = Said(found.verdict, found.risk_score, tuple(found.findings), tuple(found.rules))
+            said = Said(
+                found.verdict,
+                found.risk_score,
+                tuple(found.findings),
+                tuple(found.rules),
+                tuple(found.capabilities),
+                tuple(found.dependencies),
+            )
     return Answered(skill_type, truth, grepped(files), said)
 
 
@@ -147,25 +188,61 @@ def earned(tasks: Sequence[Answered], analyser: Analyser | None) -> Iterator[Ear
         "always BLOCK": Said("BLOCK", 1.0),
         f"majority verdict ({usual})": Said(usual, risk),
     }
-    for name, said in plain.items():
-        yield _earned(name, tasks, [said] * len(tasks))
-    yield _earned("grep", tasks, [task.grep for task in tasks])
     looked = [task for task in tasks if task.analysed is not None]
+    analysed = [task.analysed for task in looked if task.analysed is not None]
+
+    def paid(answers: Callable[[Answered], Said]) -> float | None:
+        return _paid(looked, [answers(task) for task in looked], analysed) if looked else None
+
+    for name, said in plain.items():
+        yield _earned(name, tasks, [said] * len(tasks), paid(lambda _, said=said: said))  # type: ignore[misc]
+    yield _earned("grep", tasks, [task.grep for task in tasks], paid(lambda task: task.grep))
     if analyser is not None and looked:
-        analysed = [task.analysed for task in looked if task.analysed is not None]
         failed = len(tasks) - len(looked)
-        yield _earned("parser plus REVIEW", looked, [Said("REVIEW", 0.5, (), one.rules) for one in analysed])
-        yield _earned(f"{analyser.name} (failed on {failed})" if failed else analyser.name, looked, analysed)
+        parsed = [one._replace(verdict="REVIEW", risk_score=0.5, findings=()) for one in analysed]
+        yield _earned("parser plus REVIEW", looked, parsed, _paid(looked, parsed, analysed))
+        name = f"{analyser.name} (failed on {failed})" if failed else analyser.name
+        yield _earned(name, looked, analysed, _paid(looked, analysed, analysed))
 
 
-def _earned(name: str, tasks: Sequence[Answered], answers: Sequence[Said]) -> Earned:
+def _earned(name: str, tasks: Sequence[Answered], answers: Sequence[Said], paid: float | None) -> Earned:
     qualities, hits, said, known = [], 0, 0, 0
     for task, answer in zip(tasks, answers, strict=True):
         qualities.append(_quality(task, answer))
         planted = task.truth.findings or ()
         hits += sum(one is not None for one in found_in(planted, answer.findings).by)
         said, known = said + len(answer.findings), known + len(planted)
-    return Earned(name, fmean(qualities or [0.0]), 2 * hits / max(1, said + known))
+    return Earned(name, fmean(qualities or [0.0]), 2 * hits / max(1, said + known), paid)
+
+
+def _paid(tasks: Sequence[Answered], answers: Sequence[Said], honest: Sequence[Said]) -> float:
+    """Return what answers are paid under 2.0.0 beside the honest ones, each given by four members of every group."""
+    scoring = cast("Version20", version("2.0.0"))
+    windows: dict[str, dict[str, list[Tally]]] = {}
+    for task, answer, other in zip(tasks, answers, honest, strict=True):
+        members = [
+            TalliedAnswer(hotkey, _attested(task.skill_type, said), early=False, epsilon=1.0, record=NO_RECORD)
+            for hotkey, said in {"one": answer, **dict.fromkeys(_OTHERS, other)}.items()
+        ]
+        for member in scoring.tally_task(members, task.truth, made_here=True, proven=()):
+            if member.tally is not None:
+                windows.setdefault(member.hotkey, {}).setdefault(task.skill_type, []).append(member.tally)
+    scores = scoring.pay_tallies(windows, PayBasis()).scores
+    return scores["one"] / scores[_OTHERS[0]] if scores[_OTHERS[0]] else 0.0
+
+
+def _attested(skill_type: SkillType, said: Said) -> Sssa:
+    """Return an attestation of an answer, unsigned."""
+    return Sssa(
+        "1.0",
+        Skill(skill_type, "0" * 64, "0" * 64),
+        AnalysisClaim(
+            said.verdict, said.risk_score, tuple(said.findings), tuple(said.capabilities), tuple(said.dependencies)
+        ),
+        Evidence({}, None, None, None),
+        Policy(tuple(said.rules)),
+        Signature("", "sr25519", "0x" + "0" * 128),
+    )
 
 
 def _quality(task: Answered, said: Said) -> float:
