@@ -38,9 +38,10 @@ def code(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that a page's headings have on the usual hosts."""
+    """Return the anchors of a page: its headings, as the usual hosts spell them, and named places."""
     headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    named = re.findall(r'<a id="([\w-]+)">', prose(page))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | {*named}
 
 
 def table(page: Path, name: str) -> list[dict[str, str]]:

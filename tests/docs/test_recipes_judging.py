@@ -58,7 +58,7 @@ GATES: Final''',
         assert tuple(applying_gates(task, "primary")) == (1, 2, 3, 4, 5, 6, 7)
         assert gate_of(Reason("coherence_verdict")) == 7
         page = pages()["reasons.md"]
-        assert "## Gate 7: coherence" in page and "| `coherence_verdict` | The answer allows" in page
+        assert "**Gate 7: coherence**" in page and "| `coherence_verdict` | The answer allows" in page
         assert b'validator_dispatches_total{reason="coherence_verdict"} 0.0' in Metrics(SystemClock(), "1").render()
         told()
     """)

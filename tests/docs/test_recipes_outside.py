@@ -69,7 +69,6 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
         import asyncio
         from pathlib import Path
         from world import tasks_of_all_types
-        from validator.cli.reference import pages
         from validator.daemon.world import build_world
         from validator.kinds.assessment.supply import Bundles
         from validator.scoring import CURRENT, version
@@ -96,7 +95,6 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
 
         (packed,) = asyncio.run(filled())
         assert (packed.task.skill_type, packed.bundle) == (task.task.skill_type, task.bundle)
-        assert "| `single` | The only task. |" in pages()["settings.md"]
         assert '# single = "task"' in example_toml()
     """)
     tree.holds("a task source")

@@ -101,7 +101,7 @@ def test_a_variable_that_was_meant_to_set_something_is_refused(variable: str, me
 def test_a_variable_like_no_setting_is_refused_where_two_underscores_say_that_it_was_meant_for_us(write: Write) -> None:
     environ = {"VALIDATOR_QQ__ZZ": "1", "validator_home": "/srv"}
     assert problems(write(MINIMAL), environ) == [
-        "VALIDATOR_QQ__ZZ: sets nothing; docs/reference/settings.md has every variable"
+        "VALIDATOR_QQ__ZZ: sets nothing; config/validator.toml lists every setting"
     ]
 
 

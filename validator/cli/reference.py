@@ -6,11 +6,9 @@ A test holds them; `make reference` is the short way.
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from inspect import getsource
-from itertools import groupby
 from pathlib import Path
 from textwrap import fill
 from typing import Any, Final, TypeVar
@@ -18,13 +16,12 @@ from typing import Any, Final, TypeVar
 from validator.cli.dispatch import INDEX
 from validator.cli.tree import index
 from validator.daemon.exits import Exit
-from validator.health.alerts import ALERTS
+from validator.health.alerts import ALERTS, Alert
 from validator.health.catalogue import CONDITIONS, FATAL, Condition, Unseen
 from validator.health.doctor import CHECKS as DOCTOR
 from validator.health.report import CHECKS as READY
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, version
-from validator.settings import KeyReference, Settings, reference
 from validator.sources import SystemClock
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
@@ -32,7 +29,6 @@ from validator.telemetry.metrics import Metrics
 FOLDER: Final = Path("docs/reference")
 E = TypeVar("E", bound=Enum)
 _WIDTH: Final = 120
-_COMMON: Final = 10  # commands that have an option with the same meaning
 _NOTE: Final = "<!-- Made from the code by `make reference`; a test holds it. Do not edit. -->"
 _COMMENT: Final = re.compile(r"    # (.+?)(?: \(.*)?")  # without the section of the specification behind it
 _MEMBER: Final = re.compile(r"    ([A-Z_]+) = .*")
@@ -42,12 +38,10 @@ def pages() -> dict[str, str]:
     """Return file name to text of every page."""
     return {
         "commands.md": _page("Commands", _commands()),
-        "conditions.md": _page("Conditions and alerts", _conditions()),
+        "conditions.md": _page("Conditions, alerts and exit codes", _conditions()),
         "events.md": _page("Log events", _events()),
-        "exit-codes.md": _page("Exit codes", _exits()),
         "metrics.md": _page("Metrics", _metrics()),
         "reasons.md": _page("Reason codes", _reasons()),
-        "settings.md": _page("Settings", _settings()),
     }
 
 
@@ -83,13 +77,11 @@ def _reasons() -> Iterator[str]:
         "Every decision has a reason code; logs, metrics, `--json` output and `validator rounds show` use them.",
         "A code that begins with `bug_` names a fault of the validator, never of a miner.",
     )
+    rows: list[list[str]] = []
     for title, reasons in _parts().items():
-        yield f"## {title}"
-        if reasons[0].gate:
-            rows = [[f"`{reason}`", reason.meaning, _event_of(reason)] for reason in reasons]
-            yield _table(["code", "meaning", "reputation event"], rows)
-        else:
-            yield _table(["code", "meaning"], [[f"`{reason}`", reason.meaning] for reason in reasons])
+        rows.append([f"**{title}**", "", ""])
+        rows += [[f"`{reason}`", reason.meaning, _event_of(reason)] for reason in reasons]
+    yield _table(["code", "meaning", "reputation event"], rows)
 
 
 def _parts() -> Mapping[str, Sequence[Reason]]:
@@ -116,7 +108,7 @@ def _by_comment(kind: type[E]) -> Mapping[str, Sequence[E]]:
 
 def _event_of(reason: Reason) -> str:
     event = version(CURRENT).event_of_failure(reason)
-    return f"`{event}`" if event else "none"
+    return f"`{event}`" if event else ""
 
 
 def _events() -> Iterator[str]:
@@ -128,9 +120,10 @@ def _events() -> Iterator[str]:
         "Lines of an event that folds are written once an hour where those fields are the same;",
         "`repeats` counts the rest.",
     )
+    rows: list[list[str]] = []
     for title, events in _by_comment(Event).items():
-        yield f"## {title}"
-        yield _table(["event", "meaning", "what to do", "fields", "folds by"], [_event(event) for event in events])
+        rows += [[f"**{title}**", "", "", "", ""], *map(_event, events)]
+    yield _table(["event", "meaning", "what to do", "fields", "folds by"], rows)
 
 
 def _event(event: Event) -> list[str]:
@@ -150,42 +143,6 @@ def _metrics() -> Iterator[str]:
     described = Metrics(SystemClock(), "").described
     rows = [[f"`{name}`", one.kind, _code(one.labels), one.meaning] for name, one in sorted(described.items())]
     yield _table(["metric", "type", "labels", "meaning"], rows)
-
-
-def _settings() -> Iterator[str]:
-    yield _prose(
-        "Read from `--config FILE`, else `$VALIDATOR_CONFIG`, else `./validator.toml`.",
-        "config/validator.toml shows every key with its default. Relative paths start at the working folder.",
-        "An environment variable wins over the file; with `_FILE` behind it, it names a file that holds the value.",
-    )
-    for section, entries in groupby(reference().values(), key=lambda entry: entry.section):
-        model: Any = Settings.model_fields[section].annotation
-        yield f"## [{section}]"
-        yield (model.__doc__ or "").strip()
-        yield _table(["key", "meaning", "allowed", "default", "variable"], [_setting(entry) for entry in entries])
-
-
-def _setting(entry: KeyReference) -> list[str]:
-    default = (
-        "must be set" if entry.required else "not set" if entry.default is None else f"`{json.dumps(entry.default)}`"
-    )
-    secret = " Never shown." if entry.secret else ""
-    return [f"`{entry.key}`", entry.description + secret, entry.allowed, default, f"`{entry.variable}`"]
-
-
-def _exits() -> Iterator[str]:
-    yield _prose(
-        "A command that fails prints one line on standard error: what is wrong, where, and what to do.",
-        "`validator run` looks at its hotkey, its store and the chain before anything else and gives up within half a",
-        "minute; a supervisor that restarts it in vain shows the same line each time.",
-    )
-    rows = [[str(int(code)), code.meaning, code.advice or "nothing"] for code in Exit]
-    yield _table(["exit code", "meaning", "what to do"], rows)
-    parked = [str(int(code)) for code in Exit if code.parks]
-    yield _prose(
-        f"With {', '.join(parked[:-1])} or {parked[-1]} a restart would end the same way:",
-        "[the image's entry point waits](../operators/stop.md#when-the-container-waits-for-you).",
-    )
 
 
 def _conditions() -> Iterator[str]:
@@ -209,67 +166,79 @@ def _conditions() -> Iterator[str]:
     yield _table(["check", "holds while passed", "fails by", "`/readyz` then"], rows)
     yield "## What `validator doctor` looks at"
     yield _table(["check", "what is looked at"], [[f"`{check.name}`", check.meaning] for check in DOCTOR])
+    yield "## Alerts"
+    yield _table(["alert", "severity", "conditions", "meaning and advice"], [_alert(alert) for alert in ALERTS])
     yield "## Conditions"
-    yield _prose("By the alert that asks for them; those without an alert come last.")
-    for alert in ALERTS:
-        yield f"### {alert.name}"
-        after = f" After {alert.minutes} minutes." if alert.minutes else ""
-        yield _prose(f"**{alert.severity.title()}.**{after}", alert.meaning, alert.advice)
-        if alert.conditions:
-            yield _condition_table(alert.conditions)
-    yield "### Notes"
-    yield _prose("It was set up to do less: the health is not worse for it.")
-    yield _condition_table([one for one in CONDITIONS.values() if not one.alert])
-    yield "### Exits"
-    yield _prose("The process ends with [an exit code](exit-codes.md) of its own; `ValidatorDown` finds it.")
-    yield _condition_table(FATAL.values())
+    yield _prose(
+        "Grouped by alert. A note does not make the health worse: the validator was configured to do less. A fatal",
+        "condition ends the process with the exit code given; `ValidatorDown` reports it.",
+    )
+    groups = {alert.name: alert.conditions for alert in ALERTS if alert.conditions}
+    notes = [one for one in CONDITIONS.values() if not one.alert]
+    listed: list[list[str]] = []
+    for title, conditions in {**groups, "No alert": notes, "Fatal": FATAL.values()}.items():
+        listed += [[f"**{title}**", *[""] * 5], *map(_condition, conditions)]
+    yield _table(["condition", "severity", "what happened", "what to do", "the daemon", "`doctor`, before"], listed)
+    yield "## Exit codes"
+    yield _prose(
+        "A command that fails prints one line on standard error: the cause and the fix. `validator run` checks its",
+        "hotkey, its store and the chain first, and gives up within half a minute.",
+    )
+    fatal = {one.exit_code for one in FATAL.values()}
+    others = [[str(int(code)), code.meaning, code.advice or "nothing"] for code in Exit if int(code) not in fatal]
+    yield _table(["exit code", "meaning", "what to do"], others)
+    parked = [str(int(code)) for code in Exit if code.parks]
+    yield _prose(
+        "The others belong to the fatal conditions above.",
+        f"After {', '.join(parked[:-1])} or {parked[-1]} a restart would end the same way:",
+        "[the image's entry point waits](../operators/stop.md#when-the-container-waits-for-you).",
+    )
 
 
-def _condition_table(conditions: Iterable[Condition]) -> str:
-    rows = [
-        [
-            f"`{one.name}`",
-            f"fatal: {one.exit_code}" if one.exit_code else one.severity,
-            one.meaning,
-            one.advice,
-            f"{one.watch}{f' (`{one.metric}`)' if one.metric else ''}",
-            one.doctor.reason if isinstance(one.doctor, Unseen) else _code(one.checks),
-        ]
-        for one in conditions
+def _alert(alert: Alert) -> list[str]:
+    after = f" after {alert.minutes} min" if alert.minutes else ""
+    text = " ".join(filter(None, [alert.meaning, alert.advice])) or alert.summary.partition(":")[0].rstrip(".") + "."
+    name = f'<a id="{alert.name.lower()}"></a>{alert.name}'
+    return [name, alert.severity + after, _code(one.name for one in alert.conditions), text]
+
+
+def _condition(one: Condition) -> list[str]:
+    return [
+        f"`{one.name}`",
+        f"fatal: {one.exit_code}" if one.exit_code else one.severity,
+        one.meaning,
+        one.advice,
+        f"{one.watch}{f' (`{one.metric}`)' if one.metric else ''}",
+        one.doctor.reason if isinstance(one.doctor, Unseen) else _code(one.checks),
     ]
-    return _table(["condition", "severity", "what happened", "what to do", "the daemon", "`doctor`, before"], rows)
 
 
 def _commands() -> Iterator[str]:
     yield _prose(
-        "Errors are lines on standard error, and [the exit code](exit-codes.md) says of which kind they are.",
+        "`validator COMMAND --help` describes each argument and option.",
+        "Errors are lines on standard error; [the exit code](conditions.md#exit-codes) gives their kind.",
         "`--json` prints one document on one line: keys in snake_case, numbers in full, times as",
-        "`YYYY-MM-DDTHH:MM:SSZ`. Under it an error is one as well:",
+        "`YYYY-MM-DDTHH:MM:SSZ`. With it, an error is also a document:",
         '`{"error": {"exit_code": 3, "message": "…"}}`.',
     )
-    commands = {path: command for path, command in index().items() if path}
-    records = {path: _records(command) for path, command in commands.items()}
-    uses = Counter(record for one in records.values() for record in one)
-    common = [record for record, number in uses.items() if number >= _COMMON]
-    yield "These options mean the same wherever a command has them:"
-    yield _options(common)
-    for path, command in commands.items():
-        yield f"##{'#' * path.count(' ')} validator {path}"
-        yield command["help"]
-        if records[path]:
-            own = [record for record in records[path] if record not in common]
-            shared = _code(record[0].split()[0] for record in records[path] if record in common)
-            yield "\n".join(filter(None, [_options(own), f"- also {shared}" * (shared != "none")]))
+    yield _prose(
+        "`--config FILE` names the settings, else `$VALIDATOR_CONFIG`, else `./validator.toml`; every command that",
+        "reads them has it.",
+    )
+    rows = [_command(path, command) for path, command in index().items() if path]
+    yield _table(["validator …", "purpose", "options"], rows)
 
 
-def _records(command: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the arguments and options of a command, each with its meaning."""
-    rows = [row for rows in command.get("parameters", {}).values() for row in rows if row[0] != "--help"]
-    return [(left, " ".join(right.split())) for left, right in rows]
-
-
-def _options(records: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(f"- `{left}`: {right}" for left, right in records)
+def _command(path: str, command: Mapping[str, Any]) -> list[str]:
+    """Return a row of the table; a group has no options and is bold."""
+    summary = " ".join(command["help"].partition("\n\n")[0].split())
+    if "place" not in command and "entry" not in command:
+        return [f"**{path}**", summary, ""]
+    parameters = command.get("parameters", {})
+    arguments = [left.rpartition(" <")[0] or left for left, _ in parameters.get("Arguments", [])]
+    options = [re.split("[ ,]", left)[0] for left, _ in parameters.get("Options", [])]
+    names = [f"`{name}`" for name in options if name not in {"--help", "--config"}]
+    return [f"`{' '.join([path, *arguments])}`", summary, " ".join(names)]
 
 
 if __name__ == "__main__":

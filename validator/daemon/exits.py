@@ -13,7 +13,7 @@ def _fatal(name: str) -> tuple[int, str, str]:
 
 
 class Exit(IntEnum):
-    """An exit code. docs/reference/exit-codes.md is made from this.
+    """An exit code. docs/reference/conditions.md lists them.
 
     Attributes:
         meaning: one line.

@@ -56,7 +56,7 @@ ALERTS: Final = (
         'up{job="validator"} == 0 or absent(up{job="validator"})',
         "Nothing has answered at `/metrics` for five minutes, or Prometheus knows no job `validator`: no rounds, no "
         "weights.",
-        "Look whether the process runs. If not, its last line and its [exit code](exit-codes.md) name the cause. If "
+        "Look whether the process runs. If not, its last line and its [exit code](#exit-codes) name the cause. If "
         "it runs, run `validator health` on its machine; if that answers, check the network, `health.host`, and "
         "`health.token` in Prometheus' `authorization` (its page of targets shows 401).",
     ),
@@ -68,7 +68,7 @@ ALERTS: Final = (
         'changes(process_start_time_seconds{job="validator"}[1h]) > 3',
         "It has started more than three times within an hour. Each start may have cut off a round.",
         "Read the last lines before each start, and the exit code: 4 is a stop time-out that is too short, 137 is "
-        "`kill -9`, mostly for memory (`dmesg`, `docker inspect`), the others are in [exit codes](exit-codes.md). "
+        "`kill -9`, mostly for memory (`dmesg`, `docker inspect`), the others are in [exit codes](#exit-codes). "
         "Compare `process_resident_memory_bytes` with the memory of [all "
         "workers](../explanation/daemon.md#worker-processes).",
     ),

@@ -278,7 +278,7 @@ def _meant(name: str) -> str | None:
         return None
     known = [entry.variable.removeprefix(PREFIX) for entry in reference().values()]
     close = difflib.get_close_matches(upper.removeprefix(PREFIX), known, n=1)
-    return f"did you mean {PREFIX}{close[0]}?" if close else "docs/reference/settings.md has every variable"
+    return f"did you mean {PREFIX}{close[0]}?" if close else "config/validator.toml lists every setting"
 
 
 def strangers(environ: Mapping[str, str]) -> list[str]:

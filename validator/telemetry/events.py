@@ -59,7 +59,7 @@ class Event(StrEnum):
         "daemon_failed",
         "The validator ends because it cannot go on; `exit_code` is what its process ends with.",
         "reason exit_code exception",
-        todo="Look up `exit_code` in [exit codes](exit-codes.md); with `exception`: report it.",
+        todo="Look up `exit_code` in [exit codes](conditions.md#exit-codes); with `exception`: report it.",
     )
     DAEMON_PARKED = _entry(
         "daemon_parked",

@@ -1,33 +1,31 @@
-"""The table of all kinds of hostility in docs/security.md. `make reference` writes it again."""
+"""Summary of the kinds of hostility for docs/security.md; `make reference` writes it."""
 
 from pathlib import Path
 from typing import Final
 
 from hostile import KINDS
-from hostile.kinds import Kind
 
 PAGE: Final = Path(__file__).parents[3] / "docs" / "security.md"
-_HEAD: Final = ("| subject | kind | what it is | dear | ends in |", "|---|---|---|---|---|")
+_HEAD: Final = ("| subject | kinds | costly ones | end in |", "|---|---|---|---|")
 _BEGIN: Final = "<!-- table: hostility -->\n\n"
 
 
-def row(kind: Kind) -> dict[str, str]:
-    """One row, by column heading."""
-    return {
-        "subject": kind.subject,
-        "kind": kind.name,
-        "what it is": kind.what.rstrip(".").replace("`", "'").replace("|", "/"),
-        "dear": "yes" if kind.dear else "",
-        "ends in": ", ".join(f"`{outcome}`" for outcome in sorted(kind.outcomes)),
-    }
-
-
 def rows() -> list[dict[str, str]]:
-    return [row(kind) for kind in KINDS]
+    """Return a row per subject, by column heading."""
+    subjects = {kind.subject: [one for one in KINDS if one.subject == kind.subject] for kind in KINDS}
+    return [
+        {
+            "subject": subject,
+            "kinds": str(len(kinds)),
+            "costly ones": str(sum(kind.dear for kind in kinds)),
+            "end in": ", ".join(f"`{outcome}`" for outcome in sorted({end for one in kinds for end in one.outcomes})),
+        }
+        for subject, kinds in subjects.items()
+    ]
 
 
 def write() -> None:
-    """Put the table where the page announces it."""
+    """Write the table after its marker in the page."""
     lines = [*_HEAD, *("| " + " | ".join(each.values()) + " |" for each in rows())]
     before, _, rest = PAGE.read_text().partition(_BEGIN)
     after = rest.lstrip("|").partition("\n\n")[2] if rest.startswith("|") else rest

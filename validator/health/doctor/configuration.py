@@ -55,7 +55,7 @@ async def check_settings(site: Site) -> list[Finding]:
 def _ignored(site: Site) -> Iterator[Finding]:
     for name in strangers(site.environ):
         yield warning(
-            "environment", f"{printable(name, 80)} sets nothing", "unset it, or see docs/reference/settings.md"
+            "environment", f"{printable(name, 80)} sets nothing", "unset it, or see config/validator.toml"
         )
 
 
