@@ -1,7 +1,7 @@
 """Cancellation of work: by a request to stop, by the failure of other work, or only after the last write."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -42,17 +42,27 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-async def ended(tasks: Collection[asyncio.Task[Any]], again_s: float = 1.0) -> None:
-    """Cancel tasks, and again every `again_s` seconds, until they are done; what they raise is dropped.
+async def ended(tasks: Iterable[asyncio.Task[Any]], again_s: float = 1.0) -> None:
+    """Cancel tasks in their order, and again every `again_s` seconds, until they are done; what they raise is dropped.
 
     One cancellation can be lost: where it meets a connection that a pool hands out at that moment, the pool keeps it.
+
+    Raises:
+        CancelledError: the caller was cancelled meanwhile; the tasks have ended all the same.
     """
-    pending = set(tasks)
+    cancelled: asyncio.CancelledError | None = None
+    pending = everyone = list(tasks)
     while pending:
         for task in pending:
             task.cancel()
-        _, pending = await asyncio.wait(pending, timeout=again_s)
-    await asyncio.gather(*tasks, return_exceptions=True)
+        try:
+            await asyncio.wait(pending, timeout=again_s)
+        except asyncio.CancelledError as error:
+            cancelled = error
+        pending = [task for task in pending if not task.done()]
+    await asyncio.gather(*everyone, return_exceptions=True)
+    if cancelled is not None:
+        raise cancelled
 
 
 def run_whole(work: Coroutine[Any, Any, T]) -> T:
@@ -75,8 +85,11 @@ def run_whole(work: Coroutine[Any, Any, T]) -> T:
 async def complete(work: Coroutine[Any, Any, T]) -> T:
     """Return what `work` returns. A cancellation meanwhile, however often, waits for its end and then continues.
 
+    An error of `work` does not take the place of a cancellation: a service would handle it and run on for ever.
+
     Raises:
-        CancelledError: the caller was cancelled; its `__cause__` is what `work` raised, None if it was done in full.
+        CancelledError: the caller was cancelled meanwhile, or before, and `work` failed; its `__cause__` is what
+            `work` raised, None if it was done in full.
     """
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
@@ -85,6 +98,10 @@ async def complete(work: Coroutine[Any, Any, T]) -> T:
             await asyncio.wait({task})
         except asyncio.CancelledError as error:
             cancelled = error
+    failure = None if task.cancelled() else task.exception()
+    caller = asyncio.current_task()
+    if cancelled is None and failure is not None and caller is not None and caller.cancelling():
+        cancelled = asyncio.CancelledError()
     if cancelled is not None:
-        raise cancelled from (None if task.cancelled() else task.exception())
+        raise cancelled from failure
     return task.result()

@@ -40,6 +40,22 @@ async def test_a_later_block_holds_what_the_pool_delays() -> None:
     assert await chain.last_update(0, 0) == 3
 
 
+async def test_a_chain_that_goes_away_does_not_say_that_nothing_was_sent() -> None:
+    """Found by the simulation (seeds 293 and 315): the weights that arrived afterwards were taken for a stranger's."""
+    clock = VirtualClock(START)
+    chain = chain_of(clock)
+    chain.faults.delay = 3
+    sending = asyncio.create_task(chain.set_weights(0, {1: 1.0}, valid_blocks=4))
+    await asyncio.sleep(0)
+    chain.faults.unreachable_until = 3
+    await clock.advance(1.5)
+    with pytest.raises(ChainError, match="broke while it waited") as caught:
+        await sending
+    assert not isinstance(caught.value, ChainUnreachableError)
+    await clock.advance(2.0)
+    assert await chain.weights(0, 0) == {1: 65535}
+
+
 @pytest.mark.parametrize("delay", [None, 9])
 async def test_what_no_block_holds_in_time_never_shows(delay: int | None) -> None:
     clock = VirtualClock(START)

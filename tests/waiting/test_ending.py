@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from validator.cancellation import ended, run_whole, unless_set
+from validator.cancellation import complete, ended, run_whole, unless_set
 
 
 async def test_a_task_that_loses_a_cancellation_is_cancelled_again() -> None:
@@ -87,6 +87,54 @@ async def test_what_a_stop_ends_has_ended_when_it_returns(by: str) -> None:
             await waiting
     assert closed.is_set()
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_who_ends_tasks_waits_for_them_although_it_is_cancelled_itself() -> None:
+    closing = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            closing.set()
+            await asyncio.sleep(0.01)
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    ending = asyncio.create_task(ended([task], again_s=60))
+    await closing.wait()
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    assert task.done()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_cancellation_continues_although_the_last_write_fails(fails: bool) -> None:
+    """Found by the simulation (seed 204): a stop was lost, and weights were sent for ever after it."""
+    written: list[str] = []
+
+    async def write() -> None:
+        written.append("tried")
+        if fails:
+            raise ValueError("no room")
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            await complete(write())
+
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await task
+    assert written == ["tried"]
+    assert isinstance(caught.value.__cause__, ValueError) == fails
+    if fails:
+        with pytest.raises(ValueError, match="no room"):
+            await complete(write())
 
 
 async def test_what_fails_or_is_done_before_the_stop_is_told() -> None:

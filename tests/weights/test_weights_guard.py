@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from sqlalchemy import text
@@ -13,6 +13,7 @@ from weights_world import ME, START, World, blocks, build, count_submissions, gi
 from validator.chain.base import WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.store import Store
+from validator.store.errors import StoreBusyError
 from validator.store.repositories.weights import PlannedWeights
 from validator.telemetry import Event
 
@@ -211,6 +212,27 @@ async def test_the_last_write_is_complete_and_told_once_when_a_cancellation_surf
         await asyncio.gather(world.task, return_exceptions=True)
         assert blocks(await world.records()) == [(0, "unknown", None)]
         assert [line["reason"] for line in world.events(Event.WEIGHTS_SUBMITTED)] == ["weights_unknown"]
+
+
+async def test_a_stop_in_mid_submission_ends_the_service_while_the_store_takes_no_write(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found by the simulation (seed 204): the error of the last write took the place of the stop."""
+
+    def busy() -> NoReturn:
+        raise StoreBusyError("simulated")
+
+    world = build(store)
+    await give_scores(store, world.subnet, ONE)
+    world.chain.faults.lost_answers = 1
+    async with running(world):
+        await world.until_block(14)
+        assert world.task is not None
+        monkeypatch.setattr(store, "begin", busy)
+        world.task.cancel()
+        await asyncio.wait({world.task}, timeout=5.0)
+        assert world.task.cancelled()
+    assert blocks(await world.records()) == [(0, "submitted", None)]
 
 
 async def test_committed_weights_are_told_by_the_update(store: Store) -> None:

@@ -119,7 +119,10 @@ class SimulatedChain:
             number = self.subnet.blocks.number()
             if number > pending.expires:
                 raise ChainError("simulated: no block holds it")
-            await self.wait_for_block(number + 1)
+            try:
+                await self.wait_for_block(number + 1)
+            except ChainUnreachableError as error:  # what was sent may be included all the same
+                raise ChainError(f"simulated: the connection broke while it waited: {error}") from None
             self.subnet.snapshot()  # looking makes it take what is due
         return pending.result
 

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from validator.cancellation import unless_set
+from validator.cancellation import ended, unless_set
 from validator.daemon.signals import Stop
 from validator.health.board import Board
 from validator.health.report import HealthState
@@ -23,6 +23,7 @@ from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 
 _DRAIN_EVERY_S: Final = 5.0
+_CANCELLED_AGAIN_S: Final = 5.0  # more than a service takes to end
 _log = structlog.get_logger()
 
 
@@ -99,11 +100,12 @@ class Daemon:
         try:
             async with asyncio.TaskGroup() as group:
                 beside = [group.create_task(service.run()) for service in self.beside]
-                finished = await self._rounds_until(stop)
-                if afterwards is not None:
-                    await unless_set(stop.asked, afterwards)
-                for task in reversed(beside):
-                    task.cancel()
+                try:
+                    finished = await self._rounds_until(stop)
+                    if afterwards is not None:
+                        await unless_set(stop.asked, afterwards)
+                finally:
+                    await ended(reversed(beside), again_s=_CANCELLED_AGAIN_S)
         except ExceptionGroup as failures:
             known = _first_known(failures)
             if known is None:
@@ -137,10 +139,8 @@ class Daemon:
             if rounds.done():
                 await rounds
         finally:
-            for task in (rounds, asked, at_once, drain):
-                task.cancel()
             # A settling that is on its way ends first.
-            await asyncio.gather(rounds, asked, at_once, drain, return_exceptions=True)
+            await ended((rounds, asked, at_once, drain), again_s=_CANCELLED_AGAIN_S)
         return not self.rounds.in_hand
 
 
