@@ -24,12 +24,14 @@ from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch
 from validator.store import open_store
 from validator.store.archiving import Archiver, prune
+from validator.store.connections import Handles
 from validator.store.errors import StoreError
 
 _STOP_S: Final = 150.0  # the longest grace, an outage of the store and what its writers wait between tries
 _HAND_BACK_S: Final = 10.0  # longer than a stop waits for the store before it leaves work as running
 _LONG_GRACE_S: Final = 20.0  # more than a round takes
-_MOST_LIVES: Final = 12
+_MOST_LIVES: Final = 20
+_RESTART_S: Final = 10.0  # after which a supervisor starts a program again whose start failed
 _SOON_S: Final = 20.0
 
 
@@ -78,6 +80,8 @@ class History:
         self._random = self.universe.stream("durations")
         self._kept: list[object] = []  # of lives that were killed: nothing of them is collected, so no `finally` runs
         self._url = str(self.settings.store.url.get_secret_value())
+        self._visitors: list[Handles] = []  # of the life in hand: they end with it
+        self._begun = False
 
     def play(self) -> Counter[str]:
         """Play all of it; return how many rounds ended, by state.
@@ -102,13 +106,15 @@ class History:
         self._restore()
         world = self.universe.world(loop)
         self.faults.disarm()
+        self._visitors, self._begun = [], False
         main = self._daemon(loop, world, end)
         task = loop.live(main)
-        if end is not None:
+        if end is not None and self._begun:
             self.ended.add(end)
         self._seen_from_outside()
         if loop.killed:
-            world.handles.drop()
+            for one in (world.handles, *self._visitors):
+                one.drop()
             self._kept += [loop, task, world, main]
             self.past.left = True
             if (self.universe.folder / "store.sqlite").exists():
@@ -118,11 +124,14 @@ class History:
             return False
         if loop.errors:
             raise SimulationError(loop.errors[0])
-        if not task.cancelled() and (error := task.exception()) is not None:
-            raise SimulationError(f"the daemon ended by {type(error).__name__}: {error}") from error
         if left := loop.left():
             raise SimulationError(f"tasks outlive the stop: {left}")
-        no_writes = any(self.faults.lately(kind, _HAND_BACK_S) for kind in ("disk_full", "busy"))
+        if not task.cancelled() and (error := task.exception()) is not None:
+            if self._begun or not (isinstance(error, StoreError) and self._lately_no_writes(0.0)):
+                raise SimulationError(f"the daemon ended by {type(error).__name__}: {error}") from error
+            self.time.now += _RESTART_S
+            return False
+        no_writes = self._lately_no_writes(_HAND_BACK_S)
         invariants.look_at_running(self.past, self.universe.folder, allowed=no_writes)
         waits = end is None or end.kind in {"stop", "drain"}
         if waits and not no_writes and (self.settings.rounds.grace_s > _LONG_GRACE_S or (end and end.kind == "drain")):
@@ -130,6 +139,14 @@ class History:
         self._look(whole=False)
         self.time.now += self._random.choice((0.0, 3.0))
         return end is None
+
+    def _lately_no_writes(self, seconds: float) -> bool:
+        return any(self.faults.lately(kind, seconds) for kind in ("disk_full", "busy"))
+
+    def _visitor(self, loop: VirtualLoop) -> Handles:
+        """Return the handles of another process, which a kill of the daemon's takes along."""
+        self._visitors.append(handles(loop))
+        return self._visitors[-1]
 
     def _seen_from_outside(self) -> None:
         """Raise what chain and miners saw that must not happen."""
@@ -147,6 +164,7 @@ class History:
                 handles_at.append(loop.call_at(at, call, *args))
 
         async with assembled(self.settings, world) as whole:
+            self._begun = True
             # What measures how late a timer comes wakes fifty times in a second, and here none is late.
             daemon = replace(whole, beside=[one for one in whole.beside if not isinstance(one, LoopWatch)])
             visits: list[asyncio.Task[None]] = []
@@ -217,7 +235,7 @@ class History:
             await asyncio.wait_for(begun.wait(), _SOON_S)
         while True:
             try:
-                async with open_store(self._url, handles=handles(loop)) as store, store.begin() as tx:
+                async with open_store(self._url, handles=self._visitor(loop)) as store, store.begin() as tx:
                     await tx.drains.ask(self.universe.own.now())
             except StoreError:
                 await asyncio.sleep(0.5)
@@ -229,7 +247,7 @@ class History:
         folder = self.universe.folder / "archive"
         folder.mkdir(exist_ok=True)
         try:
-            async with open_store(self._url, archive=folder, handles=handles(loop)) as store:
+            async with open_store(self._url, archive=folder, handles=self._visitor(loop)) as store:
                 now = self.universe.own.now()
                 archiver = Archiver(store, folder, VALIDATOR, now, keep=3, file_rounds=2)
                 async for _ in archiver.run(now + timedelta(days=1)):
@@ -240,7 +258,7 @@ class History:
     async def _prune(self, loop: VirtualLoop) -> None:
         """Remove raw answers and bundles, as `validator db prune` does: from another process."""
         try:
-            async with open_store(self._url, handles=handles(loop)) as store:
+            async with open_store(self._url, handles=self._visitor(loop)) as store:
                 now = self.universe.own.now()
                 pruned = await prune(store, answers_before=now, bundles_before=now)
                 self.faults.counts["retention"] += any(pruned)
@@ -250,7 +268,7 @@ class History:
     async def _intrude(self, loop: VirtualLoop) -> None:
         """Start a second validator on the same store."""
         try:
-            async with open_store(self._url, writer=True, handles=handles(loop)):
+            async with open_store(self._url, writer=True, handles=self._visitor(loop)):
                 self.universe.violations.append("two validators write to one store")
         except StoreError:
             self.faults.count("intruder")
@@ -317,7 +335,11 @@ class History:
         loop = VirtualLoop(self.time, self._random, Steps())
 
         async def check() -> None:
-            async with open_store(self._url, archive=self.universe.folder / "archive", handles=handles(loop)) as store:
+            if (self.universe.folder / "archive").exists():
+                await self._archive(loop)  # the operator goes on with a run that was cut off
+            async with open_store(
+                self._url, archive=self.universe.folder / "archive", handles=self._visitor(loop)
+            ) as store:
                 await invariants.check_whole(self, store)
 
         before, state = self.time.now, self._random.getstate()
