@@ -29,11 +29,12 @@ class Attested(World):
         self.key = PublishingKey.of_seed(SEED)
         self.publisher = Publisher(self.key, timedelta(days=DAYS), {BUNDLE: PURL}, self.clock)
 
-    async def begin(self) -> None:
+    async def begin(self, *, vouched: bool = True) -> None:
         """Play a round, retire one of its two bundles, and vouch for the key."""
         await one_round(self)
         await self.retire(BUNDLE)
-        await self.vouch(self.key)
+        if vouched:
+            await self.vouch(self.key)
 
     async def retire(self, sha256: str) -> None:
         await self.changed(lambda tx: tx.retired.add({sha256}, self.clock.now()))
@@ -65,9 +66,10 @@ class Attested(World):
         return found.document
 
 
-async def document_in(folder: Path) -> bytes:
+async def document_in(folder: Path, days: int = DAYS) -> bytes:
     """The document of a round that was played into a new store in a folder, at the beginning of 2026."""
     async with open_store(f"sqlite:///{folder}/store.sqlite", create=True) as store:
         world = Attested(store)
+        world.publisher.valid = timedelta(days=days)
         await world.begin()
         return await world.document()

@@ -7,8 +7,8 @@ silent or hand out what it revoked since; the first is no consent, against the s
 import http.client
 import time
 import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple
@@ -27,7 +27,11 @@ from validator.attestations.verify import (
 )
 from validator.files import read_at_most
 from validator.protocol import typed
+from validator.protocol.archives import ArchiveError
+from validator.protocol.bundles import read_bundle
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.errors import ValidatorError
+from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
 from validator.protocol.receipt import Digest, Hotkey
 from validator.protocol.sssa import Document, Unit, Verdict
 from validator.protocol.strict_json import JsonError, decode
@@ -69,12 +73,14 @@ class Policy(Document, frozen=True):
         threshold: number of them that must allow it.
         verdicts: that allow it.
         max_risk: above it nothing is allowed.
+        ignore: names of files and folders that bundles leave out and that are installed all the same, unseen.
     """
 
     validators: Annotated[tuple[Trusted, ...], Meta(min_length=1, max_length=16)]
     threshold: Annotated[int, Meta(ge=1, le=16)] = 1
     verdicts: Annotated[tuple[Verdict, ...], Meta(min_length=1)] = ("ALLOW",)
     max_risk: Unit = 0.3
+    ignore: tuple[str, ...] = (".git",)
 
     def __post_init__(self) -> None:
         if self.threshold > len({one.hotkey for one in self.validators}):
@@ -105,9 +111,6 @@ class _Listing(msgspec.Struct):
     attestations: Annotated[tuple[_Listed, ...], Meta(max_length=64)]
 
 
-Get = Callable[[str], tuple[int, bytes]]
-
-
 def read_policy(file: Path) -> Policy:
     """Return the policy in a TOML file (PolicyError, OSError: it is none; the text names the field)."""
     data = read_at_most(file, _MAX_POLICY)
@@ -119,65 +122,99 @@ def read_policy(file: Path) -> Policy:
         raise PolicyError(printable(str(error))) from None
 
 
-def decide(policy: Policy, what: str, now: datetime, get: Get | None = None) -> Decision:
-    """Return the decision about a path, which is packed and hashed as tasks are, or about a package URL.
-
-    `get` returns status and body of a URL (NoAnswerError), in place of HTTP.
+def decide(policy: Policy, what: str, now: datetime) -> Decision:
+    """Return the decision about a path or a package URL.
 
     Raises:
         TaskError: the path cannot be packed.
         PolicyError: it begins like a package URL and is none.
     """
-    sha256 = None if what.startswith("pkg:") else pack_task(what).task.task.bundle_sha256
-    if sha256 is None and not PURL.fullmatch(what):
-        raise PolicyError(f"{printable(what, 80)} is no package URL")
+    purl = what if what.startswith("pkg:") else None
+    if purl is not None and not PURL.fullmatch(purl):
+        raise PolicyError(f"{printable(purl, 80)} is no package URL")
+    digests, left_out = ((), ()) if purl is not None else _hashed(what, policy.ignore)
+    shown = printable(" ".join((what, *digests)), 500)
+    if left_out:
+        return Decision(UNKNOWN, f"cannot tell: {shown}: a bundle has no such file: {printable(left_out[0])}")
     allowed, silent = set[str](), list[str]()
     for trusted in policy.validators:
         try:
-            for found in _asked(trusted, sha256, what, now, get or fetched):
-                if not policy.allows(found):
-                    predicate = found.statement.predicate
+            for found in _asked(trusted, digests, purl):
+                verified = verify_attestation(*parse_handed(found.body), now)
+                found.require(verified, trusted, purl)
+                if not policy.allows(verified):
+                    predicate = verified.statement.predicate
                     said = f"{predicate.verdict} at risk {predicate.risk:.2f}, {len(predicate.findings)} findings"
-                    return _decided(REFUSED, what, sha256, f"{trusted.hotkey} says {said}")
-                allowed.add(trusted.hotkey)
+                    return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} says {said}")
+            allowed.add(trusted.hotkey)
         except _RevokedError:
-            return _decided(REFUSED, what, sha256, f"{trusted.hotkey} revoked what it said")
+            return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} revoked what it said")
         except ValidatorError as error:
-            allowed.discard(trusted.hotkey)
             silent.append(f"{trusted.url}: {error}")
     told = f"{len(allowed)} of {policy.threshold} needed validators allow it"
-    if len(allowed) < policy.threshold:
-        return _decided(UNKNOWN, what, sha256, "; ".join([told, *silent]))
-    return _decided(ALLOWED, what, sha256, told)
+    if len(allowed) >= policy.threshold:
+        return Decision(ALLOWED, f"allowed: {shown}: {told}")
+    return Decision(UNKNOWN, printable("; ".join([f"cannot tell: {shown}: {told}", *silent]), 2_000))
 
 
-def _decided(code: Literal[0, 1, 2], what: str, sha256: str | None, why: str) -> Decision:
-    word = ("allowed", "refused", "cannot tell")[code]
-    digest = "" if sha256 is None else f" (sha256 {sha256})"
-    return Decision(code, printable(f"{word}: {printable(what, 200)}{digest}: {why}", 1_000))
+def _hashed(what: str, ignore: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the digests that a path may be attested under, and what would be installed beside what was hashed.
+
+    A file may be a bundle as it is; else it is packed as tasks are, which leaves out what no skill needs.
+    """
+    path, digests = Path(what), list[str]()
+    if path.is_file():
+        data = read_at_most(path, MAX_BUNDLE_COMPRESSED)
+        with suppress(ArchiveError):
+            read_bundle(data)
+            digests.append(sha256_hex(data))
+    packed = pack_task(what)
+    left_out = (note for note in packed.notes if note.startswith("left out"))
+    beside = tuple(note for note in left_out if note.partition("`")[2].partition("`")[0] not in ignore)
+    return (*digests, packed.task.task.bundle_sha256), beside
 
 
-def _asked(trusted: Trusted, sha256: str | None, what: str, now: datetime, get: Get) -> Iterator[Verified]:
-    """Yield what a validator says of a bundle, or of every bundle of a package (_RevokedError; ValidatorError)."""
+class _Found(NamedTuple):
+    """The document that a validator has of a bundle."""
+
+    sha256: str
+    body: bytes
+
+    def require(self, verified: Verified, trusted: Trusted, purl: str | None) -> None:
+        """Refuse another's word, and one about something else (NoAnswerError)."""
+        if verified.hotkey != trusted.hotkey or verified.sha256 != self.sha256:
+            raise NoAnswerError(f"it answers for {verified.hotkey} about {verified.sha256}")
+        if purl is not None and verified.statement.subject[0].uri != purl:
+            raise NoAnswerError(f"what it says of {self.sha256} is not about the package")
+
+
+def _asked(trusted: Trusted, digests: Sequence[str], purl: str | None) -> Iterator[_Found]:
+    """Yield what a validator has of the first digest that it knows, or of every bundle of a package.
+
+    Raises:
+        _RevokedError: it took that back.
+        NoAnswerError, AttestationError: it has nothing.
+    """
     base = f"{trusted.url.rstrip('/')}/api/v1/attestations"
-    named = [sha256] if sha256 is not None else _listed(get(f"{base}?purl={quote(what, safe='')}"))
-    if not named:
-        raise NoAnswerError("it knows nothing of the package")
-    for each in named:
-        status, body = get(f"{base}/{each}")
+    named = digests if purl is None else _listed(fetched(f"{base}?purl={quote(purl, safe='')}"))
+    known = False
+    for sha256 in named:
+        status, body = fetched(f"{base}/{sha256}")
+        if status == _MISSING and purl is None:
+            continue
         if status == _GONE:
             withdrawn = Withdrawn()
-            withdrawn.add(body)
-            if each in withdrawn.bundles[trusted.hotkey]:
+            withdrawn.add(body.rstrip())
+            if sha256 in withdrawn.bundles[trusted.hotkey]:
                 raise _RevokedError
         if status != _FOUND:
-            raise NoAnswerError("it knows nothing of the bundle" if status == _MISSING else f"status {status}")
-        found = verify_attestation(*parse_handed(body), now)
-        if found.hotkey != trusted.hotkey or found.sha256 != each:
-            raise NoAnswerError(f"it answers for {found.hotkey} about {found.sha256}")
-        if sha256 is None and found.statement.subject[0].uri != what:
-            raise NoAnswerError(f"what it says of {each} is not about the package")
-        yield found
+            raise NoAnswerError(f"status {status}")
+        yield _Found(sha256, body)
+        known = True
+        if purl is None:
+            return
+    if not known:
+        raise NoAnswerError("it knows nothing of it")
 
 
 def _listed(answer: tuple[int, bytes]) -> list[str]:
