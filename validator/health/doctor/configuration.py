@@ -54,9 +54,7 @@ async def check_settings(site: Site) -> list[Finding]:
 
 def _ignored(site: Site) -> Iterator[Finding]:
     for name in strangers(site.environ):
-        yield warning(
-            "environment", f"{printable(name, 80)} sets nothing", "unset it, or see config/validator.toml"
-        )
+        yield warning("environment", f"{printable(name, 80)} sets nothing", "unset it, or see config/validator.toml")
 
 
 def _readable(site: Site) -> Iterator[Finding]:
