@@ -205,7 +205,7 @@ def _read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], 
     says what is allowed. Names that set nothing are problems where they were meant to; others are not ours (container
     platforms set such as VALIDATOR_PORT).
     """
-    known = {entry.variable: entry for entry in reference().values()}
+    variables = _variables()
     found: dict[str, Override] = {}
     problems = [
         f"{printable(name, 80)}: sets nothing; {meant}"
@@ -213,7 +213,7 @@ def _read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], 
         if (meant := _meant(name)) is not None
     ]
     for variable in sorted(name for name in environ if _sets(name) and name != CONFIG_VARIABLE):
-        entry = known.get(variable) or known[variable.removesuffix(FILE)]
+        entry = reference()[variables.get(variable) or variables[variable.removesuffix(FILE)]]
         shown = printable(variable, 80)
         if entry.dotted in found:
             problems.append(f"{shown}: {entry.dotted} is set by {entry.variable} too; one of the two must go")
@@ -221,7 +221,7 @@ def _read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], 
             problems.append(f"{shown}: {entry.dotted}: holds control characters or bytes that are not UTF-8")
         elif environ[variable] != environ[variable].strip():
             problems.append(f"{shown}: {entry.dotted}: begins or ends with a blank; remove it")
-        elif variable in known:
+        elif variable in variables:
             found[entry.dotted] = (shown, _convert(environ[variable], entry))
         else:
             try:
@@ -276,7 +276,7 @@ def _meant(name: str) -> str | None:
             return f"did you mean {variable}{end}?"
     if "__" not in name:
         return None
-    known = [entry.variable.removeprefix(PREFIX) for entry in reference().values()]
+    known = [variable.removeprefix(PREFIX) for variable in _variables()]
     close = difflib.get_close_matches(upper.removeprefix(PREFIX), known, n=1)
     return f"did you mean {PREFIX}{close[0]}?" if close else "config/validator.toml lists every setting"
 
@@ -291,8 +291,18 @@ def strangers(environ: Mapping[str, str]) -> list[str]:
 
 
 def _sets(name: str) -> bool:
-    known = {entry.variable for entry in reference().values()}
-    return name == CONFIG_VARIABLE or bool({name, name.removesuffix(FILE)} & known)
+    return name == CONFIG_VARIABLE or name in _variables() or name.removesuffix(FILE) in _variables()
+
+
+@cache
+def _variables() -> Mapping[str, str]:
+    """Return the variables that set a key, with `section.key`; making `reference` takes a hundred times as long."""
+    sections: Any = {name: field.annotation for name, field in Settings.model_fields.items()}
+    return {
+        f"{PREFIX}{name}__{key}".upper(): f"{name}.{key}"
+        for name, section in sections.items()
+        for key in section.model_fields
+    }
 
 
 def _of_a_platform(name: str) -> bool:
