@@ -74,7 +74,8 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if [round_id is not None, since is not None, everything].count(True) != 1:
         raise typer.BadParameter("say which rounds: ROUND, --since ROUND or --all")
     first = since or 0 if round_id is None else round_id
-    ids = ask_store(config, lambda tx, _: tx.rounds.ids(first))
+    settings = settings_of(config)
+    ids = ask_store(settings, lambda tx, _: tx.rounds.ids(first))
     if round_id is not None:
         ids = tuple(found for found in ids if found == round_id)
     if not ids and not everything:
@@ -82,10 +83,9 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if distributed and jobs != 1:
         raise typer.BadParameter("--jobs is of this machine, --distributed of others: say one of them")
     summary = Summary()
-    store = settings_of(config).store
-    url = store.url.get_secret_value()
+    url, archive = settings.store.url.get_secret_value(), settings.store.archive
     with progress("replaying", len(ids)) as advance:
-        for replayed in replay_elsewhere(url, ids) if distributed else replay_rounds(url, ids, jobs, store.archive):
+        for replayed in replay_elsewhere(url, ids) if distributed else replay_rounds(url, ids, jobs, archive):
             print_replay(replayed, as_json=as_json)
             summary.add(replayed)
             advance()

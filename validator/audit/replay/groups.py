@@ -136,19 +136,24 @@ class GroupsReplay:
 
     async def _group(self, task: RoundTask, planned: GroupPlan, facts: Sequence[Dispatch], group: Group) -> None:
         named = group.named()
-        counted = [one for one in facts if (one.task_id, one.hotkey) in self.expected]
-        kept = [(one, kept_answer(one, named)) for one in counted]
-        answers: list[Passed | Rejection] = []
-        stored: dict[str, Packed | Rejection] = {}
-        for dispatch, one in kept:
-            answer = _readable(dispatch, one)
-            self.answers.extend(_answer_differences(self.scored_by, task, dispatch, answer))
-            if one is None or isinstance(one, DamagedError) or answer is None or isinstance(answer, DamagedError):
-                continue
-            answers.append(answer)
-            stored[dispatch.hotkey] = one
-            self.judged[task.task_id, dispatch.hotkey] = one if isinstance(one, Rejection) else one.named()
-        await self._judge_again(task, [dispatch for dispatch, _ in kept], stored)
+        read = [
+            (dispatch, one, _readable(dispatch, one))
+            for dispatch in facts
+            if (dispatch.task_id, dispatch.hotkey) in self.expected
+            for one in [kept_answer(dispatch, named)]
+        ]
+        stored = {
+            dispatch.hotkey: one
+            for dispatch, one, answer in read
+            if isinstance(one, Packed | Rejection) and not isinstance(answer, DamagedError)
+        }
+        confirmed = await self._judge_again(task, [dispatch for dispatch, *_ in read], stored)
+        for dispatch, _, answer in read:
+            signed = dispatch.hotkey in confirmed
+            self.answers.extend(_answer_differences(self.scored_by, task, dispatch, answer, signed=signed))
+        for hotkey, one in stored.items():
+            self.judged[task.task_id, hotkey] = one if isinstance(one, Rejection) else one.named()
+        answers = [answer for *_, answer in read if answer is not None and not isinstance(answer, DamagedError)]
         members = {(task.task_id, hotkey) for hotkey, _ in planned.members}
         if task.task_id in self.void or len(answers) != len(members & self.expected):
             self._without_proof(group)
@@ -185,12 +190,12 @@ class GroupsReplay:
 
     async def _judge_again(
         self, task: RoundTask, records: Sequence[Dispatch], stored: Mapping[str, Packed | Rejection]
-    ) -> None:
-        """Send what is kept of a group's raw answers through the gates again.
+    ) -> AbstractSet[str]:
+        """Send what is kept of a group's raw answers through the gates again; return whose attestations they confirm.
 
         What was too costly to judge is never judged again: the stored reason stands (D-27).
         """
-        gates = StoredGates(self.frozen, task)
+        gates, judged = StoredGates(self.frozen, task), set[str]()
         brought = [record for record in records if record.body_bytes is not None and record.seconds is not None]
         kept = [record for record in brought if record.reason != Reason.PARSE_TOO_COSTLY]
         self.counted["too_costly"] += len(brought) - len(kept)
@@ -209,13 +214,16 @@ class GroupsReplay:
             elif record.raw is not None and not record.raw.holds(body):
                 what = "the stored bytes are not those that arrived: other digest"
                 self.gates.append(Difference(_gates(record), what))
-            hotkey = record.hotkey
-            gates.judge(hotkey, record.role, body, record.seconds, stored.get(hotkey))
-            self.counted["judged"] += 1
+            gates.judge(record.hotkey, record.role, body, record.seconds, stored.get(record.hotkey))
+            judged.add(record.hotkey)
+        self.counted["judged"] += len(judged)
+        differences = dict(gates.differences(stored))
         self.gates += [
             Difference(f"gates[{task.task_id}/{hotkey}].{found.path}", found.what)
-            for hotkey, found in gates.differences(stored)
+            for hotkey, found in differences.items()
         ]
+        attested = {hotkey for hotkey, one in stored.items() if isinstance(one, Packed) and one.run is None}
+        return attested & judged - differences.keys()
 
 
 def _readable(record: Dispatch, one: Kept) -> Passed | Rejection | DamagedError | None:
@@ -226,16 +234,24 @@ def _readable(record: Dispatch, one: Kept) -> Passed | Rejection | DamagedError 
 
 
 def _answer_differences(
-    scored_by: Version, task: RoundTask, record: Dispatch, answer: Passed | Rejection | DamagedError | None
+    scored_by: Version,
+    task: RoundTask,
+    record: Dispatch,
+    answer: Passed | Rejection | DamagedError | None,
+    *,
+    signed: bool,
 ) -> Iterator[Difference]:
-    """Yield the first thing wrong with a stored answer: it is readable, still signed, and in step with its dispatch."""
+    """Yield the first thing wrong with a stored answer: it is readable, still signed, and in step with its dispatch.
+
+    `signed` says that the gates have confirmed it: what a miner signed is not looked at once more.
+    """
     path = f"answers[{record.task_id}/{record.hotkey}]"
     if answer is None:
         yield Difference(path, f"the dispatch is {record.state}, but no judgement of it is stored")
     elif isinstance(answer, DamagedError):
         yield Difference(f"{path}.{task.answer.signed_part}", str(answer))
     elif not isinstance(answer, Rejection):
-        fault = kind_of(task).fault(scored_by, task, answer)
+        fault = None if signed else kind_of(task).fault(scored_by, task, answer)
         if fault is not None:
             yield Difference(f"{path}.{fault.path}", fault.what)
             return
