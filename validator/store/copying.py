@@ -73,12 +73,16 @@ async def copy_store(source_url: str, target_url: str, progress: Progress) -> tu
 
 async def _opened(stack: AsyncExitStack, url: StoreUrl) -> AsyncEngine:
     require_place(url)
-    state = await state_of(url)
-    if state != "current":
-        raise SchemaStateError(f"{url.shown} is {state}; `validator db upgrade` brings the tables to this version")
     engine = make_engine(url, pooled=False)
     stack.push_async_callback(engine.dispose)
+    await _require_current(url, engine)
     return engine
+
+
+async def _require_current(url: StoreUrl, engine: AsyncEngine) -> None:
+    state = await state_of(url, engine)
+    if state != "current":
+        raise SchemaStateError(f"{url.shown} is {state}; `validator db upgrade` brings the tables to this version")
 
 
 async def _prepared(stack: AsyncExitStack, url: StoreUrl) -> AsyncEngine:
@@ -86,9 +90,11 @@ async def _prepared(stack: AsyncExitStack, url: StoreUrl) -> AsyncEngine:
     require_place(url)
     lock = await take_lock(url)
     stack.push_async_callback(lock.release)
-    if await state_of(url) == "empty":
+    engine = make_engine(url, pooled=False)
+    stack.push_async_callback(engine.dispose)
+    if await state_of(url, engine) == "empty":
         await upgrade_unlocked(url)
-    engine = await _opened(stack, url)
+    await _require_current(url, engine)
     await use_wal(url)
     return engine
 

@@ -307,11 +307,11 @@ class Opening:
             lock = await take_lock(url, self.handles) if self.writer else WriterLock()
             async with AsyncExitStack() as stack:
                 stack.push_async_callback(lock.release)
-                await self._settle_schema(url)
-                if self.writer:
-                    await use_wal(url)
                 engine = make_engine(url, connections=self.connections, handles=self.handles)
                 stack.push_async_callback(engine.dispose)
+                await self._settle_schema(url, engine)
+                if self.writer:
+                    await use_wal(url)
                 place = Place(url.path) if self.writer and url.path is not None else None
                 if place is not None:
                     only_there(engine, place.require)
@@ -325,8 +325,8 @@ class Opening:
         except (DBAPIError, OSError) as error:
             raise unreachable(url, error) from None
 
-    async def _settle_schema(self, url: StoreUrl) -> None:
-        state = await state_of(url, self.handles)
+    async def _settle_schema(self, url: StoreUrl, engine: AsyncEngine) -> None:
+        state = await state_of(url, engine)
         if state == "empty" and self.create:
             await upgrade_unlocked(url, handles=self.handles)
         elif state != "current":

@@ -70,31 +70,30 @@ async def schema_state(url: str) -> SchemaState:
     """
     parsed = parse_url(url)
     require_place(parsed)
+    engine = make_engine(parsed, pooled=False)
     try:
-        return await state_of(parsed)
+        return await state_of(parsed, engine)
     except (DBAPIError, OSError) as error:
         raise unreachable(parsed, error) from None
-
-
-async def state_of(url: StoreUrl, handles: Handles | None = None) -> SchemaState:
-    """Return the state; a SQLite file that is not there is empty, and is not made."""
-    if url.path is not None and not url.path.exists():
-        return "empty"
-    engine = make_engine(url, pooled=False, handles=handles)
-    try:
-        async with reading(engine).begin() as connection:
-            return await connection.run_sync(_state)
     finally:
         await engine.dispose()
 
 
+async def state_of(url: StoreUrl, engine: AsyncEngine) -> SchemaState:
+    """Return the state; a SQLite file that is not there is empty, and is not made."""
+    if url.path is not None and not url.path.exists():
+        return "empty"
+    async with reading(engine).begin() as connection:
+        return await connection.run_sync(_state)
+
+
 async def upgrade_unlocked(url: StoreUrl, told: Told = _unsaid, handles: Handles | None = None) -> SchemaState:
     """Do what `upgrade` does; the caller holds the writer lock or accepts that nobody does."""
-    await state_of(url, handles)  # a database of others is refused before anything of it is changed
-    create_file(url)
-    await use_wal(url)
     engine = make_engine(url, foreign_keys=False, pooled=False, handles=handles)
     try:
+        await state_of(url, engine)  # a database of others is refused before anything of it is changed
+        create_file(url)
+        await use_wal(url)
         return await _upgrade(engine, told)
     finally:
         await engine.dispose()
