@@ -78,6 +78,22 @@ async def test_a_commit_whose_answer_was_lost_is_not_done_again(
         assert await salts(store) == 1
 
 
+async def test_a_validator_that_starts_removes_what_processes_left_to_tell_their_writes_by(postgres_url: str) -> None:
+    async def tokens(store: Store) -> list[str]:
+        async with store.read() as tx:
+            return [*await tx.connection.scalars(text("SELECT token FROM write_tokens ORDER BY token"))]
+
+    async with open_store(postgres_url) as store:
+        await store.lasting(add)
+        (left,) = await tokens(store)
+        async with store.begin() as tx:
+            await tx.connection.execute(text("INSERT INTO write_tokens (token) VALUES ('20260101000000-a')"))
+    async with open_store(postgres_url) as store:
+        assert await tokens(store) == ["20260101000000-a", left], "a worker removes nothing"
+    async with open_store(postgres_url, writer=True) as store:
+        assert await tokens(store) == [left], "a worker may ask about a young one"
+
+
 async def test_sessions_that_the_server_ends_in_the_middle_cost_nothing(postgres_url: str) -> None:
     killed = 0
     async with open_store(postgres_url, writer=True) as store, open_store(postgres_url) as other:

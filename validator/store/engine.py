@@ -28,7 +28,7 @@ from validator.store.errors import (
     StoreNoWriteError,
 )
 from validator.store.locks import FileLock, WriterLock, take_lock, take_turn
-from validator.store.outages import Patience, reading_only, told
+from validator.store.outages import Patience, forget_tokens, reading_only, told
 from validator.store.schema import SchemaState, require_place, state_of, unreachable, upgrade_unlocked
 from validator.store.transaction import Transaction
 from validator.store.urls import StoreUrl, parse_url
@@ -318,6 +318,9 @@ class Opening:
                 store = Store(engine, url, lock, place, self.archive)
                 if place is not None:
                     await store.hold()
+                elif self.writer:
+                    async with store.begin() as tx:
+                        await forget_tokens(tx.connection)
                 if isinstance(lock, FileLock):
                     lock.made()
                 stack.pop_all()

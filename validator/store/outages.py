@@ -104,7 +104,12 @@ Tell = Callable[[StoreAwayError], None]
 # The id of a transaction would not do: one that a crash undid is given to another transaction.
 _MARK: Final = text(
     "WITH acknowledged AS (DELETE FROM write_tokens WHERE token = ANY(:acknowledged))"
-    " INSERT INTO write_tokens (token) VALUES (gen_random_uuid()::text) RETURNING token"
+    " INSERT INTO write_tokens (token)"
+    " VALUES (to_char(now() AT TIME ZONE 'utc', 'YYYYMMDDHH24MISS-') || gen_random_uuid()::text) RETURNING token"
+)
+# A process leaves those of its last writes. Those of workers that wait for an answer are of the last minutes.
+_FORGET: Final = text(
+    "DELETE FROM write_tokens WHERE token < to_char(now() AT TIME ZONE 'utc' - INTERVAL '1 hour', 'YYYYMMDDHH24MISS-')"
 )
 _ARRIVED: Final = text("SELECT EXISTS (SELECT FROM write_tokens WHERE token = :token)")
 
@@ -185,6 +190,11 @@ async def _mark(connection: AsyncConnection, acknowledged: list[str]) -> str | N
     if connection.dialect.name != "postgresql":
         return None
     return str(await connection.scalar(_MARK, {"acknowledged": acknowledged}))
+
+
+async def forget_tokens(connection: AsyncConnection) -> None:
+    """Remove the tokens that processes left on Postgres; for a validator that starts: its own may be older."""
+    await connection.execute(_FORGET)
 
 
 async def _arrived(connection: AsyncConnection, token: str | None) -> bool:
