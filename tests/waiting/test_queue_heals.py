@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import NamedTuple, NoReturn
+from types import SimpleNamespace
+from typing import Any, NamedTuple, NoReturn
 
 import psycopg
 import pytest
@@ -18,10 +19,12 @@ from world import World, one_round
 from validator.protocol.reasons import Reason
 from validator.sandbox.interface import Evidence, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedSandbox
+from validator.sources import VirtualClock
 from validator.store import Store, open_store
 from validator.store.errors import StoreAwayError
 from validator.store.tables import waiting_work
 from validator.store.waiting_work import Executed, Execution, Upcoming
+from validator.waiting import worker as worker_module
 from validator.waiting.executions import ExecutionWork
 from validator.waiting.jobs import JobQueue, Sweep, open_jobs
 from validator.waiting.life_cycle import EXECUTION_KIND, Finished, QueueAwayError, Tries
@@ -329,3 +332,31 @@ async def test_who_has_few_answers_waiting_comes_before_who_has_many_in_the_queu
     number = await manager.register_worker()
     fetched = [await manager.fetch_job(["executions"], number) for _ in range(4)]
     assert [job.task_kwargs["work_id"] for job in fetched if job is not None] == ["a0", "b0", "a1", "a2"]
+
+
+async def test_a_worker_ends_when_it_is_cancelled_though_the_library_cannot_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun = asyncio.Event()
+
+    class Unable:
+        worker_id = None
+
+        def __init__(self, *_: object, **__: object) -> None: ...
+
+        def stop(self) -> None: ...
+
+        async def run(self) -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise ConnectionRefusedError from None
+
+    monkeypatch.setattr(worker_module, "Worker", Unable)
+    nothing: Any = SimpleNamespace(app=None)
+    task = asyncio.create_task(QueueWorker(nothing, VirtualClock(), nothing, "a", 1).run(asyncio.Event()))
+    await begun.wait()
+    task.cancel()
+    assert await asyncio.wait({task}, timeout=10) == ({task}, set())
+    assert task.cancelled()

@@ -105,8 +105,11 @@ class QueueWorker:
                     continue
                 try:
                     await self._take_jobs(stop)
-                except Exception as error:  # noqa: BLE001 - the database may come back, and the next turn do better
+                except Exception as error:
                     self._say(error)
+                    task = asyncio.current_task()
+                    if task is not None and task.cancelling():  # the library's end failed, and raised that instead
+                        raise asyncio.CancelledError from error
                     await unless_set(stop, lambda: self.clock.sleep(_AGAIN_S))
         finally:
             alive.cancel()
