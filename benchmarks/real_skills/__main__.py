@@ -45,7 +45,7 @@ def main() -> int:
     except (RefusedError, ValidatorError) as refused:
         Console(stderr=True, highlight=False).print(Text(printable(str(refused), 1_000)), soft_wrap=True)
         return 2
-    made = tables(figures, {f"{one.family}/{one.name}": one.difficulty for one in (*first, *later)})
+    made = tables(figures)
     chosen.out.parent.mkdir(parents=True, exist_ok=True)
     chosen.out.write_bytes(msgspec.json.format(msgspec.json.encode(document(figures))) + b"\n")
     for name, lines in made.items():

@@ -1,4 +1,4 @@
-"""Recall of an analysis on planted faults, by category, language, family and difficulty."""
+"""Recall of an analysis on planted faults, by category and language."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -122,15 +122,6 @@ def rows(measured: Measured, by: str) -> list[Row]:
     names = sorted(planted.keys() | named.keys() | false.keys())
     lines = [Row(name, planted[name], found[name], named[name], false[name], before[name]) for name in names]
     return [*lines, Row("all", *(sum(column) for column in list(zip(*lines, strict=True))[1:]))] if lines else []
-
-
-def shares(seen: Iterable[Seen], key: Callable[[Seen], str]) -> dict[str, tuple[int, int]]:
-    """Return (found, planted) by key."""
-    result: dict[str, tuple[int, int]] = {}
-    for one in seen:
-        found, planted = result.get(key(one), (0, 0))
-        result[key(one)] = (found + one.found, planted + 1)
-    return dict(sorted(result.items()))
 
 
 def language(evidence: str, files: Files) -> str:

@@ -1,32 +1,23 @@
 """The figures as tables of docs/reference-miner.md, each below the comment that names it."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from real_skills.figures import ROOT, Figures
-from real_skills.measured import Measured, Row, rows, shares
+from real_skills.measured import Measured, Row, rows
 
 PAGE: Final = ROOT / "docs" / "reference-miner.md"
 NONE: Final = "–"
 _RULES: Final = re.compile(r"^\| rules \| digest `([0-9a-f]{16})` (.*) \|$", re.MULTILINE)
-_LEVELS: Final = ("easy", "medium", "hard")
 _COUNTED: Final = ("planted", "found", "recall", "findings", "had before", "precision")
 
 
-def tables(figures: Figures, difficulty: Mapping[str, str]) -> dict[str, list[list[str]]]:
-    """Return the tables by name, the heading of each first.
-
-    Args:
-        figures: of a run.
-        difficulty: of a shape, by the kind that it has in a truth.
-    """
+def tables(figures: Figures) -> dict[str, list[list[str]]]:
+    """Return the tables of a run by name, the heading of each first."""
     made = {
-        "real skills, packages": _packages(figures),
         "real skills, analysers": _analysers(figures),
-        "real skills, categories": _counted("category", figures.measured),
-        "real skills, languages": _counted("language", figures.measured),
-        "real skills, families": _families(figures.measured, difficulty),
+        "real skills, categories": _categories(figures.measured),
     }
     if figures.network is not None:
         made["real skills, network"] = _network(figures)
@@ -87,15 +78,6 @@ def _run(figures: Figures) -> list[list[str]]:
     return lines
 
 
-def _packages(figures: Figures) -> list[list[str]]:
-    head = ["package", "type", "files", "fields that its draft leaves to a person", "tasks", "planted", "found"]
-    lines = [[*head, "findings without a fault", "seconds per analysis"]]
-    for one in figures.packages:
-        counts = (one.files, one.to_decide, one.tasks, one.planted, one.found, one.alone)
-        lines.append([f"`{one.source}`", f"`{one.skill_type}`", *map(str, counts), f"{one.seconds:.2f}"])
-    return lines
-
-
 def _analysers(figures: Figures) -> list[list[str]]:
     head = ["analyser", "shapes", *_COUNTED, "without a fault", "precision with those", "children judged"]
     return [
@@ -107,25 +89,12 @@ def _analysers(figures: Figures) -> list[list[str]]:
     ]
 
 
-def _counted(by: str, measured: Mapping[str, Measured]) -> list[list[str]]:
-    lines = [[by, "shapes", *_COUNTED]]
+def _categories(measured: Mapping[str, Measured]) -> list[list[str]]:
+    lines = [["category", "shapes", *_COUNTED]]
     for shapes, one in measured.items():
-        for row in rows(one, by):
-            name = f"`{row.name}`" if by == "category" and row.name != "all" else row.name
+        for row in rows(one, "category"):
+            name = f"`{row.name}`" if row.name != "all" else row.name
             lines.append([name, shapes, *_cells(row)])
-    return lines
-
-
-def _families(measured: Mapping[str, Measured], difficulty: Mapping[str, str]) -> list[list[str]]:
-    lines = [["family", "shapes", *_LEVELS, "all"]]
-    for shapes, one in measured.items():
-        families = sorted({seen.fault.kind.partition("/")[0] for seen in one.seen})
-        by = shares(one.seen, lambda seen: f"{seen.fault.kind.partition('/')[0]} {difficulty[seen.fault.kind]}")
-        for family in families:
-            parts = [by.get(f"{family} {level}", (0, 0)) for level in _LEVELS]
-            lines.append([f"`{family}`", shapes, *map(_of, [*parts, _sum(parts)])])
-        levels = [_sum(by.get(f"{family} {level}", (0, 0)) for family in families) for level in _LEVELS]
-        lines.append(["all", shapes, *map(_of, [*levels, _sum(levels)])])
     return lines
 
 
@@ -141,15 +110,3 @@ def _network(figures: Figures) -> list[list[str]]:
 def _cells(row: Row) -> list[str]:
     counts = (str(row.planted), str(row.found), share(row.recall))
     return [*counts, str(row.named + row.false), str(row.before), share(row.precision)]
-
-
-def _sum(parts: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    found, planted = 0, 0
-    for one in parts:
-        found, planted = found + one[0], planted + one[1]
-    return found, planted
-
-
-def _of(part: tuple[int, int]) -> str:
-    found, planted = part
-    return f"{found} of {planted}" if planted else NONE

@@ -10,7 +10,7 @@ from real_skills.analysers import REFERENCE, analysers
 from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, Skill, bases, same_by_git
 from real_skills.compositions import composed
 from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, measure, rules_digest, sow, write_sown
-from real_skills.measured import Measured, language, rows, shares
+from real_skills.measured import Measured, language, rows
 from real_skills.network import Finder, Network, read_network
 from real_skills.page import PAGE, replaced, rules_told, tables
 from real_skills.shape_files import later_shapes
@@ -53,7 +53,6 @@ def test_a_finding_names_a_fault_or_was_there_before_or_is_a_false_alarm() -> No
     assert (by_name["other"].false, by_name["other"].before) == (2, 1)
     assert (by_name["all"].recall, by_name["all"].precision) == (0.5, 0.5)
     assert {row.name: row.planted for row in rows(found, "language")} == {"text": 1, "shell": 1, "all": 2}
-    assert shares(found.seen, lambda seen: seen.fault.kind) == {"exfiltration/keys": (0, 1), "injection/plain": (1, 1)}
 
 
 def test_what_the_bundle_had_before_names_no_fault_beside_it() -> None:
@@ -204,17 +203,15 @@ def some_figures() -> Figures:
 
 
 def test_the_tables_stand_below_their_names_and_nothing_else_changes() -> None:
-    made = tables(some_figures(), {"injection/plain": "easy"})
+    made = tables(some_figures())
     page = "".join(f"Before.\n\n<!-- table: {name} -->\n\nBehind {name}.\n" for name in made)
     once = replaced(page, made)
     assert replaced(once, made) == once
     assert re.sub(r"^\|.*\n", "", once, flags=re.MULTILINE) == page
     for line in (
         "| rules | digest `0000000000000000` of miner/analysis.py and miner/scanners, commit `abc1234` |",
-        "| `npm:p@1.0.0` | `declarative` | 3 | 4 | 1 | 1 | 1 | 2 | 0.25 |",
         "| reference miner | first | 1 | 1 | 1.00 | 2 | 0 | 0.50 | 2 | 0.25 | 0 |",
         "| `prompt_injection` | first | 1 | 1 | 1.00 | 1 | 0 | 1.00 |",
-        "| `injection` | first | 1 of 1 | – | – | 1 of 1 |",
         "| m | `thorough` | 5 | 9 of 10 | 0.90 | 0.500 |",
     ):
         assert line in once.splitlines()
@@ -248,7 +245,7 @@ def test_what_the_commands_print_is_read() -> None:
 def test_of_which_rules_the_figures_of_a_page_are() -> None:
     page = "<!-- table: real skills -->\n\n"
     assert rules_told(page) is None
-    page = replaced(page, {"real skills": tables(some_figures(), {"injection/plain": "easy"})["real skills"]})
+    page = replaced(page, {"real skills": tables(some_figures())["real skills"]})
     assert rules_told(page) == ("0" * 16, False)
     assert rules_told(page.replace("`abc1234` |", "`abc1234`, older than the code |")) == ("0" * 16, True)
 
@@ -256,7 +253,7 @@ def test_of_which_rules_the_figures_of_a_page_are() -> None:
 def test_the_page_says_of_which_rules_its_figures_are() -> None:
     """If rules changed since, run `make real-skills`, or add `, older than the code` after the digest's commit."""
     page = PAGE.read_text()
-    names = tables(some_figures(), {"injection/plain": "easy"})
+    names = tables(some_figures())
     assert rules_told(replaced(page, names)) == ("0" * 16, False)
     if (told := rules_told(page)) is not None:
         assert told[0] == rules_digest() or told[1]
