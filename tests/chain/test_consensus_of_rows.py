@@ -31,6 +31,10 @@ def test_a_row_without_weights_or_stake_has_no_say() -> None:
     assert incentives({}, {}) == {}
 
 
+def test_half_of_the_stake_is_not_more_than_half() -> None:
+    assert weighted_median([0.2, 0.6], [0.5, 0.5], kappa=0.5) == 0.6
+
+
 @given(stakes, st.data())
 @settings(max_examples=60)
 def test_the_median_has_the_stake_behind_it(given_stakes: list[float], data: st.DataObject) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 from builders import NOTHING_LATE, V1, finding, make_sssa, make_task
 
 from validator.protocol.canonical import canonical_bytes
@@ -23,6 +24,7 @@ from validator.protocol.round import (
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Sssa
 from validator.protocol.task import Truth
+from validator.scoring import Version, version
 
 RAG = SkillType.RAG_KNOWLEDGE
 PYTHON = SkillType.EXECUTABLE_PYTHON
@@ -133,6 +135,19 @@ def test_an_early_answer_keeps_its_vote_and_earns_nothing() -> None:
     assert member(outcome, "hk0").window_entry == 0.0
     assert member(outcome, "hk0").reason == Reason.ACCEPTED_EARLY
     assert member(outcome, "hk1").window_entry > 0
+
+
+@pytest.mark.parametrize("scored_by", [V1, version("2.0.0")])
+def test_an_answer_at_t_min_is_not_early(scored_by: Version) -> None:
+    task = make_task(RAG)
+    plan, t_min = plan_of(task), task.windows.of("primary").t_min
+    given = [
+        answers(task, plan, {f"hk{i}": said(task)}, seconds=seconds)[0]
+        for i, seconds in enumerate((t_min - 0.001, t_min, 3.0, 3.0, 3.0))
+    ]
+    outcome = scored_by.score(frozen_input((task,)), plan, RoundResults(tuple(given), ()))
+    reasons = [member(outcome, hotkey).reason for hotkey in ("hk0", "hk1")]
+    assert reasons == [Reason.ACCEPTED_EARLY, Reason.ACCEPTED]
 
 
 def test_a_void_task_enters_nothing_for_anyone_and_the_others_settle() -> None:

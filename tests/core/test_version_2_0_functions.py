@@ -145,6 +145,31 @@ def test_groups(case: Json) -> None:
     check("selection_20", case)
 
 
+@pytest.mark.parametrize(("many", "met"), [(4, []), (5, [["a", "b"]])])
+def test_a_pair_meets_where_as_many_as_a_group_has_may_be_drawn(many: int, met: Json) -> None:
+    candidate = {
+        "reputation": 0.5,
+        "collusion_flags": 0,
+        "in_flight": 0,
+        "max_concurrent": 1,
+        "dispatches": 0,
+        "failures": 0,
+        "turn": 0,
+        "total": 0,
+    }
+    case = {
+        "candidates": [candidate | {"hotkey": hotkey} for hotkey in "abcde"[:many]],
+        "round_id": "7",
+        "seed": "ab" * 32,
+        "skill_type": "declarative",
+        "task_id": "t1",
+        "planted": True,
+        "pairs": [["a", "b"]],
+    }
+    check("selection_20", case)
+    assert compute("selection_20", case)["met"] == met
+
+
 CVES = ["CVE-2019-11324", "cve-2019-11324", "CVE-2020-14343"]
 places = st.sampled_from(["a.md", "a.md#L1", "a.md#L4-L6", "s1::./a.md#L9", "a.md#L2-L21", "a.md#L2-L22", "b.md#L5"])
 categories = st.sampled_from(["prompt_injection", "dependency_cve", "other"])

@@ -91,3 +91,12 @@ def test_no_positive_score_gives_no_vector_not_even_for_the_owner() -> None:
     assert not plan_vector(basis(windows_of(m0=0.0)), here, ME, KINDS).positive
     assert not plan_vector(basis(windows_of(gone=1.0)), here, ME, KINDS).positive
     assert not plan_vector(basis(windows_of(Validator=1.0)), here, ME, KINDS).positive
+
+
+def test_the_workflows_share_is_told_only_where_a_mechanism_pays_both_kinds() -> None:
+    windows = basis(windows_of(m0=1.0))
+    told = [
+        plan_vector(windows, snapshot_of([ME, "m0"]), ME, kinds).workflow_share
+        for kinds in (KINDS, KINDS[:1], KINDS[1:])
+    ]
+    assert told == [V1.rules.pay.workflow_part, None, None]

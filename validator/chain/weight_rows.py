@@ -77,7 +77,7 @@ def incentives(
     shares = [
         (stakes[uid] / total, {target: weight / fsum(row.values()) for target, weight in row.items()})
         for uid, row in rows.items()
-        if fsum(row.values()) > 0 and stakes[uid] > 0
+        if fsum(row.values()) > 0
     ]
     ranks = {}
     for target in sorted({target for _, row in shares for target in row}):
@@ -93,7 +93,7 @@ def weighted_median(values: Sequence[float], stakes: Sequence[float], kappa: flo
 
     Args:
         values: one per stake, at least one.
-        stakes: shares, positive, summing to 1.
+        stakes: shares, not negative, summing to 1.
         kappa: as for `incentives`.
     """
     ordered = sorted(zip(values, stakes, strict=True))

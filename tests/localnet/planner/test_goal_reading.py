@@ -218,6 +218,11 @@ def test_habits_show_in_the_plan() -> None:
         assert node.error_handling.timeout_seconds < tools[node.service, node.action].avg_latency_seconds
 
 
+def test_a_forgetful_planner_does_not_forget_the_only_step() -> None:
+    (node,), _, _ = plan_steps(read_goal('Write the function "f".'), goal_with("Tidy it."), HABITS["forgetful"])
+    assert node.action == "write"
+
+
 def test_a_goal_whose_tools_are_missing_still_gets_an_answer() -> None:
     bare = msgspec.structs.replace(goal_with("Tidy it."), tools=())
     nodes, _, _ = plan_steps(read_goal('Write the function "f".'), bare, HABITS["lavish"])
