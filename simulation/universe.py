@@ -177,7 +177,7 @@ class FaultyChain(SimulatedChain):
         head = await super().head()
         if (frozen := self._universe.frozen) is not None and self._plan.acts(frozen.kind):
             return frozen.head
-        return head._replace(hash=self._forked(head.number, head.hash))
+        return replace(head, hash=self._forked(head.number, head.hash))
 
     async def snapshot(self) -> MetagraphSnapshot:
         """Return the subnet as the node shows it."""

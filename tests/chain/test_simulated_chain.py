@@ -1,5 +1,6 @@
 import asyncio
 import hashlib
+from dataclasses import astuple
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -86,7 +87,7 @@ async def test_a_snapshot_holds_the_subnet_as_of_one_block() -> None:
     chain = chain_of(clock, owner_hotkey="miner2", netuid=7)
     await clock.advance(24.0)
     head, snapshot = await chain.head(), await chain.snapshot()
-    assert (snapshot.block, snapshot.block_hash, snapshot.block_time, snapshot.epoch) == head[:4]
+    assert (snapshot.block, snapshot.block_hash, snapshot.block_time, snapshot.epoch) == astuple(head)[:4]
     assert (snapshot.netuid, snapshot.tempo, snapshot.owner_hotkey) == (7, 9, "miner2")
     assert snapshot.neurons[1] == Neuron("miner1", 1, 0.0, False, Axon("127.0.0.1", 8091), 0)
     assert snapshot.by_hotkey(ME) == snapshot.neurons[0]

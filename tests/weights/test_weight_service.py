@@ -1,5 +1,6 @@
 """The weights loop against a simulated subnet on virtual time, with the real store."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -44,7 +45,7 @@ class NumberedChain(SimulatedChain):
         return msgspec.structs.replace(snapshot, epoch=(snapshot.block + 5) // 20)
 
     def _moved(self, head: Head) -> Head:
-        return head._replace(epoch=(head.number + 5) // 20)
+        return replace(head, epoch=(head.number + 5) // 20)
 
 
 async def test_epochs_that_do_not_change_with_the_steps_get_weights_once_between_two_steps(store: Store) -> None:

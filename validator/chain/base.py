@@ -1,6 +1,7 @@
 """The interface of a chain: every call that the validator makes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from validator.protocol.errors import ValidatorError
@@ -43,7 +44,8 @@ class NotRegisteredError(ChainError):
     """The hotkey is not registered on the subnet."""
 
 
-class Head(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Head:
     """The newest block.
 
     Attributes:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from validator.audit.documents import execution_document, tries_document
 from validator.cli.errors import say_no
 from validator.cli.options import Config, Json, Limit, State, group
 from validator.cli.output import cell, picked, print_json, print_line
@@ -29,7 +30,7 @@ def list_executions(config: Config = None, limit: Limit = 20, state: State = Non
     """List executions, newest round first, with how many there are in each state."""
     counts, found = ask_store(config, lambda tx, _: _listed(tx.executions, limit, state))
     if as_json:
-        print_json({"counts": counts, "executions": list(map(execution_json, found))})
+        print_json({"counts": counts, "executions": list(map(execution_document, found))})
         return
     _print_counts(counts, "no executions")
     if found:
@@ -52,7 +53,7 @@ def show_execution(execution_id: ExecutionId, config: Config = None, as_json: Js
     """Show an execution: the runs next to what each miner's traces claim. Exit 1: there is none."""
     found = _found(config, "execution", execution_id, lambda tx: tx.executions)
     if as_json:
-        print_json(execution_json(found))
+        print_json(execution_document(found))
         return
     page = Page()
     page.title(f"Round {found.round_id}")
@@ -114,20 +115,9 @@ def retry_check(check_id: CheckId, config: Config = None) -> None:
     print_line(f"{check_id} is due now; a running validator with a sandbox for code takes it within seconds")
 
 
-def execution_json(one: Execution) -> dict[str, Any]:
-    """Return an execution for `--json`."""
-    task, result = picked(one, "round_id task_id skill_type hotkeys"), picked(one, "report results")
-    return {"execution_id": one.work_id, **task, **_tries(one), **result, "counted_in": one.entered_in}
-
-
 def _check_json(one: CodeCheck) -> dict[str, Any]:
     task, result = picked(one, "round_id task_id hotkey"), picked(one, "report score entered_in")
-    return {"check_id": one.work_id, **task, **_tries(one), **result}
-
-
-def _tries(one: WaitingWork) -> dict[str, Any]:
-    times = picked(one, "state attempts queued_at due_at started_at ended_at reason")
-    return {**times, "meaning": meaning_of(one.reason), "detail": one.detail}
+    return {"check_id": one.work_id, **task, **tries_document(one), **result}
 
 
 def _found(config: Path | None, name: str, work_id: str, queue: Callable[[Transaction], WorkQueue[W]]) -> W:

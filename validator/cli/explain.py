@@ -2,26 +2,25 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-import msgspec
 import typer
 from msgspec import UNSET
 
+from validator.audit.documents import explanation_document
 from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
 from validator.audit.explain.miner import MinerExplanation, Point, TalliesTold, explain_miner
 from validator.audit.explain.round import NothingToExplainError, RoundExplanation, explain_round
 from validator.cli.errors import say_no
-from validator.cli.executions import execution_json, write_execution
+from validator.cli.executions import write_execution
 from validator.cli.kinds import page_of
 from validator.cli.kinds.parts import ROLES
 from validator.cli.options import Config, Json
-from validator.cli.output import NONE, cell, picked, print_json
+from validator.cli.output import NONE, cell, print_json
 from validator.cli.rendering import Page
 from validator.cli.session import ask_store
-from validator.kinds.explained.task import Gates, TaskExplanation
+from validator.kinds.explained.task import TaskExplanation
 from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.reasons import meaning_of
 from validator.scoring import Rules, version
 from validator.store.rows import UnpaidTold
 from validator.weights.plan import mechanisms
@@ -57,7 +56,7 @@ def explain(
             found = ask_store(
                 config, lambda tx, settings: explain_round(tx, round_id, who, mechanisms(settings.weights))
             )
-            print_json(explanation_json(found)) if as_json else print_round_explanation(found)
+            print_json(explanation_document(found)) if as_json else print_round_explanation(found)
     except NothingToExplainError as error:
         say_no(error.detail)
 
@@ -255,28 +254,3 @@ def _write_unpaid(page: Page, window: UnpaidTold) -> None:
     page.line(f"why: {window.meaning or 'this program does not know the reason'} ({window.detail})", indent=4)
     if window.remedy:
         page.line(f"what brings it back: {window.remedy}", indent=4)
-
-
-def explanation_json(explained: RoundExplanation) -> dict[str, Any]:
-    """Return an explained round for `--json`."""
-    tasks, executions = map(_task_json, explained.tasks), map(execution_json, explained.executions)
-    return {**msgspec.structs.asdict(explained), "tasks": list(tasks), "executions": list(executions)}
-
-
-def _task_json(task: TaskExplanation) -> dict[str, Any]:
-    shown: dict[str, Any] = msgspec.to_builtins(task, builtin_types=(datetime,), str_keys=True)
-    return {**shown, "gates": None if task.gates is None else _gates_json(task.gates)}
-
-
-def _gates_json(gates: Gates) -> dict[str, Any]:
-    dispatch = gates.dispatch
-    return {
-        **picked(dispatch, "role state reason"),
-        "meaning": meaning_of(dispatch.reason),
-        **picked(dispatch, "detail sent_at received_at seconds stalled"),
-        **picked(gates.window, "t_min deadline"),
-        "part": gates.part,
-        **picked(dispatch, "http_status body_bytes"),
-        "sssa_sha256": dispatch.signed_sha256,
-        **picked(gates, "gates semantic_subset"),
-    }

@@ -1,22 +1,19 @@
 """`validator rounds …`: rounds, their groups, answers and results."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from validator.audit.documents import round_document
 from validator.audit.views import RoundView, TaskView, round_list, round_view
 from validator.cli.errors import say_no
 from validator.cli.kinds import page_of
 from validator.cli.options import Config, Json, RoundId, group
-from validator.cli.output import cell, picked, print_json, print_line
+from validator.cli.output import cell, print_json, print_line
 from validator.cli.rendering import print_listing, print_rows
 from validator.cli.session import ask_store
 from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.reasons import gate_of, meaning_of
-from validator.protocol.round import AssessedMember, RanMember
-from validator.store.dispatch import ScoredDispatch
 
 ROUNDS = group("rounds", "Rounds: who got which task, and what it came to.")
 _COLUMNS = (
@@ -46,7 +43,7 @@ def show(round_id: RoundId, config: Config = None, as_json: Json = False) -> Non
     if found is None:
         say_no(f"there is no round {round_id} in the store; `validator rounds list` shows them")
     if as_json:
-        print_json(round_json(found))
+        print_json(round_document(found))
     else:
         print_round(found)
 
@@ -107,53 +104,3 @@ def _meanings(view: RoundView) -> Iterable[tuple[str, str]]:
     for task in view.tasks:
         found |= {task.task.reason, *task.plan.excluded.values(), *(one.end for one in task.dispatches)}
     return {(code, code.meaning) for code in found if code and code.meaning}
-
-
-def round_json(view: RoundView) -> dict[str, Any]:
-    """Return a round for `--json`: the keys of a dispatch and their order are part of the interface."""
-    return {
-        "round": view.round,
-        "meaning": view.meaning,
-        "tasks": [_task_json(task, view.uids) for task in view.tasks],
-        "flags": view.flags,
-        "reputation": view.reputation,
-        "stalls": view.stalls,
-    }
-
-
-def _task_json(view: TaskView, uids: Mapping[str, int]) -> dict[str, Any]:
-    task, plan = asdict(view.task), view.plan
-    del task["round_id"], task["nonce"]
-    return {
-        **task,
-        "meaning": meaning_of(view.task.reason),
-        **picked(plan, "primaries auditors promoted demoted"),
-        "excluded": [
-            {"hotkey": hotkey, "reason": reason, "meaning": meaning_of(reason)}
-            for hotkey, reason in plan.excluded.items()
-        ],
-        "outcome": view.outcome,
-        "dispatches": [_dispatch_json(one, uids.get(one.hotkey)) for one in view.dispatches],
-    }
-
-
-def _dispatch_json(dispatch: ScoredDispatch, uid: int | None) -> dict[str, Any]:
-    assessed = dispatch.score if isinstance(dispatch.score, AssessedMember) else None
-    ran = dispatch.score if isinstance(dispatch.score, RanMember) else None
-    return {
-        "hotkey": dispatch.hotkey,
-        "uid": uid,
-        **picked(dispatch, "role rank state"),
-        "reason": dispatch.end,
-        "meaning": meaning_of(dispatch.end),
-        "gate": gate_of(dispatch.end),
-        **picked(dispatch, "detail sent_at received_at seconds stalled http_status body_bytes"),
-        "sssa_sha256": dispatch.signed_sha256,
-        **picked(dispatch, "quality consensus"),
-        "emission": dispatch.window_entry,
-        "agreement_with_primaries": assessed.agreement_with_primaries if assessed else None,
-        "agreement_with_auditors": assessed.agreement_with_auditors if assessed else None,
-        "components": assessed.components if assessed else None,
-        "factors": assessed.emission if assessed else None,
-        "workflow": ran.workflow if ran else None,
-    }

@@ -1,4 +1,4 @@
-"""`validator run` and `validator worker`: the processes that do the work.
+"""`validator run`, `validator worker` and `validator serve`: the processes that do the work.
 
 Each listens for signals before it imports its work, which takes a second.
 """
@@ -63,3 +63,16 @@ def worker(
         raise typer.BadParameter(f"no such kind of work: {unknown[0]!r}; there are: {', '.join(KINDS)}")
     kinds = tuple(dict.fromkeys(queue or KINDS))
     raise typer.Exit(run_worker(settings_of(config), kinds, concurrency, signals))
+
+
+def serve(config: Config = None) -> None:
+    """Serve the read-only API and the pages until SIGTERM, as the section [web] says; a validator may be running.
+
+    It reads the store and writes nothing; the wallet is not read. Exit 2: web.api is not true.
+    """
+    signals = Signals()
+    signals.listen()
+    from validator.cli.session import settings_of  # noqa: PLC0415 - signals first
+    from validator.daemon.serving import run_serve  # noqa: PLC0415 - signals first
+
+    raise typer.Exit(run_serve(settings_of(config), signals))

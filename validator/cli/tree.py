@@ -24,7 +24,7 @@ from validator.cli.proof import PROOF
 from validator.cli.replay import replay
 from validator.cli.rounds import ROUNDS
 from validator.cli.score import GROUPS, score
-from validator.cli.service import run, worker
+from validator.cli.service import run, serve, worker
 from validator.cli.setup import WALLET, init
 from validator.cli.status import status
 from validator.cli.tasks import TASKS
@@ -38,7 +38,7 @@ def _itself(_version: Annotated[bool, typer.Option("--version", help="Print the 
     """Hold the option, which `dispatch.py` answers."""
 
 
-for command in (init, run, drain, worker, replay, explain, doctor, status, health, completion):
+for command in (init, run, drain, worker, serve, replay, explain, doctor, status, health, completion):
     APP.command()(command)
 for commands in (
     ROUNDS,

@@ -1,7 +1,7 @@
 """Health report of a running validator, `/readyz`: services update a state, the report is a view of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -153,7 +153,7 @@ class HealthReport:
                 for each in self.conditions
             ],
             "checks": self.checks,
-            "log": None if self.log is None else self.log._asdict(),
+            "log": None if self.log is None else asdict(self.log),
         }
 
 

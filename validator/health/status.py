@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
@@ -23,6 +23,7 @@ from validator.protocol.text import printable
 from validator.settings import Settings
 from validator.sources import Clock, SystemClock, within
 from validator.store import Store, Transaction, open_store
+from validator.store.connections import Handles
 from validator.store.errors import DamagedError
 from validator.store.identity import require_known_version
 from validator.store.rows import LogHead, RoundRecord, WeightsRecord
@@ -39,12 +40,13 @@ _FRESH_S: Final = 12.0  # a block's time: so long is what the chain said good en
 _PROBLEM: Final = 300
 
 
-class OnChainWeights(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class OnChainWeights:
     """The row of this hotkey for one mechanism: last update (None without a slot), u16 by uid, open commitments."""
 
     mechid: int
     last_update: int | None = None
-    row: Mapping[int, int] = {}
+    row: Mapping[int, int] = field(default_factory=dict)
     commits: tuple[int, ...] = ()
 
 
@@ -93,7 +95,8 @@ async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) 
     )
 
 
-class Miners(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Miners:
     """Number of hotkeys of each kind; a hotkey may be of several.
 
     `declaring` and `scored` are of those that are registered; `ejected` are in no group for their flags.
@@ -164,7 +167,8 @@ def _miners(everyone: tuple[MinerView, ...]) -> Miners:
     )
 
 
-class Disk(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Disk:
     """The store's size, free bytes where it is (None for Postgres), and bytes a day as a mean since its first round.
 
     Retention takes raw answers and bundles away again, so that it grows less later on.
@@ -207,11 +211,16 @@ class Overview:
 
 @dataclass
 class Observer:
-    """A look, once or again and again; what it connects to is kept. Use it from one event loop, and close it."""
+    """A look, once or again and again; what it connects to is kept. Use it from one event loop, and close it.
+
+    `hotkey` is the validator's, None: that of the wallet; `handles` open the store, None: as usual.
+    """
 
     settings: Settings
     with_chain: bool = True
     clock: Clock = field(default_factory=SystemClock)
+    hotkey: str | None = None
+    handles: Handles | None = None
     _hotkey: str | None = field(init=False, default=None)
     _wallet_problem: str = field(init=False, default="")
     _store: Store | None = field(init=False, default=None)
@@ -220,7 +229,7 @@ class Observer:
 
     def __post_init__(self) -> None:
         try:
-            self._hotkey = load_signer(self.settings.wallet).hotkey
+            self._hotkey = self.hotkey or load_signer(self.settings.wallet).hotkey
         except WalletError as error:
             self._wallet_problem = _said(error)
 
@@ -248,7 +257,7 @@ class Observer:
     async def _stored(self) -> tuple[Stored | None, Disk | None, str]:
         try:
             if self._store is None:
-                self._store = await open_store(self.settings.store.url.reveal())
+                self._store = await open_store(self.settings.store.url.reveal(), handles=self.handles)
             now = self.clock.now()
             async with self._store.read() as tx:
                 await require_known_version(tx)

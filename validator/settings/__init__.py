@@ -1,6 +1,6 @@
 """Settings of the operator, and their sources. Scoring constants are never settings."""
 
-from validator.settings.load import DEFAULT_FILE, SettingsError, load_settings
+from validator.settings.load import DEFAULT_FILE, SettingsError, is_reachable, load_settings
 from validator.settings.model import (
     ChainSettings,
     HealthSettings,
@@ -9,6 +9,7 @@ from validator.settings.model import (
     StoreSettings,
     ValidatorSettings,
     WalletSettings,
+    WebSettings,
     WeightsSettings,
 )
 from validator.settings.reference import KeyReference, example_toml, reference
@@ -26,8 +27,10 @@ __all__ = [
     "StoreSettings",
     "ValidatorSettings",
     "WalletSettings",
+    "WebSettings",
     "WeightsSettings",
     "example_toml",
+    "is_reachable",
     "load_settings",
     "reference",
     "shown_url",

@@ -392,6 +392,46 @@ class HealthSettings(Section):
     )
 
 
+class WebSettings(Section):
+    """The read-only API and pages of `validator serve` (docs/api.md)."""
+
+    api: bool = _key(False, "Whether `validator serve` answers; until this is true it says how to turn it on and ends.")
+    host: str = _key(
+        "127.0.0.1",
+        "The address to listen on.",
+        allowed="an address or a host name",
+        pattern=r"^[0-9A-Za-z.:-]{1,253}$",
+    )
+    port: int = _key(9_338, "The port to listen on; 0 takes any free one.", ge=0, le=65_535)
+    name: str | None = _key(
+        None,
+        "The host name that readers on other machines ask for. Requests for a name that is neither this, nor `host`, "
+        "nor one of this machine are refused.",
+        allowed="a host name or an address, without a port",
+        example="validator.example.org",
+        pattern=r"^[0-9a-z.-]{1,253}$",
+    )
+    token: Token | None = _key(
+        None,
+        "What the operator sends (`Authorization: Bearer …`) or types to see everything. Not set: only this machine "
+        "sees more than what is public.",
+        allowed="16 to 128 of A-Z a-z 0-9 . _ ~ + / -, then any number of =",
+        example="a-long-random-text",
+        secret=True,
+        repr=False,
+    )
+    public: tuple[Literal["attestations"], ...] = _key(
+        (), "What everybody may read without a token.", allowed='a list of "attestations"', max_length=1
+    )
+    requests: float = _key(
+        20.0,
+        "Most requests a second, in the mean of 5 s, that one address may make without a token.",
+        unit="1/s",
+        ge=1,
+        le=100_000,
+    )
+
+
 class Settings(Section):
     """Everything an operator may set.
 
@@ -413,6 +453,7 @@ class Settings(Section):
     attestations: AttestationsSettings = AttestationsSettings()
     log: LogSettings = LogSettings()
     health: HealthSettings = HealthSettings()
+    web: WebSettings = WebSettings()
 
     def without_signing(self) -> "Settings":
         """Return the same settings with `weights.dry_run` set."""

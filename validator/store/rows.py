@@ -366,7 +366,8 @@ class ReceiptRecord:
     subject: str | None = None
 
 
-class LogHead(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LogHead:
     """The newest receipt, which an export of the log must reach: number, sha256 of its line in hex, its time."""
 
     sequence: int

@@ -1,0 +1,92 @@
+"""A played store with its chain's file, and the API and pages served from it, in a thread of this process."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+from explained import HOTKEYS, assorted
+from world import VALIDATOR
+
+from validator.chain.subnet import save_state
+from validator.incoming.server import BoundedServer
+from validator.settings import Settings, WebSettings, load_settings
+from validator.sources import Clock, SystemClock
+from validator.store import open_store
+from validator.store.repositories.weights import PlannedWeights
+from validator.web.admission import Admission
+from validator.web.server import BOUNDS, web_app
+from validator.web.views import Views
+
+TOKEN: Final = "an-operator-s-token"
+EVIL: Final = "<script>alert('\u202eevil')</script>"
+
+
+def played(folder: Path) -> Settings:
+    """Play the assorted rounds, submit weights, and return settings with the simulated chain beneath them."""
+    url, chain = f"sqlite:///{folder}/played.sqlite", folder / "chain.json"
+    with structlog.testing.capture_logs():
+        asyncio.run(_play(url, chain))
+    config = folder / "played.toml"
+    config.write_text(
+        f'[validator]\nnetuid = 1\n[store]\nurl = "{url}"\n[chain]\nkind = "simulated"\nstate = "{chain}"\n'
+        f"[health]\nport = 1\n[web]\napi = true\nport = 0\n"
+    )
+    return load_settings(config, {})
+
+
+async def _play(url: str, chain: Path) -> None:
+    async with open_store(url, create=True) as store:
+        world = await assorted(store)
+        weights = dict(zip(HOTKEYS, (0.4, 0.3, 0.2), strict=False))
+        uids = {uid: weights.get(hotkey, 0.0) for hotkey, uid in await _uids(store)}
+        world.subnet.set_weights(VALIDATOR.hotkey, 0, {uid: share for uid, share in uids.items() if share})
+        save_state(world.subnet.state, chain)
+        async with store.begin() as tx:
+            for epoch, message in ((1, EVIL), (2, None)):
+                at = world.clock.now() + timedelta(hours=epoch)
+                planned = PlannedWeights(weights, weights, 0.1, {1: 26_214, 2: 19_661})
+                made = await tx.weights.prepare(1, 0, epoch, planned, at)
+                await tx.weights.update(made.id, "confirmed", at, block=80 + epoch, message=message, extrinsic="0x1")
+
+
+async def _uids(store: Any) -> list[tuple[str, int]]:
+    async with store.read() as tx:
+        return [(hotkey, uid) for hotkey, uid, _ in await tx.miners.uids()]
+
+
+@contextmanager
+def served(settings: Settings, clock: Clock | None = None, **web: Any) -> Iterator[str]:
+    """Serve the API and the pages until the end; give the address."""
+    settings = settings.model_copy(update={"web": WebSettings(api=True, port=0, **{"requests": 10_000.0, **web})})
+    started, addresses = threading.Event(), list[str]()
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+
+    async def serve() -> None:
+        now = clock or SystemClock()
+        try:
+            async with Views.opened(settings, now) as views:
+                server = await BoundedServer("web", web_app(views, Admission(settings.web, now)), BOUNDS).start(
+                    settings.web.host, 0
+                )
+                addresses.append("http://{}:{}".format(*server.addresses[0]))
+                started.set()
+                await stop.wait()
+                await server.close()
+        finally:
+            started.set()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()), daemon=True)
+    thread.start()
+    started.wait()
+    try:
+        yield addresses[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()

@@ -1,0 +1,285 @@
+"""Documents of rounds and explanations: `--json` prints them, the API sends them, and pages show them."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
+from validator.audit.explain.miner import MinerExplanation
+from validator.audit.explain.round import MinerFacts, NotACandidate, RoundExplanation, RoundFacts
+from validator.audit.views import RoundView, TaskView
+from validator.kinds.explained.task import Gates, TaskExplanation
+from validator.protocol.answer import Role
+from validator.protocol.reasons import Reason, gate_of, meaning_of
+from validator.protocol.round import (
+    AssessedMember,
+    Components,
+    Emission,
+    GroupOutcome,
+    Mode,
+    RanMember,
+    ReputationEvent,
+    WorkflowOutcome,
+)
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Document
+from validator.store.dispatch import DispatchState, ScoredDispatch
+from validator.store.rows import FlagRecord, RoundRecord, TaskState
+from validator.store.waiting_work import Execution, WaitingWork
+
+_OF_THE_MINER: Final = frozenset(
+    {
+        *("kind", "task_id", "position", "skill_type", "slot", "state", "reason", "meaning", "selection", "gates"),
+        *("bundle_sha256", "goal_sha256", "goal", "workflow_type", "run", "measured", "worth"),
+        *("emission", "entry", "entry_reason", "entry_meaning", "as_stored"),
+    }
+)
+"""The keys of an explained task that its miner may see while the task can come again."""
+
+
+class ExclusionDocument(Document, frozen=True):
+    """A candidate that selection left out, and why."""
+
+    hotkey: str
+    reason: Reason
+    meaning: str | None
+
+
+class DispatchDocument(Document, frozen=True):
+    """A dispatch with its result. `emission` is the entry in the score window; `factors` are those that made it."""
+
+    hotkey: str
+    uid: int | None
+    role: Role
+    rank: int
+    state: DispatchState
+    reason: Reason | None
+    meaning: str | None
+    gate: int | None
+    detail: str | None
+    sent_at: datetime | None
+    received_at: datetime | None
+    seconds: float | None
+    stalled: float | None
+    http_status: int | None
+    body_bytes: int | None
+    sssa_sha256: str | None
+    quality: float | None
+    consensus: float | None
+    emission: float | None
+    agreement_with_primaries: float | None
+    agreement_with_auditors: float | None
+    components: Components | None
+    factors: Emission | None
+    workflow: WorkflowOutcome | None
+
+
+class TaskDocument(Document, frozen=True):
+    """A task with its group; `outcome` is None until the round is settled."""
+
+    task_id: str
+    position: int
+    skill_type: SkillType
+    slot: int
+    source_sha256: str
+    bundle_sha256: str
+    provenance: str
+    mode: Mode
+    state: TaskState
+    reason: Reason | None
+    meaning: str | None
+    primaries: tuple[str, ...]
+    auditors: tuple[str, ...]
+    promoted: tuple[str, ...]
+    demoted: tuple[str, ...]
+    excluded: tuple[ExclusionDocument, ...]
+    outcome: GroupOutcome | None
+    dispatches: tuple[DispatchDocument, ...]
+
+
+class StallDocument(Document, frozen=True):
+    """A time in which the validator stood still (D-26)."""
+
+    started_at: datetime
+    seconds: float
+
+
+class RoundDocument(Document, frozen=True):
+    """A whole round."""
+
+    round: RoundRecord
+    meaning: str | None
+    tasks: tuple[TaskDocument, ...]
+    flags: tuple[FlagRecord, ...]
+    reputation: tuple[ReputationEvent, ...]
+    stalls: tuple[StallDocument, ...]
+
+
+def round_document(view: RoundView) -> RoundDocument:
+    """Return a round as a document."""
+    return RoundDocument(
+        round=view.round,
+        meaning=view.meaning,
+        tasks=tuple(_task(task, view.uids) for task in view.tasks),
+        flags=view.flags,
+        reputation=view.reputation,
+        stalls=tuple(StallDocument(one.started_at, one.seconds) for one in view.stalls),
+    )
+
+
+def _task(view: TaskView, uids: Mapping[str, int]) -> TaskDocument:
+    task, plan = view.task, view.plan
+    return TaskDocument(
+        task_id=task.task_id,
+        position=task.position,
+        skill_type=task.skill_type,
+        slot=task.slot,
+        source_sha256=task.source_sha256,
+        bundle_sha256=task.bundle_sha256,
+        provenance=task.provenance,
+        mode=task.mode,
+        state=task.state,
+        reason=task.reason,
+        meaning=meaning_of(task.reason),
+        primaries=plan.primaries,
+        auditors=plan.auditors,
+        promoted=plan.promoted,
+        demoted=plan.demoted,
+        excluded=tuple(ExclusionDocument(one, why, meaning_of(why)) for one, why in plan.excluded.items()),
+        outcome=view.outcome,
+        dispatches=tuple(_dispatch(one, uids.get(one.hotkey)) for one in view.dispatches),
+    )
+
+
+def _dispatch(one: ScoredDispatch, uid: int | None) -> DispatchDocument:
+    assessed = one.score if isinstance(one.score, AssessedMember) else None
+    ran = one.score if isinstance(one.score, RanMember) else None
+    return DispatchDocument(
+        hotkey=one.hotkey,
+        uid=uid,
+        role=one.role,
+        rank=one.rank,
+        state=one.state,
+        reason=one.end,
+        meaning=meaning_of(one.end),
+        gate=gate_of(one.end),
+        detail=one.detail,
+        sent_at=one.sent_at,
+        received_at=one.received_at,
+        seconds=one.seconds,
+        stalled=one.stalled,
+        http_status=one.http_status,
+        body_bytes=one.body_bytes,
+        sssa_sha256=one.signed_sha256,
+        quality=one.quality,
+        consensus=one.consensus,
+        emission=one.window_entry,
+        agreement_with_primaries=assessed.agreement_with_primaries if assessed else None,
+        agreement_with_auditors=assessed.agreement_with_auditors if assessed else None,
+        components=assessed.components if assessed else None,
+        factors=assessed.emission if assessed else None,
+        workflow=ran.workflow if ran else None,
+    )
+
+
+class ExplanationDocument(Document, frozen=True):
+    """Everything that one round did to one miner; `tasks` have the fields of their kind (docs/operators/miners.md)."""
+
+    round: RoundFacts
+    miner: MinerFacts
+    tasks: tuple[dict[str, Any], ...]
+    not_candidate: tuple[NotACandidate, ...]
+    reputation: tuple[ReputationChange, ...]
+    collusion: tuple[Collusion, ...]
+    windows: tuple[TypeWindow, ...]
+    weights: tuple[WeightEffect, ...]
+    executions: tuple[dict[str, Any], ...] = ()
+
+
+def explanation_document(explained: RoundExplanation) -> ExplanationDocument:
+    """Return an explained round as a document."""
+    told = msgspec.structs.asdict(explained)
+    tasks, executions = map(_explained_task, explained.tasks), map(execution_document, explained.executions)
+    return ExplanationDocument(**told | {"tasks": tuple(tasks), "executions": tuple(executions)})
+
+
+def _explained_task(task: TaskExplanation) -> dict[str, Any]:
+    shown: dict[str, Any] = msgspec.to_builtins(task, builtin_types=(datetime,), str_keys=True)
+    return {**shown, "gates": None if task.gates is None else _gates(task.gates)}
+
+
+def _gates(gates: Gates) -> dict[str, Any]:
+    dispatch = gates.dispatch
+    return {
+        "role": dispatch.role,
+        "state": dispatch.state,
+        "reason": dispatch.reason,
+        "meaning": meaning_of(dispatch.reason),
+        "detail": dispatch.detail,
+        "sent_at": dispatch.sent_at,
+        "received_at": dispatch.received_at,
+        "seconds": dispatch.seconds,
+        "stalled": dispatch.stalled,
+        "t_min": gates.window.t_min,
+        "deadline": gates.window.deadline,
+        "part": gates.part,
+        "http_status": dispatch.http_status,
+        "body_bytes": dispatch.body_bytes,
+        "sssa_sha256": dispatch.signed_sha256,
+        "gates": tuple(one._asdict() for one in gates.gates),
+        "semantic_subset": gates.semantic_subset,
+    }
+
+
+def execution_document(one: Execution) -> dict[str, Any]:
+    """Return an execution as a document."""
+    return {
+        "execution_id": one.work_id,
+        "round_id": one.round_id,
+        "task_id": one.task_id,
+        "skill_type": one.skill_type,
+        "hotkeys": one.hotkeys,
+        **tries_document(one),
+        "report": one.report,
+        "results": tuple(result._asdict() for result in one.results),
+        "counted_in": one.entered_in,
+    }
+
+
+def tries_document(one: WaitingWork) -> dict[str, Any]:
+    """Return the part of the document that all waiting work has."""
+    return {
+        "state": one.state,
+        "attempts": one.attempts,
+        "queued_at": one.queued_at,
+        "due_at": one.due_at,
+        "started_at": one.started_at,
+        "ended_at": one.ended_at,
+        "reason": one.reason,
+        "meaning": meaning_of(one.reason),
+        "detail": one.detail,
+    }
+
+
+def for_the_miner(explained: ExplanationDocument, shown: Collection[str]) -> ExplanationDocument:
+    """Return an explanation without anything that helps its miner when a task comes again.
+
+    Hidden are truths, whether a task was planted, and what others answered; not of the tasks in `shown`, whose truths
+    are public (`RetiredTasks.of_round`). Results of execution are hidden too: their report names the mark.
+    """
+    tasks = (task if task["task_id"] in shown else _without_truth(task) for task in explained.tasks)
+    return msgspec.structs.replace(explained, tasks=tuple(tasks), executions=())
+
+
+def _without_truth(task: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value if key in _OF_THE_MINER else None for key, value in task.items()}
+
+
+def miner_for_itself(explained: MinerExplanation) -> MinerExplanation:
+    """Return a miner's explanation without evidence: its steps name faults of tasks, and other miners."""
+    if explained.tallies is UNSET:
+        return explained
+    return msgspec.structs.replace(explained, tallies=msgspec.structs.replace(explained.tallies, steps=(), seniors=()))

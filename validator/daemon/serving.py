@@ -1,0 +1,68 @@
+"""`validator serve`: settings in, a process that answers readers until told to stop, an exit code out."""
+
+import asyncio
+
+import structlog
+
+from validator import __version__
+from validator.cancellation import run_whole
+from validator.daemon.exits import Exit
+from validator.daemon.signals import Signals, StoppedAtStartError
+from validator.incoming.server import BoundedServer
+from validator.protocol.errors import ValidatorError
+from validator.settings import Settings
+from validator.sources import SystemClock
+from validator.telemetry import Event, configure_logging
+from validator.web.admission import Admission
+from validator.web.server import BOUNDS, web_app
+from validator.web.views import Views
+
+
+class WebOffError(ValidatorError):
+    """The API is turned off."""
+
+
+class WebAddressError(ValidatorError):
+    """The API cannot listen."""
+
+
+def run_serve(settings: Settings, signals: Signals) -> int:
+    """Answer readers until SIGTERM or SIGINT and return the exit code. Nothing is written, no wallet is read.
+
+    Raises:
+        WebOffError: the settings have it turned off.
+        WebAddressError: the address cannot be had.
+        StoppedAtStartError: a signal came before the start was complete.
+        StoreError: the store cannot be read.
+    """
+    configure_logging(settings.log.level, settings.log.format, rooms=settings.log.rooms)
+    if not settings.web.api:
+        raise WebOffError("set [web] api = true; docs/api.md says who can read what then")
+    return run_whole(_serve(settings, signals))
+
+
+async def _serve(settings: Settings, signals: Signals) -> int:
+    signals.starting()
+    clock, web = SystemClock(), settings.web
+    try:
+        async with Views.opened(settings, clock) as views:
+            server = BoundedServer("web", web_app(views, Admission(web, clock)), BOUNDS, clock)
+            try:
+                await server.start(web.host, web.port)
+            except OSError as error:
+                raise WebAddressError(
+                    f"{web.host} port {web.port}: {error.strerror or error}; set [web] host and port"
+                ) from None
+            try:
+                signals.started(0.0)
+                addresses = [f"{host}:{port}" for host, port in server.addresses]
+                structlog.get_logger().info(Event.WEB_STARTED, version=__version__, addresses=addresses)
+                await signals.stop.asked.wait()
+            finally:
+                await server.close()
+    except asyncio.CancelledError:
+        if signals.stopped_at_start:
+            raise StoppedAtStartError from None
+        raise
+    structlog.get_logger().info(Event.WEB_STOPPED)
+    return Exit.FINE

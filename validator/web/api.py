@@ -1,0 +1,379 @@
+"""The read-only API: each route with its parameters, its document and who may read it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from validator.attestations.publish import Answer, Published, Refused, Revoked
+from validator.audit.documents import (
+    ExplanationDocument,
+    RoundDocument,
+    explanation_document,
+    for_the_miner,
+    miner_for_itself,
+    round_document,
+)
+from validator.audit.explain.miner import MinerExplanation, explain_miner
+from validator.audit.explain.round import explain_round
+from validator.audit.views import MinerView, WeightsView, latest_weights, miner_list, round_list, round_view
+from validator.health.client import HealthAnswer
+from validator.health.status import Overview
+from validator.protocol.errors import ValidatorError
+from validator.protocol.limits import MAX_ROUND_ID
+from validator.store.rows import RoundRecord, WeightsRecord
+from validator.web.admission import Viewer
+from validator.web.views import Views
+from validator.weights.preview import PlanView
+
+PREFIX: Final = "/api/v1"
+Access = Literal["public", "miner", "operator"]
+Hotkey = Annotated[
+    str, Meta(pattern=r"^[1-9A-HJ-NP-Za-km-z]{47,48}$", description="An ss58 address.", examples=["5" + "F" * 47])
+]
+_OF_PURL: Final = 50
+Number = Annotated[int, Meta(ge=0, le=MAX_ROUND_ID)]
+Limit = Annotated[int, Meta(ge=1, le=200, description="Most items of the page.")]
+Before = Annotated[int, Meta(ge=0, le=MAX_ROUND_ID, description="Items with a smaller number alone: `next` of a page.")]
+
+
+class NotFoundError(ValidatorError):
+    """There is no such thing."""
+
+
+class GoneError(ValidatorError):
+    """What was said is revoked."""
+
+    def __init__(self, line: bytes) -> None:
+        super().__init__()
+        self.line = line
+
+
+class Problem(Struct, frozen=True):
+    """An answer other than what was asked for: `status` is the HTTP status."""
+
+    status: int
+    message: str
+
+
+class Asked(NamedTuple):
+    """A request: its parameters as the route's struct has them, and who asks."""
+
+    views: Views
+    viewer: Viewer
+    parameters: Any
+
+
+class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """None."""
+
+
+class PageParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which page of a list, newest first."""
+
+    limit: Limit = 50
+    before: Before | UnsetType = UNSET
+
+
+class ListParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many of the newest."""
+
+    limit: Limit = 50
+
+
+class RoundParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which round."""
+
+    round_id: Number
+
+
+class MinerParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which miner, and how many of its last rounds are looked at."""
+
+    hotkey: Hotkey
+    last: Annotated[int, Meta(ge=1, le=100)] = 30
+
+
+class ExplanationParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which round of which miner."""
+
+    round_id: Number
+    hotkey: Hotkey
+
+
+class MechanismParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which mechanism; that of assessments, where none is named."""
+
+    mechid: Annotated[int, Meta(ge=0, le=255)] | UnsetType = UNSET
+
+
+class SequenceParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which receipt."""
+
+    sequence: Number
+
+
+class AttestationParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which bundle."""
+
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$", description="Of the bundle, a gzipped tar.")]
+
+
+class AttestationsParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which package; else a page of all attestations, in the order of their digests."""
+
+    purl: Annotated[str, Meta(pattern=r"^pkg:[!-~]{1,500}$", description="A package URL.")] | UnsetType = UNSET
+    after: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$", description="`next` of a page.")] | UnsetType = UNSET
+    limit: Limit = 50
+
+
+class ProofParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which task."""
+
+    task_id: Annotated[str, Meta(pattern=r"^[!-~]{1,128}$", description="As a round's tasks name it.")]
+
+
+class RoundList(Struct, frozen=True):
+    """Rounds, newest first; `next` is `before` of the next page, null on the last one."""
+
+    rounds: tuple[RoundRecord, ...]
+    next: int | None
+
+
+class AttestationFacts(Struct, frozen=True, omit_defaults=True):
+    """A bundle that has an attestation, or had one: then `revoked`."""
+
+    sha256: str
+    purl: str | None = None
+    revoked: bool = False
+
+
+class AttestationList(Struct, frozen=True):
+    """Attestations; `next` is `after` of the next page, null on the last one."""
+
+    attestations: tuple[AttestationFacts, ...]
+    next: str | None = None
+
+
+class AttestationDocument(Struct, frozen=True):
+    """A DSSE envelope with an in-toto statement, and the receipt that vouches for its key (docs/attestations.md)."""
+
+    envelope: dict[str, Any]
+    key: dict[str, Any]
+
+
+class MinerList(Struct, frozen=True):
+    """Everyone ever seen, the highest score first."""
+
+    miners: tuple[MinerView, ...]
+
+
+class PlanDocument(Struct, frozen=True):
+    """The weights that would be sent now, next to the row on chain; by mechanism."""
+
+    mechanisms: tuple[PlanView, ...]
+
+
+class WeightsHistory(Struct, frozen=True):
+    """Submissions of weights, newest first."""
+
+    submissions: tuple[WeightsRecord, ...]
+
+
+class ReceiptDocument(Struct, frozen=True):
+    """A receipt of the log. `line` is as exported, without its newline; `sha256` is of its bytes."""
+
+    sequence: int
+    kind: str
+    round_id: int | None
+    sha256: str
+    line: dict[str, Any]
+
+
+class ReceiptList(Struct, frozen=True):
+    """Receipts, newest first; `next` is `before` of the next page, null on the last one."""
+
+    receipts: tuple[ReceiptDocument, ...]
+    next: int | None
+
+
+async def _attestations(asked: Asked) -> AttestationList:
+    wanted, publisher = asked.parameters, asked.views.attested.publisher
+    if wanted.purl is not UNSET:
+        answers = [await asked.views.attestation_of(sha256) for sha256 in publisher.bundles_of(wanted.purl)[:_OF_PURL]]
+        return AttestationList(_told(answers))
+    async with asked.views.read() as tx:
+        answers = list(await publisher.listing(tx, "" if wanted.after is UNSET else wanted.after, wanted.limit))
+    return AttestationList(_told(answers), answers[-1].sha256 if len(answers) == wanted.limit else None)
+
+
+def _told(answers: Sequence[Answer]) -> tuple[AttestationFacts, ...]:
+    """Return those about which anything is said: that there is no answer, and why, could help a miner."""
+    return tuple(
+        AttestationFacts(one.sha256, one.purl)
+        if isinstance(one, Published)
+        else AttestationFacts(one.sha256, None, True)
+        for one in answers
+        if not isinstance(one, Refused)
+    )
+
+
+async def _attestation(asked: Asked) -> Raw:
+    found = await asked.views.attestation_of(asked.parameters.sha256)
+    match found:
+        case Published():
+            return Raw(found.document)
+        case Revoked():
+            raise GoneError(found.line)
+    raise NotFoundError(found.why if asked.viewer.is_operator else "nothing is said of this bundle")
+
+
+async def _conditions(asked: Asked) -> HealthAnswer:
+    return await asked.views.health.get()
+
+
+async def _status(asked: Asked) -> Overview:
+    return await asked.views.overview.get()
+
+
+async def _rounds(asked: Asked) -> RoundList:
+    before = asked.parameters.before
+    async with asked.views.read() as tx:
+        found = await round_list(tx, asked.parameters.limit, None if before is UNSET else before)
+    return RoundList(found, _next(found and found[-1].round_id, len(found), asked))
+
+
+async def _round(asked: Asked) -> RoundDocument:
+    async with asked.views.read() as tx:
+        found = await round_view(tx, asked.parameters.round_id)
+    if found is None:
+        raise NotFoundError(f"there is no round {asked.parameters.round_id}")
+    return round_document(found)
+
+
+async def _miners(asked: Asked) -> MinerList:
+    async with asked.views.read() as tx:
+        return MinerList(await miner_list(tx, asked.views.clock.now(), asked.views.mechanisms))
+
+
+async def _miner(asked: Asked) -> MinerExplanation:
+    views, wanted = asked.views, asked.parameters
+    async with views.read() as tx:
+        found = await explain_miner(tx, wanted.hotkey, wanted.last, views.clock.now(), views.mechanisms)
+    return found if asked.viewer.is_operator else miner_for_itself(found)
+
+
+async def _explanation(asked: Asked) -> ExplanationDocument:
+    round_id, hotkey = asked.parameters.round_id, asked.parameters.hotkey
+    async with asked.views.read() as tx:
+        found = explanation_document(await explain_round(tx, round_id, hotkey, asked.views.mechanisms))
+        return found if asked.viewer.is_operator else for_the_miner(found, await tx.retired.of_round(round_id))
+
+
+async def _plan(asked: Asked) -> PlanDocument:
+    return PlanDocument(await asked.views.plan.get())
+
+
+async def _weights(asked: Asked) -> WeightsView:
+    mechid = asked.parameters.mechid
+    async with asked.views.read() as tx:
+        found = await latest_weights(tx, asked.views.settings.weights.assessment_mechid if mechid is UNSET else mechid)
+    if found is None:
+        raise NotFoundError("no weights were submitted yet")
+    return found
+
+
+async def _history(asked: Asked) -> WeightsHistory:
+    async with asked.views.read() as tx:
+        return WeightsHistory(await tx.weights.listing(asked.parameters.limit))
+
+
+async def _receipts(asked: Asked) -> ReceiptList:
+    async with asked.views.read() as tx:
+        last = await tx.receipts.count()
+        before = last if asked.parameters.before is UNSET else min(asked.parameters.before, last)
+        numbers = range(before - 1, max(-1, before - 1 - asked.parameters.limit), -1)
+        found = [await _receipt_of(tx, number) for number in numbers]
+    return ReceiptList(tuple(found), _next(found and found[-1].sequence, len(found), asked))
+
+
+async def _receipt(asked: Asked) -> ReceiptDocument:
+    async with asked.views.read() as tx:
+        return await _receipt_of(tx, asked.parameters.sequence)
+
+
+async def _receipt_of(tx: Any, sequence: int) -> ReceiptDocument:
+    found = await tx.receipts.get(sequence)
+    if found is None:
+        raise NotFoundError(f"there is no receipt {sequence}")
+    return ReceiptDocument(found.sequence, found.kind, found.round_id, found.sha256, msgspec.json.decode(found.line))
+
+
+async def _proof(asked: Asked) -> Raw:
+    async with asked.views.read() as tx:
+        found = await tx.proofs.of_task(asked.parameters.task_id)
+    if found is None:
+        raise NotFoundError("there is no proof of this task")
+    return Raw(found.document)
+
+
+def _next(last: Any, many: int, asked: Asked) -> int | None:
+    return last if many == asked.parameters.limit and last else None
+
+
+class Route(NamedTuple):
+    """A path that is read.
+
+    Attributes:
+        path: below the prefix; names in braces are parameters.
+        answer: makes the document.
+        document: its type; of one that is stored as bytes, a dict.
+        parameters: a struct with those of the path and of the query.
+        access: everybody where `web.public` says so, the miner that the parameters name, or the operator alone.
+        what: one sentence.
+        lasts: whether the document at this address never changes.
+    """
+
+    path: str
+    answer: Callable[[Asked], Awaitable[Any]]
+    document: Any
+    parameters: type[Struct]
+    access: Access
+    what: str
+    lasts: bool = False
+
+
+ROUTES: Final = (
+    Route("/attestations", _attestations, AttestationList, AttestationsParameters, "public", "Attested bundles."),
+    Route(
+        "/attestations/{sha256}",
+        _attestation,
+        AttestationDocument,
+        AttestationParameters,
+        "public",
+        "The attestation of a bundle; 410 with the receipt that revokes it.",
+    ),
+    Route("/conditions", _conditions, HealthAnswer, NoParameters, "operator", "Active conditions, with advice."),
+    Route("/status", _status, Overview, NoParameters, "operator", "Store, health and chain at one moment."),
+    Route("/rounds", _rounds, RoundList, PageParameters, "operator", "Rounds, newest first."),
+    Route("/rounds/{round_id}", _round, RoundDocument, RoundParameters, "operator", "A whole round."),
+    Route(
+        "/rounds/{round_id}/miners/{hotkey}",
+        _explanation,
+        ExplanationDocument,
+        ExplanationParameters,
+        "miner",
+        "Everything that a settled round did to a miner. For the miner without truths that are still in use.",
+    ),
+    Route("/miners", _miners, MinerList, NoParameters, "operator", "Everyone ever seen, the highest score first."),
+    Route("/miners/{hotkey}", _miner, MinerExplanation, MinerParameters, "miner", "A miner and its last rounds."),
+    Route("/weights", _weights, WeightsView, MechanismParameters, "operator", "The newest submission of weights."),
+    Route("/weights/plan", _plan, PlanDocument, NoParameters, "operator", "Weights as planned, and the row on chain."),
+    Route("/weights/history", _history, WeightsHistory, ListParameters, "operator", "Submissions, newest first."),
+    Route("/receipts", _receipts, ReceiptList, PageParameters, "operator", "Receipts of the log, newest first."),
+    Route("/receipts/{sequence}", _receipt, ReceiptDocument, SequenceParameters, "operator", "A receipt.", lasts=True),
+    Route(
+        "/proofs/{task_id}", _proof, dict[str, Any], ProofParameters, "operator", "The proof of a group.", lasts=True
+    ),
+)

@@ -1,0 +1,159 @@
+"""The application of `validator serve`: requests are admitted, answered from the views, and bounded."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from aiohttp import web
+from aiohttp.typedefs import Handler
+from sqlalchemy.exc import DBAPIError
+
+from validator.audit.explain.round import AmbiguousMinerError, NotAMinerError, NothingToExplainError
+from validator.incoming.server import Bounds, trusted
+from validator.protocol.errors import ValidatorError
+from validator.protocol.text import printable
+from validator.web.admission import ANYBODY, Admission, Viewer
+from validator.web.api import PREFIX, ROUTES, Asked, GoneError, NotFoundError, Problem, Route
+from validator.web.openapi import openapi
+from validator.web.views import Views
+
+BOUNDS: Final = Bounds(connections=512, header_s=60.0, request_s=30.0)
+VIEWER: Final = web.RequestKey("viewer", Viewer)
+HOST: Final = web.RequestKey("host", str)
+_MAX_BODY: Final = 4_096
+_MESSAGE: Final = 500
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "Server": "validator",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class RefusedError(ValidatorError):
+    """The request is refused."""
+
+    def __init__(
+        self, status: int, message: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.headers, self.body = status, headers or {}, body
+
+
+def web_app(views: Views, admission: Admission) -> web.Application:
+    """Return the API as an application."""
+
+    @web.middleware
+    async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            response = await _admitted(request, handler, admission)
+        except (web.HTTPException, ValidatorError, DBAPIError, OSError) as error:
+            response = problem(_refusal(error, is_operator=request.get(VIEWER, ANYBODY).is_operator))
+        response.headers.update(_HEADERS)
+        return response
+
+    app = web.Application(client_max_size=_MAX_BODY, middlewares=[admit])
+    for route in ROUTES:
+        app.router.add_get(PREFIX + route.path, _answering(route, views))
+    document = msgspec.json.encode(openapi(ROUTES))
+
+    async def describe(request: web.Request) -> web.Response:
+        return reply(request, document, "application/json")
+
+    app.router.add_get(f"{PREFIX}/openapi.json", describe)
+    return app
+
+
+async def _admitted(request: web.Request, handler: Handler, admission: Admission) -> web.StreamResponse:
+    host = admission.host_of(request)
+    if host is None:
+        raise RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name: set web.name")
+    request[HOST], request[VIEWER] = host, (viewer := admission.viewer_of(request))
+    if (wait_s := admission.wait_s(request, viewer)) > 0:
+        after = {"Retry-After": str(int(wait_s) + 1)}
+        raise RefusedError(HTTPStatus.TOO_MANY_REQUESTS, "too many requests from this address", after)
+    if viewer.is_operator:
+        trusted(request)
+    return await handler(request)
+
+
+def _answering(route: Route, views: Views) -> Handler:
+    async def answer(request: web.Request) -> web.Response:
+        document = await answer_of(request, route, views)
+        body = msgspec.json.encode(document, enc_hook=_plain)
+        return reply(request, body, "application/json", lasts=route.lasts)
+
+    return answer
+
+
+async def answer_of(request: web.Request, route: Route, views: Views, **more: str) -> Any:
+    """Return the route's document for this request; `more` are parameters that its address does not have.
+
+    Raises:
+        RefusedError: a parameter has another form, or this reader may not see it.
+    """
+    viewer = request[VIEWER]
+    is_public = route.access == "public" and "attestations" in views.settings.web.public
+    if route.access != "miner" and not is_public and not viewer.is_operator:
+        raise _not_for(viewer)
+    sent = [*request.match_info.items(), *request.query.items(), *more.items()]
+    if len(dict(sent)) < len(sent):
+        raise RefusedError(HTTPStatus.BAD_REQUEST, "a parameter is there twice")
+    try:
+        parameters = msgspec.convert(dict(sent), route.parameters, strict=False)
+    except msgspec.ValidationError as error:
+        raise RefusedError(HTTPStatus.BAD_REQUEST, str(error)) from None
+    if route.access == "miner" and not viewer.may_see(parameters.hotkey):  # type: ignore[attr-defined]
+        raise _not_for(viewer)
+    return await route.answer(Asked(views, viewer, parameters))
+
+
+def _not_for(viewer: Viewer) -> RefusedError:
+    if viewer.hotkey is not None:
+        return RefusedError(HTTPStatus.FORBIDDEN, "this is another's: a miner sees its own pages")
+    return RefusedError(HTTPStatus.UNAUTHORIZED, "this needs the token (web.token)", {"WWW-Authenticate": "Bearer"})
+
+
+def reply(request: web.Request, body: bytes, content_type: str, *, lasts: bool = False) -> web.Response:
+    """Return the body with its ETag; 304 without it where the reader has it. `lasts`: it will never change."""
+    etag = f'"{sha256(body).hexdigest()[:32]}"'
+    headers = {"ETag": etag, "Cache-Control": "private, max-age=31536000, immutable" if lasts else "private, no-cache"}
+    has = request.headers.get("If-None-Match", "")
+    if etag in (one.strip().removeprefix("W/") for one in has.split(",", 16)) or has.strip() == "*":
+        return web.Response(status=HTTPStatus.NOT_MODIFIED, headers=headers)
+    return web.Response(body=body, headers={**headers, "Content-Type": content_type})
+
+
+def _refusal(error: Exception, *, is_operator: bool) -> RefusedError:
+    """Return what a request is told whose answer failed with this; details of a fault for the operator alone."""
+    match error:
+        case RefusedError():
+            return error
+        case web.HTTPException():
+            allow = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
+            return RefusedError(error.status, error.reason, allow)
+        case GoneError():
+            return RefusedError(HTTPStatus.GONE, error.detail, body=error.line)
+        case NotFoundError() | NothingToExplainError() | NotAMinerError() | AmbiguousMinerError():
+            return RefusedError(HTTPStatus.NOT_FOUND, error.detail)
+        case _:
+            told = str(error) if is_operator else "not available now"
+            return RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, told, {"Retry-After": "2"})
+
+
+def problem(error: RefusedError) -> web.Response:
+    """Return the document of a refusal."""
+    body = error.body or msgspec.json.encode(Problem(error.status, printable(error.detail, _MESSAGE)))
+    headers = {"Cache-Control": "no-store", "Content-Type": "application/json", **error.headers}
+    return web.Response(status=error.status, body=body, headers=headers)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise NotImplementedError(type(value).__name__)
