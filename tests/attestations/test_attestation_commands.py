@@ -25,7 +25,7 @@ store.url = "sqlite:///{folder}/store.sqlite"
 [attestations]
 enabled = true
 valid_days = 3650
-packages = "{folder}/packages.json"
+package_manifest = "{folder}/packages.json"
 """
 POLICY = """
 threshold = 1

@@ -110,7 +110,7 @@ class Publisher:
         """Return that of the settings (PublishingKeyError, TaskError: the key or the manifest cannot be used)."""
         chosen = settings.attestations
         key = load_key(key_file_of(settings)) if chosen.enabled else None
-        return cls(key, timedelta(days=chosen.valid_days), purls_of(chosen.packages), clock)
+        return cls(key, timedelta(days=chosen.valid_days), purls_of(chosen.package_manifest), clock)
 
     def bundles_of(self, purl: str) -> tuple[str, ...]:
         """Return the sha256 of every bundle that was packed from the package with this URL."""

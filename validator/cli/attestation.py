@@ -177,6 +177,7 @@ def revoke(
 
     Exit 1: the log has no such key, or says so already.
     """
+    settings = settings_of(config)
     if not _DIGEST.fullmatch(subject):
         raise typer.BadParameter("must be 64 lower-case hex digits", param_hint="SHA256|KEY")
     revocation = Revocation("key" if key else "attestation", subject, printable(_words(reason), MAX_REASON - 1))
@@ -188,7 +189,7 @@ def revoke(
 
     from validator.store.log import append_link  # noqa: PLC0415 - commands without a store load nothing of it
 
-    sequence = _signing(settings_of(config), append)
+    sequence = _signing(settings, append)
     if sequence is None:
         say_no("nothing to revoke: it is revoked already, or the log has no such key")
     print_line(f"revoked by receipt {sequence}")
@@ -276,7 +277,7 @@ def _published(config: Path | None, what: str) -> bytes:
     published = next((answer for answer in answers if isinstance(answer, Published)), None)
     if published is None:
         why = "; ".join(getattr(answer, "why", "it was revoked") for answer in answers)
-        say_no(f"no attestation of {printable(what)}: {why or 'attestations.packages names no bundle of it'}")
+        say_no(f"no attestation of {printable(what)}: {why or 'attestations.package_manifest names no bundle of it'}")
     return published.document
 
 

@@ -357,7 +357,7 @@ class AttestationsSettings(Section):
         allowed="a path",
         example="/data/attestation-key",
     )
-    packages: PlainPath | None = _key(
+    package_manifest: PlainPath | None = _key(
         None,
         "The manifest of packages that tasks were packed from (docs/operators/tasks.md): attestations of them name the "
         "package's URL.",
