@@ -195,15 +195,12 @@ def picture(answered: Answered) -> str | None:
 
 
 def section(answered: Answered, pictures: str) -> Iterator[str]:
-    """Yield the lines of a question in a page: table, seeds, and a link to its plot below `pictures`."""
-    head = ("", *VERSIONS, "must show", "holds")
+    """Yield the lines of a question in a page: its table, and a link to its plot below `pictures`."""
+    head = (f"means over {len(answered.results[VERSIONS[-1]])} seeds", *VERSIONS, "must show", "holds")
     yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)
     for row in rows_of(answered):
         yield f"| {' | '.join(row)} |"
-    yield ""
-    seeds = len(answered.results[VERSIONS[-1]])
-    yield f"Means with 95% intervals over {seeds} seeds."
     if answered.question.lines:
         yield ""
         yield f"![{answered.question.axis}]({pictures}/mechanism-{answered.question.name}.svg)"

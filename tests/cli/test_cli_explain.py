@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli_store import called, started
 from explained import ASSORTED_ROUNDS, FAULTS, HOTKEYS
-from explained_pages import EXAMPLES, GOLDEN, IN_JSON, MINERS, golden_json, make_store, with_example
+from explained_pages import EXAMPLES, GOLDEN, IN_JSON, golden_json, make_store
 
 from validator.protocol.signatures import Signer
 
@@ -44,12 +44,6 @@ def test_documents_are_what_the_golden_files_say(name: str, configs: Configs) ->
 def test_no_golden_page_is_left_over() -> None:
     expected = {f"{name}.txt" for name in EXAMPLES} | {f"{name}.json" for name in IN_JSON}
     assert {path.name for path in GOLDEN.iterdir()} == expected
-
-
-def test_the_example_for_operators_is_a_golden_page() -> None:
-    page = MINERS.read_text(encoding="utf-8")
-    assert (GOLDEN / "flagged.txt").read_text(encoding="utf-8") in page
-    assert with_example(page) == page, "run: python tests/golden/regenerate_explain.py"
 
 
 def test_nothing_of_a_miner_s_reaches_the_terminal_unescaped(configs: Configs) -> None:

@@ -15,8 +15,6 @@ from world import World
 from validator.store import Store, open_store
 
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "explain"
-MINERS: Final = Path(__file__).parents[2] / "docs" / "operators" / "miners.md"
-_MARK: Final = "<!-- example: tests/golden/explain/flagged.txt -->\n\n```\n"
 SCENARIOS: Final[dict[str, Callable[[Store], Awaitable[World]]]] = {
     "assorted": assorted,
     "cohort": cohort,
@@ -100,13 +98,6 @@ async def _play(scenario: Callable[[Store], Awaitable[World]], url: str) -> None
 def golden_json(text: str) -> str:
     """Return the document as its golden file has it: indented, without the moments that the machine decides."""
     return json.dumps(_timeless(json.loads(text)), indent=1, ensure_ascii=False) + "\n"
-
-
-def with_example(page: str) -> str:
-    """Return the operators' guide with the golden page that it shows."""
-    before, mark, rest = page.partition(_MARK)
-    after = rest[rest.index("```\n") :]
-    return f"{before}{mark}{(GOLDEN / 'flagged.txt').read_text(encoding='utf-8')}{after}"
 
 
 def _timeless(value: object) -> object:

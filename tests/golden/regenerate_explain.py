@@ -1,4 +1,4 @@
-"""Makes the golden pages of `validator explain` again, and the example in docs/operators/miners.md from one of them.
+"""Makes the golden pages of `validator explain` again.
 
 Run `python tests/golden/regenerate_explain.py` after a change of the pages or of what is scored, and read what changed.
 """
@@ -15,11 +15,9 @@ from explained_pages import (  # noqa: E402 - and so does this
     EXAMPLES,
     GOLDEN,
     IN_JSON,
-    MINERS,
     SCENARIOS,
     golden_json,
     make_store,
-    with_example,
 )
 
 
@@ -33,7 +31,6 @@ def main() -> None:
             if name in IN_JSON:
                 text = golden_json(called(*asked, "--json").stdout)
                 (GOLDEN / f"{name}.json").write_text(text, encoding="utf-8")
-    MINERS.write_text(with_example(MINERS.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ ALERTS: Final = (
         "Read the last lines before each start, and the exit code: 4 is a stop time-out that is too short, 137 is "
         "`kill -9`, mostly for memory (`dmesg`, `docker inspect`), the others are in [exit codes](#exit-codes). "
         "Compare `process_resident_memory_bytes` with the memory of [all "
-        "workers](../explanation/daemon.md#worker-processes).",
+        "workers](../operators/stop.md#worker-processes).",
     ),
     Alert("ValidatorParked", "page", 5, "The validator ended, and its container waits for somebody."),
     Alert("ValidatorStuck", "page", 2, "The validator stands still: {{ $labels.condition }}."),
@@ -120,7 +120,7 @@ ALERTS: Final = (
         "validator instead: `weights_locked`.",
         "Do not force it. Restore the store (`weights_guard_missing`), set the clock (`weights_clock_back`) or name "
         "another endpoint (`weights_chain_behind`, `weights_epoch_back`): [never "
-        "twice](../explanation/weights.md#never-twice).",
+        "twice](../operators/weights.md#never-twice).",
     ),
     Alert("ValidatorPermitLost", "page", 5, "The hotkey has lost its slot or its validator permit."),
     Alert("ValidatorChain", "page", 5, "The chain does not do its part: {{ $labels.condition }}."),
