@@ -135,11 +135,12 @@ format: setup  ## Format and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-reference: setup  ## Write docs/reference, the index of commands, config/validator.toml, the alert rules and the dashboard's advice again from the code, the table of hostility from the tests
+reference: setup  ## Write docs/reference, the index of commands, config/validator.toml, the alert rules and the dashboard's advice again from the code, the map of rooms and the table of hostility
 	$(BIN)/python -m validator.cli.reference
 	$(BIN)/python -m validator.settings > config/validator.toml
 	$(BIN)/python -m validator.health.alerts > config/prometheus/rules.yml
 	PYTHONPATH=tests/core $(BIN)/python -m hostile.table
+	$(BIN)/python tests/docs/rooms_table.py
 	PYTHONPATH=tests/core $(BIN)/python tests/alerts/dashboards.py
 
 wheel: setup  ## Build the validator's wheel into dist/, for a machine without a clone

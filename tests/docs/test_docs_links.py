@@ -1,11 +1,12 @@
 """Links of the pages resolve, and every page and module is linked."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
-from doc_pages import ARCHITECTURE, ROOT, SOURCE, anchors, code, links, pages, table
+from doc_pages import ARCHITECTURE, ROOT, SOURCE, anchors, code, links, pages
+from rooms_table import docstring, packages
+from rooms_table import page as with_map
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
@@ -19,18 +20,18 @@ def test_every_relative_link_resolves(page: Path) -> None:
     assert not broken
 
 
-def test_the_architecture_names_every_room_and_no_other() -> None:
-    here = {path.name + "/" for path in SOURCE.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
-    files = {path.name for path in SOURCE.glob("*.py")} - {"__init__.py"}
-    assert {row["room"].strip("`") for row in table(ARCHITECTURE, "rooms")} == here | files
+def test_the_architecture_has_the_map_of_the_rooms() -> None:
+    assert ARCHITECTURE.read_text() == with_map(), "run: make reference"
+    here = {path.name for path in SOURCE.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    here |= {path.name for path in SOURCE.glob("*.py")} - {"__init__.py"}
+    assert {Path(path).name for _, path in packages() if path.startswith("validator/")} == here
 
 
-def test_the_architecture_has_the_floors_of_the_contract() -> None:
-    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
-    floors = [set(re.findall(r"validator\.(\w+)", layer)) for layer in reversed(contract["layers"])]
-    for row in table(ARCHITECTURE, "rooms"):
-        room = row["room"].strip("`").removesuffix("/").removesuffix(".py")
-        assert room in floors[int(row["floor"])], room
+@pytest.mark.parametrize("path", [path for _, path in packages() if not path.endswith(".py")])
+def test_a_package_says_what_it_is_what_it_touches_and_what_calls_it(path: str) -> None:
+    purpose, *rest = docstring(path).split("\n\n")
+    assert purpose.endswith(".")
+    assert re.search(r"\b[Tt]ouches [^.]+\. Called by ", " ".join(" ".join(rest).split())), path
 
 
 def test_every_file_that_the_architecture_names_exists() -> None:

@@ -1,4 +1,4 @@
-"""docs/tutorial-miner.md: its blocks are parts of the template, which passes the check; each change leads to its fault."""
+"""docs/tutorial-miner.md: its blocks are parts of the template, which passes; each change leads to its fault."""
 
 import asyncio
 import re

@@ -1,1 +1,4 @@
-"""The subnet as the validator sees it. One protocol, a simulated chain, a state file for it."""
+"""The subnet: one protocol for the real chain and for a simulated one with its state file.
+
+Touches the node and the hotkey's file. Called by rounds, weights, the daemon and commands.
+"""

@@ -1,6 +1,8 @@
-"""The `validator` command: one file per group of commands, which holds their options, their calls and what they print.
+"""The `validator` command: one file per group of commands with its options, calls and printing.
 
-`tree.py` has all of them; `dispatch.py` imports only the file of the command that runs.
+`tree.py` declares all commands; `dispatch.py` imports only the file of the command that runs.
+
+Touches the terminal, and everything through the rooms below. Called by the console script.
 """
 
 import io

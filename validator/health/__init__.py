@@ -1,5 +1,7 @@
 """Health of a validator: one catalogue of conditions, and its views.
 
-Rooms below report what they see (`telemetry/reports.py`, `rounds/facts.py`); `board.py` keeps the conditions that hold.
+Rooms below report what they see (`telemetry/reports.py`, `rounds/facts.py`); `board.py` keeps the active conditions.
 `report.py` is `/readyz`, `client.py` asks for it, `status.py` is `validator status`, `doctor/` is `validator doctor`.
+
+Touches store, chain and engine, and changes nothing in them. Called by `web/`, the daemon and commands.
 """

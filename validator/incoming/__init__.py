@@ -1,1 +1,4 @@
-"""HTTP that strangers send to a server of ours: how much of it is taken at once, for how long, and what it may log."""
+"""Bounds of our HTTP servers: connections, time and log lines that strangers can use.
+
+Touches listening sockets. Called by `web/`, the task server and the reference miner.
+"""

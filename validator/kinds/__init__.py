@@ -1,5 +1,7 @@
-"""The kinds of task, a room each: what it sends and takes, its gates, its run, its proof, its explanation.
+"""The kinds of task, a room each: requests, gates, runs, proofs and explanations.
 
-`interface` says what the rest of the program asks of a kind, `registry` has the row of each. The rooms import nothing
-of each other, and nobody else names them but who puts the daemon together.
+`interface.py` is what the rest of the program knows of a kind, `registry.py` has the row of each. The rooms import
+nothing of each other, and only the daemon's assembly names them.
+
+Touches step services, through `outgoing/`. Called by rounds, audit and workers.
 """

@@ -1,1 +1,4 @@
-"""Talking to miners: signed, bounded HTTP and the directory of what they declare (SPEC 5, 13)."""
+"""The client for miners, and the directory of their declarations (SPEC 5, 13).
+
+Touches miners, through `outgoing/`, and the store. Called by rounds and the daemon.
+"""

@@ -1,4 +1,7 @@
-"""Consensus proofs of groups and of debates, sealed so that anyone can check them (SPEC 14). Pure."""
+"""Consensus proofs of groups and of debates, sealed so that anyone can check them (SPEC 14). Pure.
+
+Touches nothing. Called by kinds, audit and `validator proof`.
+"""
 
 from validator.proofs.builder import ConsensusBuilder
 from validator.proofs.debate import Debate, DebateError, debate_proof, parse_debate

@@ -1,1 +1,4 @@
-"""Documents on the wire and in the store: values, bytes, limits and reasons. No I/O."""
+"""Documents on the wire and in the store: values, bytes, limits and reasons. No I/O.
+
+Touches nothing. Called by every room.
+"""

@@ -1,6 +1,6 @@
-"""Scores, as values. The only door to them is `version(name)`: a round is scored by its own version, for good.
+"""Scores, as values: a round is scored by its own version, permanently. `version(name)` is the only door.
 
-Pure: no clock, no randomness, no I/O, no settings.
+Pure: touches no clock, randomness, I/O or settings. Called by rounds, weights, audit and the laboratory.
 """
 
 from validator.scoring.rules import ExecutionRules, Rules

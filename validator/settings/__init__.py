@@ -1,4 +1,7 @@
-"""Settings of the operator, and their sources. Scoring constants are never settings."""
+"""Settings of the operator, and their sources. Scoring constants are never settings.
+
+Touches the settings file and the environment. Called by the daemon and commands.
+"""
 
 from validator.settings.load import DEFAULT_FILE, SettingsError, is_reachable, load_settings
 from validator.settings.model import (

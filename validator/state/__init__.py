@@ -1,8 +1,9 @@
 """The mechanism's state as a value: what decides the next round or vector, and nothing else (SPEC 8 to 11; 16, D-23).
 
 A round is a step: a scoring version's `step(state, ended)` returns what an ended round changes, `apply` the next state.
-Every frozen round is one, void and abandoned ones too. What a log does not show is unknown: a step carries that on.
-Pure: no clock, no randomness, no I/O, no settings.
+Every frozen round is one, void and abandoned ones too. What a log does not show is unknown, and stays so in a step.
+
+Pure: touches no clock, randomness, I/O or settings. Called by scoring, store, audit and rounds.
 """
 
 from validator.state.ended import (

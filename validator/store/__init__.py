@@ -1,4 +1,7 @@
-"""The tables of the flow on SQLite or Postgres: one transaction at a time, one repository per aggregate."""
+"""The tables on SQLite or Postgres: one transaction at a time, one repository per aggregate.
+
+Touches the database and archive files. Called by every room above that keeps or reads data.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,7 @@
-"""The log, the catalogue of its events, and metrics."""
+"""The log, the catalogue of its events, and metrics.
+
+Touches standard output. Called by every room from here up.
+"""
 
 from validator.telemetry.events import Event
 from validator.telemetry.log import configure_logging

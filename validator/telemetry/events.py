@@ -77,7 +77,7 @@ class Event(StrEnum):
         "precondition",
         "What the chain asks of this validator's weights, a line for each at the start; a reason: none can be sent.",
         "name reason detail",
-        todo="With a `reason`: see [weights](../operators/weights.md#what-the-chain-asks-for); without one nothing.",
+        todo="With a `reason`: see [weights](../operators/weights.md#when-weights-are-sent); without one nothing.",
     )
     STORE_CHAIN_ADOPTED = _entry(
         "store_chain_adopted",
@@ -354,7 +354,7 @@ class Event(StrEnum):
         "standing_lost",
         "This hotkey has no slot or no permit any more; said once per change, with what rounds do meanwhile.",
         "block reason rounds",
-        todo="Register the hotkey, or see to its stake: [weights](../operators/weights.md#what-the-chain-asks-for).",
+        todo="Register the hotkey, or see to its stake: [weights](../operators/weights.md#when-weights-are-sent).",
     )
     STANDING_BACK = _entry("standing_back", "This hotkey has its slot and its permit again.", "block")
     WEIGHTS_SUBMITTED = _entry(

@@ -1,1 +1,4 @@
-"""Health and metrics of a running validator over HTTP."""
+"""The health endpoint: `/healthz`, `/readyz` and `/metrics` of a running validator.
+
+Touches a listening socket, through `incoming/`. Called by the daemon.
+"""

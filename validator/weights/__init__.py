@@ -1,1 +1,4 @@
-"""Scores to weights on the chain, guarded: one submission per epoch, never sent twice (SPEC 11)."""
+"""Submission of weights: one vector per epoch, guarded against sending twice; and anchors of the log (SPEC 11).
+
+Touches the chain's calls that sign, and the store. Called by the daemon and `validator weights`.
+"""

@@ -1,4 +1,6 @@
-"""Judging what strangers send where it hurts nobody: in processes with a budget, which can be killed (SPEC 5, D-27).
+"""Worker processes with budgets that can be killed: they judge what strangers send (SPEC 5, D-27).
 
 Nothing is imported here: worker processes import this package and pay for it.
+
+Touches processes and their limits. Called by kinds, miners, tasks and waiting work.
 """
