@@ -60,7 +60,8 @@ def blocks(page: Path) -> list[str]:
 
 
 def _commands(page: str, line: str) -> Iterator[Command]:
-    words = shlex.split(line.removeprefix("$ "), comments=True)
+    # The old program has the same commands; the machine of the tests may have it alone.
+    words = shlex.split(line.removeprefix("$ ").replace("docker compose ", "docker-compose "), comments=True)
     count = next((number for number, word in enumerate(words) if not re.fullmatch(r"[A-Z_]+=.*", word)), len(words))
     yield Command(page, " ".join(words), tuple(words[:count]), tuple(words[count:]))
 

@@ -65,7 +65,7 @@ def init(  # noqa: PLR0913, PLR0917 - each is an option
         print_line(f"  {step}")
     print_line("with docker-compose, in the folder of docker-compose.yml and with these files in it:")
     print_line(f"  sudo validator wallet install {MOUNTED}")
-    print_line("  docker-compose up -d")
+    print_line("  docker compose up -d")
 
 
 def _next_steps(folder: Path, *, in_file: bool) -> Iterator[str]:

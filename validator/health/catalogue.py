@@ -84,7 +84,7 @@ _ALL: Final = (
         "parked",
         "unhealthy",
         "The validator ended, a restart would end the same way, and its container waits.",
-        "Do what `daemon_parked` in the log says, then start the container again (`docker-compose restart validator`).",
+        "Do what `daemon_parked` in the log says, then start the container again (`docker compose restart validator`).",
         "waits in the image's entry point after an exit code that a restart repeats",
         Unseen("The cause has a fatal condition of its own."),
         "ValidatorParked",

@@ -27,8 +27,8 @@ class Page:
         self.up: Any = None
 
     def follow(self, words: list[str]) -> None:
-        if words[0] == "docker-compose":
-            assert words[1:3] == ["--profile", "localnet"]
+        if words[:2] == ["docker", "compose"]:
+            assert words[2:4] == ["--profile", "localnet"]
             if shutil.which("docker-compose"):
                 assert f"  {words[-1]}:\n" in composed("localnet")
         elif words[:3] == OWN:
