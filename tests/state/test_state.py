@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from validator.protocol.round import ClearedFlag, FlagsCleared, MinerState, RoundInput
 from validator.protocol.skill_types import SkillType
+from validator.scoring import standing_of
 from validator.state import (
     Change,
+    Declarations,
     Ended,
     ExecutedTask,
     Late,
@@ -53,6 +55,16 @@ def test_each_round_keeps_what_was_declared_in_it(rounds: list[frozenset[tuple[s
     for pairs, found in zip(rounds, state.shared.rounds, strict=True):
         declared = {(one, name) for one in "abcdefgh" for name in SkillType if found.declares(numbered(one, name))}
         assert declared == pairs
+
+
+def test_flags_that_rounds_before_a_log_raised_stand_beside_those_of_the_log() -> None:
+    name = SkillType.DECLARATIVE
+    pairs = {name: Pair(window=Window().entered(1, "t", 1.0), counts=((69, 1, 1), (70, 2, 1), (99, 4, 2)))}
+    state = State({"a": Miner(pairs=pairs, flags=(ClearedFlag(name, "1"),), earlier=2)})
+    stands = standing_of(V1, state, ["a"], Declarations((), counted=False), following=100)["a"]
+    assert stands.collusion_flags == 3
+    of_type = stands.types[str(name)]
+    assert (of_type.dispatches, of_type.failures) == (6, 3), "of the thirty rounds before the next one"
 
 
 def test_a_void_round_counts_for_declarations_and_for_nothing_else() -> None:

@@ -61,6 +61,12 @@ def test_under_2_0_0_saying_the_same_of_everything_is_paid_a_fraction_of_what_re
     assert 0 < paid["always BLOCK"] < 0.15
 
 
+def test_an_analyser_that_earns_nothing_is_told_so_and_reading_is_paid_more() -> None:
+    rows = {one.name: one.paid or 0.0 for one in report(Analyser("quiet", lambda: quiet))}
+    assert (rows["quiet"], rows["empty (always ALLOW)"]) == (0.0, 0.0)
+    assert rows["grep"] > 1
+
+
 def test_without_an_analyser_the_rest_is_told() -> None:
     tasks = [answered(FILES, SkillType.DECLARATIVE, TRUTH, None)]
     assert [one.name for one in earned(tasks, None)] == KINDS
