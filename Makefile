@@ -8,7 +8,7 @@ PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reo
 # Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test crashes execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents fuzz real-skills wild-skills benign-skills test-chain lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test crashes execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents fuzz real-skills wild-skills benign-skills test-chain pages-test lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -28,7 +28,7 @@ demo: setup  ## Run the local network: simulated chain, real miners, HTTP and si
 	$(BIN)/validator devnet --config config/demo.toml --rounds $(ROUNDS)
 
 test: setup  ## Run every test but those of make attack and make faults, on SQLite and on a real Postgres
-	$(PARALLEL) --one-database -m "not attack and not faults"
+	$(PARALLEL) --one-database -m "not attack and not faults and not pages"
 
 attack: setup  ## Every kind of hostility once, what twice the input costs, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
 	$(PARALLEL) -m attack tests/acceptance tests/cli tests/crashes tests/hostility tests/rounds tests/runner tests/settings tests/store tests/waiting tests/weights tests/workers
@@ -124,6 +124,10 @@ fuzz: setup  ## Every parser of outside bytes, fuzzed for SECONDS=30 of a proces
 
 random-documents: setup  ## 1,000,000 random documents, written and read: the fast ways against the plain ones
 	RANDOM_DOCUMENTS=$(or $(RANDOM_DOCUMENTS),1000000) $(BIN)/pytest tests/core/test_random_documents.py -s --timeout 7200
+
+pages-test: setup  ## The API against its own document (schemathesis), every screen in a real Chromium (apt-get install chromium); PAGES_PICTURES=1 writes docs/pictures/page-*.png again
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements/pages.txt
+	$(BIN)/pytest -m pages tests/web
 
 lint: setup  ## Format check, lint, types, import floors
 	$(BIN)/ruff format --check .

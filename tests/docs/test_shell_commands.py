@@ -56,6 +56,11 @@ LEFT = (
     Left(r".*", r"validator miner check .*", "a miner that answers; tests/cli/test_cli_miner_check.py calls it"),
     Left(r".*", r"validator simulate study .*", "an hour of two processors; tests/laboratory/test_study.py calls it"),
     Left(r".*", r"validator tasks serve .*", "it serves until it is stopped; tests/tasks and tests/incoming serve"),
+    Left(
+        r"docs/api\.md",
+        r"(validator (serve|wallet link)|curl) .*",
+        "it serves until it is stopped; tests/web serves and signs links",
+    ),
     Left(r".*", r".*python -m code_runner .*", "a solution of somebody's; tests/runner runs it"),
 )
 # What a page's command says, and what stands for it here.

@@ -11,6 +11,7 @@ from web_kit import TOKEN, played, served
 
 schemathesis = pytest.importorskip("schemathesis", reason="make pages-test installs schemathesis")
 
+pytestmark = pytest.mark.pages
 AS_OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
 
 

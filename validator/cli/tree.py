@@ -26,6 +26,7 @@ from validator.cli.rounds import ROUNDS
 from validator.cli.score import GROUPS, score
 from validator.cli.service import run, serve, worker
 from validator.cli.setup import WALLET, init
+from validator.cli.sign_in import link
 from validator.cli.status import status
 from validator.cli.tasks import TASKS
 from validator.cli.weights import WEIGHTS
@@ -55,6 +56,7 @@ for commands in (
     DB,
 ):
     APP.add_typer(commands)
+WALLET.command()(link)
 APP.command(rich_help_panel=VECTORS)(score)
 APP.add_typer(GROUPS, rich_help_panel=VECTORS)
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from validator.protocol.sign_in import sign_in_text
 from validator.protocol.signatures import verify
 from validator.settings import WebSettings, is_reachable
 from validator.sources import Clock
@@ -158,11 +159,6 @@ class Admission:
 
     def _seal(self, body: bytes) -> bytes:
         return hmac.digest(self._secret, body, "sha256")
-
-
-def sign_in_text(host: str, hotkey: str, nonce: str) -> bytes:
-    """Return the bytes that a miner signs: they name the host, so that no other validator can use the signature."""
-    return f"sssa-validator sign-in\n{host}\n{hotkey}\n{nonce}".encode(errors="surrogateescape")
 
 
 def _host(request: web.Request) -> str:

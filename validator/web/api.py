@@ -22,6 +22,8 @@ from validator.health.client import HealthAnswer
 from validator.health.status import Overview
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
+from validator.protocol.round import ReputationKind
+from validator.protocol.skill_types import SkillType
 from validator.store.rows import RoundRecord, WeightsRecord
 from validator.web.admission import Viewer
 from validator.web.views import Views
@@ -169,6 +171,22 @@ class MinerList(Struct, frozen=True):
     miners: tuple[MinerView, ...]
 
 
+class ReputationPoint(Struct, frozen=True):
+    """The reputation for a type after an event of a round."""
+
+    round_id: int
+    skill_type: SkillType
+    kind: ReputationKind
+    after: float
+
+
+class MinerDocument(Struct, frozen=True):
+    """A miner, and its reputation over the rounds looked at, oldest first."""
+
+    miner: MinerExplanation
+    reputation: tuple[ReputationPoint, ...]
+
+
 class PlanDocument(Struct, frozen=True):
     """The weights that would be sent now, next to the row on chain; by mechanism."""
 
@@ -257,11 +275,18 @@ async def _miners(asked: Asked) -> MinerList:
         return MinerList(await miner_list(tx, asked.views.clock.now(), asked.views.mechanisms))
 
 
-async def _miner(asked: Asked) -> MinerExplanation:
+async def _miner(asked: Asked) -> MinerDocument:
     views, wanted = asked.views, asked.parameters
     async with views.read() as tx:
         found = await explain_miner(tx, wanted.hotkey, wanted.last, views.clock.now(), views.mechanisms)
-    return found if asked.viewer.is_operator else miner_for_itself(found)
+        outcomes = [(number, await tx.records.outcome(number)) for number in sorted(found.rounds)]
+    events = tuple(
+        ReputationPoint(number, event.skill_type, event.kind, event.after)
+        for number, outcome in outcomes
+        for event in (outcome.reputation if outcome is not None else ())
+        if event.hotkey == found.hotkey
+    )
+    return MinerDocument(found if asked.viewer.is_operator else miner_for_itself(found), events)
 
 
 async def _explanation(asked: Asked) -> ExplanationDocument:
@@ -367,7 +392,7 @@ ROUTES: Final = (
         "Everything that a settled round did to a miner. For the miner without truths that are still in use.",
     ),
     Route("/miners", _miners, MinerList, NoParameters, "operator", "Everyone ever seen, the highest score first."),
-    Route("/miners/{hotkey}", _miner, MinerExplanation, MinerParameters, "miner", "A miner and its last rounds."),
+    Route("/miners/{hotkey}", _miner, MinerDocument, MinerParameters, "miner", "A miner and its last rounds."),
     Route("/weights", _weights, WeightsView, MechanismParameters, "operator", "The newest submission of weights."),
     Route("/weights/plan", _plan, PlanDocument, NoParameters, "operator", "Weights as planned, and the row on chain."),
     Route("/weights/history", _history, WeightsHistory, ListParameters, "operator", "Submissions, newest first."),

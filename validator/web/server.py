@@ -1,6 +1,6 @@
 """The application of `validator serve`: requests are admitted, answered from the views, and bounded."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any, Final
@@ -17,6 +17,7 @@ from validator.protocol.text import printable
 from validator.web.admission import ANYBODY, Admission, Viewer
 from validator.web.api import PREFIX, ROUTES, Asked, GoneError, NotFoundError, Problem, Route
 from validator.web.openapi import openapi
+from validator.web.screens import SCREENS, STYLE, Screen, SignIn, html, page, route_of
 from validator.web.views import Views
 
 BOUNDS: Final = Bounds(connections=512, header_s=60.0, request_s=30.0)
@@ -46,26 +47,30 @@ class RefusedError(ValidatorError):
 
 
 def web_app(views: Views, admission: Admission) -> web.Application:
-    """Return the API as an application."""
+    """Return the API and the pages as an application."""
 
     @web.middleware
     async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
             response = await _admitted(request, handler, admission)
         except (web.HTTPException, ValidatorError, DBAPIError, OSError) as error:
-            response = problem(_refusal(error, is_operator=request.get(VIEWER, ANYBODY).is_operator))
+            viewer = request.get(VIEWER, ANYBODY)
+            refused = _refusal(error, is_operator=viewer.is_operator)
+            response = problem(refused) if request.path.startswith(PREFIX) else _error_page(refused, viewer)
         response.headers.update(_HEADERS)
         return response
 
     app = web.Application(client_max_size=_MAX_BODY, middlewares=[admit])
     for route in ROUTES:
         app.router.add_get(PREFIX + route.path, _answering(route, views))
-    document = msgspec.json.encode(openapi(ROUTES))
-
-    async def describe(request: web.Request) -> web.Response:
-        return reply(request, document, "application/json")
-
-    app.router.add_get(f"{PREFIX}/openapi.json", describe)
+    for screen in SCREENS:
+        app.router.add_get(screen.path, _showing(screen, views))
+    for path, body, kind in (
+        (f"{PREFIX}/openapi.json", msgspec.json.encode(openapi(ROUTES)), "application/json"),
+        ("/style.css", STYLE, "text/css; charset=utf-8"),
+    ):
+        app.router.add_get(path, _giving(body, kind))
+    app.router.add_routes(SignIn(admission, VIEWER, HOST).routes())
     return app
 
 
@@ -82,30 +87,51 @@ async def _admitted(request: web.Request, handler: Handler, admission: Admission
     return await handler(request)
 
 
+def _giving(body: bytes, kind: str) -> Handler:
+    async def give(request: web.Request) -> web.Response:
+        return reply(request, body, kind)
+
+    return give
+
+
 def _answering(route: Route, views: Views) -> Handler:
     async def answer(request: web.Request) -> web.Response:
-        document = await answer_of(request, route, views)
-        body = msgspec.json.encode(document, enc_hook=_plain)
-        return reply(request, body, "application/json", lasts=route.lasts)
+        sent = [*request.match_info.items(), *request.query.items()]
+        document = await answer_of(route, views, request[VIEWER], sent)
+        return reply(request, msgspec.json.encode(document, enc_hook=_plain), "application/json", lasts=route.lasts)
 
     return answer
 
 
-async def answer_of(request: web.Request, route: Route, views: Views, **more: str) -> Any:
-    """Return the route's document for this request; `more` are parameters that its address does not have.
+def _showing(screen: Screen, views: Views) -> Handler:
+    async def show(request: web.Request) -> web.Response:
+        viewer = request[VIEWER]
+        if viewer.hotkey is not None and screen.path == "/":
+            raise web.HTTPSeeOther(f"/miners/{viewer.hotkey}")
+
+        async def ask(path: str, **parameters: Any) -> Any:
+            return await answer_of(route_of(path), views, viewer, parameters.items())
+
+        values = await screen.values(ask, {**request.query, **request.match_info})
+        return reply(request, page(screen.template, viewer, **values), "text/html; charset=utf-8")
+
+    return show
+
+
+async def answer_of(route: Route, views: Views, viewer: Viewer, sent: Iterable[tuple[str, Any]]) -> Any:
+    """Return the route's document for a reader who sent these parameters.
 
     Raises:
         RefusedError: a parameter has another form, or this reader may not see it.
     """
-    viewer = request[VIEWER]
     is_public = route.access == "public" and "attestations" in views.settings.web.public
     if route.access != "miner" and not is_public and not viewer.is_operator:
         raise _not_for(viewer)
-    sent = [*request.match_info.items(), *request.query.items(), *more.items()]
-    if len(dict(sent)) < len(sent):
+    named = list(sent)
+    if len(dict(named)) < len(named):
         raise RefusedError(HTTPStatus.BAD_REQUEST, "a parameter is there twice")
     try:
-        parameters = msgspec.convert(dict(sent), route.parameters, strict=False)
+        parameters = msgspec.convert(dict(named), route.parameters, strict=False)
     except msgspec.ValidationError as error:
         raise RefusedError(HTTPStatus.BAD_REQUEST, str(error)) from None
     if route.access == "miner" and not viewer.may_see(parameters.hotkey):  # type: ignore[attr-defined]
@@ -135,8 +161,8 @@ def _refusal(error: Exception, *, is_operator: bool) -> RefusedError:
         case RefusedError():
             return error
         case web.HTTPException():
-            allow = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
-            return RefusedError(error.status, error.reason, allow)
+            kept = {name: error.headers[name] for name in ("Allow", "Location") if name in error.headers}
+            return RefusedError(error.status, error.reason, kept)
         case GoneError():
             return RefusedError(HTTPStatus.GONE, error.detail, body=error.line)
         case NotFoundError() | NothingToExplainError() | NotAMinerError() | AmbiguousMinerError():
@@ -144,6 +170,13 @@ def _refusal(error: Exception, *, is_operator: bool) -> RefusedError:
         case _:
             told = str(error) if is_operator else "not available now"
             return RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, told, {"Retry-After": "2"})
+
+
+def _error_page(error: RefusedError, viewer: Viewer) -> web.Response:
+    """Return a refusal for people: strangers are asked to sign in."""
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        return html(b"", HTTPStatus.SEE_OTHER, {"Location": "/sign-in"})
+    return html(page("refused.html", viewer, status=error.status, message=error.detail), error.status, error.headers)
 
 
 def problem(error: RefusedError) -> web.Response:

@@ -1,0 +1,44 @@
+"""`validator wallet link`: a miner's way to its own page at a validator."""
+
+import http.client
+import urllib.error
+import urllib.request
+from typing import Annotated, Final
+from urllib.parse import urlencode, urlsplit
+
+import typer
+
+from validator.cli.options import Config, HotkeyUri
+from validator.cli.output import write_line
+from validator.cli.session import signer_of
+from validator.protocol.errors import ValidatorError
+from validator.protocol.sign_in import sign_in_text
+from validator.protocol.text import printable
+
+_WAIT_S: Final = 10.0
+_MAX_NONCE: Final = 200
+
+
+class NoNonceError(ValidatorError):
+    """The validator gave no nonce to sign."""
+
+
+def link(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Of the validator's pages, such as https://HOST.")],
+    hotkey_uri: HotkeyUri = None,
+    config: Config = None,
+) -> None:
+    """Print a link to a miner's own page at a validator, signed by its hotkey for that host; it is valid for 120 s."""
+    place = urlsplit(url)
+    if place.scheme not in {"http", "https"} or not place.hostname:
+        raise typer.BadParameter("must be an http:// or https:// address", param_hint="URL")
+    address = f"{place.scheme}://{place.netloc}"
+    signer = signer_of(hotkey_uri, config)
+    try:
+        with urllib.request.urlopen(f"{address}/sign-in/nonce", timeout=_WAIT_S) as response:  # noqa: S310 - http, see above
+            nonce = response.read(_MAX_NONCE).decode("ascii")
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise NoNonceError(f"{printable(address)}: {printable(str(error))}") from None
+    signature = signer.sign(sign_in_text(place.hostname, signer.hotkey, nonce))
+    words = {"hotkey": signer.hotkey, "nonce": nonce, "signature": signature, "crypto": signer.crypto}
+    write_line(f"{address}/enter?{urlencode(words)}")
