@@ -217,6 +217,15 @@ def upgrade() -> None:
         ),
     )
     op.create_table(
+        "submitted_skills",
+        sa.Column("number", sa.Integer(), primary_key=True),
+        sa.Column("sha256", sa.Text(), nullable=False, unique=True),
+        sa.Column("skill_type", sa.Text(), nullable=False),
+        sa.Column("data", sa.LargeBinary()),
+        sa.Column("submitted_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("round_id", sa.BigInteger(), sa.ForeignKey("rounds.round_id")),
+    )
+    op.create_table(
         "records",
         sa.Column("round_id", sa.BigInteger(), sa.ForeignKey("rounds.round_id"), primary_key=True, autoincrement=False),
         sa.Column("part", sa.Integer(), primary_key=True, autoincrement=False),

@@ -193,9 +193,12 @@ class Publisher:
 
 async def _newest_task(tx: Transaction, sha256: str) -> TaskRecord:
     """Return the newest task of a bundle, which may never be dispatched again."""
-    if not await tx.retired.among([sha256]):
-        raise _SilentError("it may be dispatched again: it is not retired (validator tasks retire)")
     asked = await tx.tasks.of_source(sha256)
+    submitted = await tx.submitted.get(sha256)
+    if submitted is not None and [task.round_id for task, _ in asked] != [submitted.round_id]:
+        submitted = None
+    if submitted is None and not await tx.retired.among([sha256]):
+        raise _SilentError("it may be dispatched again: it is not retired (validator tasks retire)")
     if any(state == "open" for _, state in asked):
         raise _SilentError("an open round has it")
     if any(task.provenance == "canary" for task, _ in asked):

@@ -8,6 +8,7 @@ from functools import partial
 import structlog
 
 from validator import __version__
+from validator.attestations.submission import next_submitted
 from validator.chain.clockwatch import ClockWatch
 from validator.chain.opening import chain_is_here
 from validator.daemon.daemon import Daemon, Drains, Service
@@ -78,6 +79,7 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
         board = Board(world.clock, metrics.condition)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__, board)
         compared = None if near and settings.tasks.server_url is None else dispatcher.away
+        submitted = partial(next_submitted, store) if settings.attestations.submissions else None
         pay = PayWatch(store, world.clock, board, world.signer.hotkey, compared, health.saw)
         watch = RoundWatch(health, board, metrics, pay)
         rounds = RoundService(
@@ -91,7 +93,10 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
             ),
             preparer=Preparer(
                 store=store,
-                supplies=(Bundles(world.source, world.canary, world.random), Goals(world.goals, world.random)),
+                supplies=(
+                    Bundles(world.source, world.canary, world.random, submitted),
+                    Goals(world.goals, world.random),
+                ),
                 clock=world.clock,
                 random=world.random,
                 signer=world.signer,

@@ -203,6 +203,10 @@ class Reason(StrEnum):
         "void_offline",
         "No dispatch got any HTTP response and the chain or the task source was unreachable too: nothing counts (D-6).",
     )
+    ACCEPTED_SUBMITTED = (
+        "accepted_submitted",
+        "The answer passed its gates; somebody submitted the skill, so it enters nothing (D-45).",
+    )
     VOID_NO_VERDICT = "void_no_verdict", "Neither truth nor group gives a verdict: the answers enter nothing (D-7)."
     BUG_CRASH = "bug_crash", "The validator stopped while a dispatch was planned or sent: the task is void (D-6)."
     BUG_INTERNAL = (

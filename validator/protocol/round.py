@@ -147,6 +147,7 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
         truth_random: hex of the bytes that its truth is committed to with (SPEC 16, D-31); unset where there is none.
         truth_sha256: the commitment, in a log that does not show the truth; unset everywhere else.
         planted: made here for the round, with a truth that lists its findings (SPEC 17, D-36); unset before 2.0.0.
+        submitted: somebody submitted it: its answers enter nothing (SPEC 17, D-45); unset for all others.
         answer: what an answer to it is once it has passed.
     """
 
@@ -158,6 +159,7 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
     truth_random: Digest | UnsetType = UNSET
     truth_sha256: Digest | UnsetType = UNSET
     planted: bool | UnsetType = UNSET
+    submitted: Literal[True] | UnsetType = UNSET
 
     answer: ClassVar[type[Passed]] = Submission
 
@@ -240,6 +242,11 @@ class GoalTask(AnyTask, frozen=True, tag="workflow"):
 
 RoundTask = AssessmentTask | GoalTask
 """One task of a round. Its class, and in documents its `kind`, says of which kind it is."""
+
+
+def is_submitted(task: RoundTask) -> bool:
+    """Whether somebody submitted the bundle, so that its answers enter nothing (SPEC 17, D-45)."""
+    return isinstance(task, AssessmentTask) and task.submitted is True
 
 
 def is_committed(task: RoundTask) -> bool:

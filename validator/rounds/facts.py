@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundOutcome
+from validator.protocol.round import RoundOutcome, is_submitted
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Returned
 from validator.store.rows import RoundSummary
@@ -83,7 +83,7 @@ def facts_of(end: EndedRound, prepared: Prepared | None, declared: Declared | No
     return RoundFacts(
         reason=end.reason,
         seconds=end.seconds,
-        tasks=sum(not task.made_here for task in tasks.values()),
+        tasks=sum(not task.made_here and not is_submitted(task) for task in tasks.values()),
         miners=len(prepared.frozen.miners),
         dispatches=sum(len(group.members) for group in prepared.plan.groups),
         answers=Counter(one.reason for one in judged.values()),

@@ -28,6 +28,7 @@ from validator.protocol.round import (
     RoundInput,
     RoundPlan,
     RoundTask,
+    is_submitted,
 )
 from validator.protocol.runtime_image import RuntimeImages
 from validator.protocol.signatures import Signer
@@ -60,7 +61,7 @@ class EpochOrder:
     async def rank(self, skill_type: SkillType, sources: Collection[str]) -> list[str]:
         """Return `sources` without those that are retired, the next one first."""
         async with self.store.read() as tx:
-            retired = await tx.retired.among(sources)
+            retired = await tx.retired.among(sources) | await tx.submitted.among(sources)
             given = await tx.given_tasks.counts(skill_type, sources)
         if retired:
             _log.info(
@@ -160,6 +161,8 @@ class Preparer:
         plan = version(frozen.scoring_version).plan(frozen)
         await tx.rounds.open(frozen, plan, self.clock.now())
         await tx.given_tasks.give(int(round_id), _sources(packed))
+        for task in filter(is_submitted, frozen.tasks):
+            await tx.submitted.had(task.source_sha256, int(round_id))
         bundles = [(task, bundle) for task, bundle, _ in packed if bundle is not None]
         for task, bundle in bundles:
             await tx.bundles.put(task.bundle_sha256, bundle, self.clock.now())

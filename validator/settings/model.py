@@ -350,6 +350,13 @@ class AttestationsSettings(Section):
 
     enabled: bool = _key(False, "Whether attestations are signed for consumers.")
     valid_days: int = _key(90, "How long after its round an attestation holds.", unit="days", ge=1, le=3_650)
+    submissions: int = _key(
+        0,
+        "How many skills that somebody submits may wait for a round; a round takes one at most. 0: nobody can submit.",
+        unit="bundles",
+        ge=0,
+        le=100,
+    )
     key_file: PlainPath | None = _key(
         None,
         "The file of the publishing key, which `validator attestation key new` writes (mode 600). Not set: "

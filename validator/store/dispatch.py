@@ -15,7 +15,7 @@ DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
 
 RUN: Final = "run_sha256"
 """The key that the stored answer to a workflow task has, and no other: it names the run."""
-_ENTERS_NOTHING: Final = (Reason.VOID_NO_VERDICT, Reason.WORKFLOW_DEFERRED)
+_ENTERS_NOTHING: Final = (Reason.VOID_NO_VERDICT, Reason.ACCEPTED_SUBMITTED, Reason.WORKFLOW_DEFERRED)
 
 
 class DispatchKey(NamedTuple):

@@ -155,6 +155,17 @@ class TaskRecord:
     reason: Reason | None
 
 
+class SubmittedSkill(NamedTuple):
+    """A bundle that somebody submitted; `data` None once a round had it, which is `round_id`."""
+
+    number: int
+    sha256: str
+    skill_type: SkillType
+    data: bytes | None
+    submitted_at: datetime
+    round_id: int | None
+
+
 def planned_tasks(frozen: RoundInput, plan: RoundPlan) -> tuple[TaskRecord, ...]:
     """Return the tasks of a round as it is opened, in plan order; those without candidates are skipped."""
     round_id = frozen.index

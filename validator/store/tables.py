@@ -172,6 +172,18 @@ retired_tasks = Table(
     Column("retired_at", Moment, nullable=False),
 )
 
+# Bundles that somebody submitted, in the order of their numbers.
+submitted_skills = Table(
+    "submitted_skills",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("sha256", Name, nullable=False, unique=True),
+    Column("skill_type", Word(SkillType), nullable=False),
+    Column("data", LargeBinary),  # gzip tar; null once a round had it
+    Column("submitted_at", Moment, nullable=False),
+    Column("round_id", BigInteger, ForeignKey("rounds.round_id")),  # null: it waits
+)
+
 # Of open rounds.
 groups = Table(
     "groups",

@@ -11,7 +11,7 @@ from validator.store.repositories.receipts import Receipts, Salts
 from validator.store.repositories.records import Archives, Proofs, Records, Scores, Submissions
 from validator.store.repositories.rounds import Rounds, Stalls
 from validator.store.repositories.state import States
-from validator.store.repositories.tasks import Bundles, GivenTasks, Groups, RetiredTasks, Tasks
+from validator.store.repositories.tasks import Bundles, GivenTasks, Groups, RetiredTasks, SubmittedSkills, Tasks
 from validator.store.repositories.waiting_work import CodeChecks, Executions
 from validator.store.repositories.weights import WeightGuard, WeightLinks, WeightSubmissions, WeightVectors
 from validator.store.repositories.windows import Windows
@@ -32,6 +32,7 @@ class Transaction(Session):
         self.tasks = Tasks(self)
         self.given_tasks = GivenTasks(self)
         self.retired = RetiredTasks(self)
+        self.submitted = SubmittedSkills(self)
         self.groups = Groups(self)
         self.bundles = Bundles(self)
         self.dispatches = Dispatches(self)

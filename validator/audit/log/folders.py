@@ -27,7 +27,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_BODY_RUNTIME_PRIMARY, MAX_BUNDLE_COMPRESSED, MAX_TASK_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Packed, Rejection
-from validator.protocol.round import AssessmentTask
+from validator.protocol.round import AssessmentTask, is_submitted
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, parse_task
 
@@ -123,7 +123,7 @@ class Given:
         return None if index == task.index else ("index", "is not that of the given bundle")
 
     def _task(self, task: AssessmentTask) -> tuple[str, str] | None:
-        if self.tasks is None or task.made_here:
+        if self.tasks is None or task.made_here or is_submitted(task):
             return None
         data = self.tasks.read(f"{task.source_sha256}.json", MAX_TASK_BODY)
         self.counted["tasks" if data is not None else "tasks missing"] += 1

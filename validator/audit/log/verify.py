@@ -31,7 +31,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_MINERS, MAX_LOG_SALTS, MAX_LOG_TASKS, MAX_RECEIPT
 from validator.protocol.receipt import Receipt, RoundEnd, plan_line
-from validator.protocol.round import FlagsCleared
+from validator.protocol.round import FlagsCleared, RoundInput, is_submitted
 from validator.protocol.strict_json import JsonError, decode
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state import Change, Ended, State, UnknownFlagError, apply, blinded, clouded, known_from, learned
@@ -164,7 +164,16 @@ def _input_faults(planned: Planned, receipt: Receipt, state: State) -> Iterator[
         found = task.misnamed()
         if found is not None:
             yield f"tasks[{i}].{found[0]}", found[1]
+    yield from _submission_faults(frozen)
     yield from _time_faults(planned, state)
+
+
+def _submission_faults(frozen: RoundInput) -> Iterator[Wrong]:
+    """Yield submitted skills that are none: nothing counts against who answers them (SPEC 17, D-45)."""
+    submitted = [i for i, task in enumerate(frozen.tasks) if is_submitted(task)]
+    for i in submitted:
+        if submitted[1:] or frozen.tasks[i].provenance != "none" or frozen.tasks[i].truth_sha256 is not UNSET:
+            yield f"tasks[{i}].submitted", "is of a task with a truth, or of more than one"
 
 
 def _time_faults(planned: Planned, state: State) -> Iterator[Wrong]:

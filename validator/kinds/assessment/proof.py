@@ -12,7 +12,7 @@ from validator.proofs.records import ProofError, VoteType
 from validator.proofs.rules import FAILED_SEVERITY, NO_VERDICT
 from validator.protocol.answer import Role
 from validator.protocol.results import Submission
-from validator.protocol.round import AssessmentTask, GroupOutcome, MemberOutcome
+from validator.protocol.round import AssessmentTask, GroupOutcome, MemberOutcome, is_submitted
 from validator.protocol.signatures import signed_sha256
 from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import Finding
@@ -52,9 +52,10 @@ def prove(settled: ProvenTask[AssessmentTask]) -> ConsensusProof | None:
     _claims(keys, builder, valid, frozen.round_id)
     _tensions(keys, builder, valid, group)
     named = _named(keys, valid)
+    executed = frozen.executes and is_runtime(task.skill_type) and not is_submitted(task)
     for member in members:
         _vote(builder, member, group)
-        _dissent(builder, member, group, named, executed=frozen.executes and is_runtime(task.skill_type))
+        _dissent(builder, member, group, named, executed=executed)
     agreeing = sum(vote.vote is VoteType.AGREE for vote in builder.votes)
     least = scored_by.rules.consensus.min_valid
     reached = group.verdict is not None and len(valid) >= least and 2 * agreeing > len(valid)

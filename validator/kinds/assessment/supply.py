@@ -2,11 +2,12 @@
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, get_args
 
 import structlog
+from msgspec import structs
 
 from validator.kinds.interface import PackedTask, Request
 from validator.planting.lexicon import Draws
@@ -26,6 +27,7 @@ from validator.tasks.source import Order, SourcedTask, TaskSource, TaskSourceErr
 _log = structlog.get_logger()
 
 CanaryMaker = Callable[[SkillType], Awaitable[SourcedTask | None]]
+SubmittedTasks = Callable[[Collection[SkillType]], Awaitable[SourcedTask | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,44 +38,58 @@ class Bundles:
         source: where curated tasks come from.
         canary: makes a canary task of a type, or none; None for rounds without canaries.
         random: nonces, and which slot of its type a canary has.
+        submitted: returns the next submitted task of one of these types, or none; None where nobody can submit any.
     """
 
     source: TaskSource
     canary: CanaryMaker | None
     random: RandomBytes
+    submitted: SubmittedTasks | None = None
 
     async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:
         """Return the round's assessments; () when the source had none. See `Supply`."""
         packed: list[PackedTask] = []
         with_canary_slot = canary_types(salt, round_id, rules.groups.canary_slots) if self.canary else ()
+        submitted = None
+        if self.submitted is not None:  # not beside a canary: the type keeps a task of the source
+            submitted = await self.submitted([one for one in ASSESSED_TYPES if one not in with_canary_slot])
         for skill_type in ASSESSED_TYPES:
-            canary = await self._made(skill_type) if skill_type in with_canary_slot else None
-            for slot, sourced in enumerate(await self._slots(rules, skill_type, order, canary)):
+            extra = await self._made(skill_type) if skill_type in with_canary_slot else None
+            if submitted is not None and submitted.task.skill_type is skill_type:
+                extra = submitted
+            for slot, sourced in enumerate(await self._slots(rules, skill_type, order, extra)):
                 nonce = sourced.nonce or self.random.token(NONCE_BYTES)
                 task = await asyncio.to_thread(pack_task, rules, round_id, slot, sourced, nonce)
                 if task is not None:
-                    packed.append(task._replace(sourced=sourced is not canary))
+                    marked = _submitted(task) if sourced is submitted else task
+                    packed.append(marked._replace(sourced=sourced is not extra))
         return packed
 
     async def _made(self, skill_type: SkillType) -> SourcedTask | None:
         return None if self.canary is None else await self.canary(skill_type)
 
     async def _slots(
-        self, rules: Rules, skill_type: SkillType, order: Order, canary: SourcedTask | None
+        self, rules: Rules, skill_type: SkillType, order: Order, extra: SourcedTask | None
     ) -> list[SourcedTask]:
-        """Return what fills a type's slots: tasks of the source, and at a drawn place among them the canary.
+        """Return what fills a type's slots: tasks of the source, and at a drawn place a canary or a submitted one.
 
         A task's id tells its slot to whoever has the bundle, so the slot must not tell what it is.
         """
-        wanted = rules.groups.slots_per_type - (canary is not None)
+        wanted = rules.groups.slots_per_type - (extra is not None)
         try:
             tasks = (await self.source.fetch(skill_type, wanted, order))[:wanted]
         except TaskSourceError as error:
             _log.warning("task_source_failed", skill_type=str(skill_type), reason=str(error))
             tasks = []
-        if canary is not None and canary.task.bundle_sha256 not in {one.task.bundle_sha256 for one in tasks}:
-            tasks.insert(Draws(self.random).number(0, len(tasks)), canary)
+        if extra is not None and extra.task.bundle_sha256 not in {one.task.bundle_sha256 for one in tasks}:
+            tasks.insert(Draws(self.random).number(0, len(tasks)), extra)
         return tasks
+
+
+def _submitted(packed: PackedTask) -> PackedTask:
+    if not isinstance(packed.task, AssessmentTask):
+        return packed
+    return packed._replace(task=structs.replace(packed.task, submitted=True))
 
 
 def pack_task(rules: Rules, round_id: str, slot: int, sourced: SourcedTask, nonce: bytes) -> PackedTask | None:

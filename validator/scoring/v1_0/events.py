@@ -12,6 +12,7 @@ from validator.protocol.round import (
     ReputationKind,
     RoundInput,
     RoundPlan,
+    is_submitted,
 )
 from validator.protocol.skill_types import SkillType
 from validator.scoring.rules import Ruled
@@ -74,7 +75,7 @@ def _recover(frozen: RoundInput, plan: RoundPlan, ledger: _Ledger) -> None:
     dispatched = {
         (hotkey, task.skill_type)
         for task, group in zip(frozen.tasks, plan.groups, strict=True)
-        for hotkey, _ in group.members
+        for hotkey, _ in (() if is_submitted(task) else group.members)
     }
     for miner in sorted(frozen.miners, key=lambda miner: miner.hotkey):
         for skill_type in miner.skill_types:

@@ -7,7 +7,7 @@ from typing import Any
 
 from validator.protocol.draws import draw
 from validator.protocol.reasons import Reason
-from validator.protocol.round import AssessedMember, RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round import AssessedMember, RoundInput, RoundOutcome, RoundPlan, is_submitted
 from validator.protocol.skill_types import BASE_TRACES, is_runtime
 from validator.scoring.rules import ExecutionRules, Ruled
 from validator.scoring.values import (
@@ -114,7 +114,7 @@ def executed_tasks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -
     found: list[tuple[bytes, ExecutedTask]] = []
     for position, (task, group) in enumerate(zip(frozen.tasks, plan.groups, strict=True)):
         primaries = tuple(hotkey for hotkey in group.primaries if (task.task_id, hotkey) in valid)
-        if is_runtime(task.skill_type) and primaries:
+        if is_runtime(task.skill_type) and primaries and not is_submitted(task):
             first = min(draw(seed, "rerun", frozen.round_id, task.task_id, hotkey) for hotkey in primaries)
             found.append((first, ExecutedTask(task.task_id, task.skill_type, position, primaries)))
     return tuple(one for _, one in sorted(found, key=itemgetter(0)))

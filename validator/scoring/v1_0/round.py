@@ -2,11 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RoundResults, Submission, WorkflowSubmission
-from validator.protocol.round import GoalTask, GroupOutcome, GroupPlan, RoundInput, RoundOutcome, RoundPlan, RoundTask
+from validator.protocol.round import (
+    AssessedMember,
+    FailedMember,
+    GoalTask,
+    GroupOutcome,
+    GroupPlan,
+    MemberOutcome,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    RoundTask,
+    is_submitted,
+)
 from validator.scoring.v1_0.events import reputation_events
 from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.v1_0.parts import Scoring
@@ -67,7 +79,8 @@ def round_outcome(  # noqa: PLR0913, PLR0917 - a round, what came back, and what
         for group in plan.groups
     )
     ended = [(task, scored[task.task_id]) for task in frozen.tasks if task.task_id not in void]
-    samples, flags = version.collusion_round(frozen, ended)
+    counting = [(task, outcome) for task, outcome in ended if not is_submitted(task)]
+    samples, flags = version.collusion_round(frozen, counting)
     return RoundOutcome(
         round_id=frozen.round_id,
         scoring_version=version.name,
@@ -75,7 +88,7 @@ def round_outcome(  # noqa: PLR0913, PLR0917 - a round, what came back, and what
         members=tuple(member for _, outcome in ended for member in outcome.members),
         samples=samples,
         flags=flags,
-        reputation=reputation_events(version, frozen, plan, [outcome for _, outcome in ended], flags),
+        reputation=reputation_events(version, frozen, plan, [outcome for _, outcome in counting], flags),
     )
 
 
@@ -101,7 +114,21 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
     rejections = [r for r in results.rejections if r.task_id == task.task_id]
     if isinstance(task, GoalTask):
         return score_plans(version, task, group, results.answers(task.task_id, WorkflowSubmission), rejections)
-    return score_task(version, task, group, epoch, results.answers(task.task_id, Submission), rejections, keys)
+    scored = score_task(version, task, group, epoch, results.answers(task.task_id, Submission), rejections, keys)
+    return entering_nothing(scored) if is_submitted(task) else scored
+
+
+def entering_nothing(scored: ScoredTask) -> ScoredTask:
+    """Return what a submitted skill's task comes to: as any other, and no answer enters anything (SPEC 17, D-45)."""
+    return ScoredTask(scored.group, tuple(map(_entering_nothing, scored.members)))
+
+
+def _entering_nothing(member: MemberOutcome) -> MemberOutcome:
+    tallied = isinstance(member, AssessedMember | FailedMember) and member.tally is not UNSET
+    nothing = {"window_entry": None, **({"tally": None} if tallied else {})}
+    if isinstance(member, AssessedMember):
+        return structs.replace(member, reason=Reason.ACCEPTED_SUBMITTED, emission=None, **nothing)
+    return structs.replace(member, **nothing)
 
 
 def without_void(group: GroupPlan, results: RoundResults) -> GroupPlan:

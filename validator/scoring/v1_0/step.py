@@ -14,6 +14,7 @@ from validator.protocol.round import (
     RoundInput,
     RoundOutcome,
     RoundTask,
+    is_submitted,
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import WorkflowRun
@@ -76,7 +77,7 @@ def changed(version: Scoring, state: State, ended: Ended) -> Change:
 
 def _settle(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcome) -> None:
     frozen = ended.frozen
-    types = {task.task_id: task.skill_type for task in frozen.tasks}
+    types = {task.task_id: task.skill_type for task in frozen.tasks if not is_submitted(task)}
     settled = {group.task_id for group in outcome.groups if group.task_state == "settled"}
     _standing(change, frozen, outcome)
     ours = {group.task_id for group in outcome.groups if group.reason in OURS}
@@ -84,7 +85,7 @@ def _settle(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcom
     dispatches = [
         ((one.hotkey, types[one.task_id]), isinstance(one, FailedMember))
         for one in outcome.members
-        if one.task_id in settled
+        if one.task_id in settled and one.task_id in types
     ]
     _counts(change, frozen.index, dispatches)
     for hotkey, name, task_id, value in (

@@ -21,6 +21,7 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
     RoundTask,
+    is_submitted,
 )
 from validator.protocol.tallies import NO_RECORD, Record, Tally
 from validator.protocol.task import Truth
@@ -100,7 +101,8 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
                 )
             )
     outcome = group_outcome(version, task, group, compared.members, compared.group, compared.standard)
-    return ScoredTask(outcome, tuple(members))
+    scored = ScoredTask(outcome, tuple(members))
+    return round_1_0.entering_nothing(scored) if is_submitted(task) else scored
 
 
 def _reason(one: MemberTally, *, early: bool) -> Reason:

@@ -17,8 +17,8 @@ from validator.protocol.skill_types import SkillType
 from validator.store.errors import AlreadySettledError, MismatchError, WrongStateError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records
-from validator.store.rows import GroupRecord, TaskRecord
-from validator.store.tables import bundles, given_tasks, groups, retired_tasks, rounds, tasks
+from validator.store.rows import GroupRecord, SubmittedSkill, TaskRecord
+from validator.store.tables import bundles, given_tasks, groups, retired_tasks, rounds, submitted_skills, tasks
 
 # D-7: without any verdict good answers enter nothing, but failed gates count and the group did work: not void.
 
@@ -207,9 +207,13 @@ class RetiredTasks(Repository):
         return found
 
     async def after(self, source: str, most: int) -> list[str]:
-        """Return at most `most` retired tasks behind this one, in the order of their digests."""
-        mine = select(retired_tasks.c.source_sha256).where(retired_tasks.c.source_sha256 > source)
-        return [row.source_sha256 for row in await self._all(mine.order_by(retired_tasks.c.source_sha256).limit(most))]
+        """Return at most `most` bundles behind this one, in the order of their digests: retired, or submitted once."""
+        retired = select(retired_tasks.c.source_sha256.label("sha256"))
+        submitted = select(submitted_skills.c.sha256).where(submitted_skills.c.round_id.is_not(None))
+        either = retired.union(submitted).subquery().c.sha256
+        return [
+            row.sha256 for row in await self._all(select(either).where(either > source).order_by(either).limit(most))
+        ]
 
     async def listing(self) -> list[tuple[str, datetime]]:
         """Return every retired task with its time, in the order of their retiring."""
@@ -257,6 +261,49 @@ class RetiredTasks(Repository):
             either = or_(given_tasks.c.source_sha256.in_(some), given_tasks.c.source_sha256.in_(named))
             found |= {row.source_sha256 for row in await self._all(statement.where(either))}
         return sorted(found)
+
+
+class SubmittedSkills(Repository):
+    """Bundles that somebody submitted, by their sha256."""
+
+    async def add(self, sha256: str, skill_type: SkillType, data: bytes, at: datetime, most: int) -> bool:
+        """Queue a bundle, unless it was submitted before; return whether it is queued, or was.
+
+        False where `most` bundles wait already.
+        """
+        if await self.get(sha256) is not None:
+            return True
+        waiting = select(func.count()).select_from(submitted_skills).where(submitted_skills.c.round_id.is_(None))
+        if int(await self._scalar(waiting)) >= most:
+            return False
+        row = {"sha256": sha256, "skill_type": skill_type, "data": data, "submitted_at": at, "round_id": None}
+        return await self._insert_new(submitted_skills, row)
+
+    async def get(self, sha256: str) -> SubmittedSkill | None:
+        """Return a submitted bundle."""
+        return await self._one(SubmittedSkill, select(submitted_skills).where(submitted_skills.c.sha256 == sha256))
+
+    async def next(self, skill_types: Collection[SkillType]) -> SubmittedSkill | None:
+        """Return the bundle of these types that has waited longest; never one that was in a round before."""
+        s, before = (
+            submitted_skills.c,
+            select(tasks.c.task_id).where(tasks.c.source_sha256 == submitted_skills.c.sha256),
+        )
+        waiting = select(submitted_skills).where(s.round_id.is_(None), s.skill_type.in_(list(skill_types)))
+        return await self._one(SubmittedSkill, waiting.where(~before.exists()).order_by(s.number).limit(1))
+
+    async def had(self, sha256: str, round_id: int) -> None:
+        """Note the round that has a bundle, which goes."""
+        mine = update(submitted_skills).where(submitted_skills.c.sha256 == sha256)
+        await self._changed(mine.values(round_id=round_id, data=None))
+
+    async def among(self, sources: Collection[str]) -> set[str]:
+        """Return those of `sources` that a round had because somebody submitted them: no round has them again."""
+        found: set[str] = set()
+        for some in _parts(sources):
+            mine = submitted_skills.c.sha256.in_(some), submitted_skills.c.round_id.is_not(None)
+            found |= {row.sha256 for row in await self._all(select(submitted_skills.c.sha256).where(*mine))}
+        return found
 
 
 def _parts(names: Collection[str]) -> Iterator[list[str]]:
