@@ -100,8 +100,8 @@ def test_a_good_round_in_between_begins_anew(name: str, clock: VirtualClock) -> 
     board = Board(clock)
     for _ in range(3):
         board.saw_round(BAD[name][0])
+        assert names(board) == []
         board.saw_round(GOOD)
-    assert names(board) == []
     for _ in range(ROUNDS):
         board.saw_round(BAD[name][0])
     assert names(board) == [name]

@@ -57,9 +57,7 @@ KAPPA: Final = 32_767 / 65_535
 """Share of stake that must stand behind a weight: subtensor's default, a hair under one half."""
 
 
-def incentives(
-    rows: Mapping[int, Mapping[int, float]], stakes: Mapping[int, float], kappa: float = KAPPA
-) -> Mapping[int, float]:
+def incentives(rows: Mapping[int, Mapping[int, float]], stakes: Mapping[int, float]) -> Mapping[int, float]:
     """Return each target's share of what is paid, by uid, without those that get nothing.
 
     No validator can give a target more than the median of all gives it: what a row has above that is cut off. What is
@@ -69,7 +67,6 @@ def incentives(
     Args:
         rows: by validator's uid, the weights of its row, not negative; their scale does not matter.
         stakes: of those validators, not negative.
-        kappa: share of stake that must stand behind a weight, from 0 to 1.
     """
     total = fsum(stakes[uid] for uid, row in rows.items() if fsum(row.values()) > 0)
     if total <= 0:
@@ -82,7 +79,7 @@ def incentives(
     ranks = {}
     for target in sorted({target for _, row in shares for target in row}):
         given = [row.get(target, 0.0) for _, row in shares]
-        most = weighted_median(given, [stake for stake, _ in shares], kappa)
+        most = weighted_median(given, [stake for stake, _ in shares])
         ranks[target] = fsum(stake * min(value, most) for value, (stake, _) in zip(given, shares, strict=True))
     paid = fsum(ranks.values())
     return {target: rank / paid for target, rank in ranks.items() if rank > 0}
@@ -94,7 +91,7 @@ def weighted_median(values: Sequence[float], stakes: Sequence[float], kappa: flo
     Args:
         values: one per stake, at least one.
         stakes: shares, not negative, summing to 1.
-        kappa: as for `incentives`.
+        kappa: share of stake that must stand behind a weight, from 0 to 1.
     """
     ordered = sorted(zip(values, stakes, strict=True))
     minority, passed = 1.0 - kappa, 0.0

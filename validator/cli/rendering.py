@@ -199,14 +199,14 @@ class Page:
         """Add a table of objects, by the attributes that `columns` takes from the names."""
         self.table(names, _rows_of(names, objects), indent=indent)
 
-    def lists(self, lists: Mapping[str, Sequence[str]], *, indent: int = 2) -> None:
+    def lists(self, lists: Mapping[str, Sequence[str]]) -> None:
         """Add the lists that hold anything, each with its label and a line for each of its first 20 things."""
         for label, things in lists.items():
             if things:
-                self.line(f"{label}:", indent=indent)
+                self.line(f"{label}:")
                 for thing in things[:LISTED]:
-                    self.line(thing, indent=indent + 2)
-                self._more(len(things) - LISTED, indent + 2)
+                    self.line(thing, indent=4)
+                self._more(len(things) - LISTED, 4)
 
     def write(self) -> None:
         """Write the page to standard output."""

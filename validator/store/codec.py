@@ -58,9 +58,9 @@ def compressed_after(data: bytes, before: bytes, level: int) -> bytes:
     return zstandard.ZstdCompressor(dict_data=prefix, compression_params=options).compress(data)
 
 
-def expanded_after(blob: bytes, before: bytes, most: int = MOST) -> bytes:
+def expanded_after(blob: bytes, before: bytes) -> bytes:
     """Return what `compressed_after` was given with the same `before` (DamagedError: as `expanded`)."""
-    return _expanded(blob, most, zstandard.ZstdCompressionDict(before, dict_type=zstandard.DICT_TYPE_RAWCONTENT))
+    return _expanded(blob, MOST, zstandard.ZstdCompressionDict(before, dict_type=zstandard.DICT_TYPE_RAWCONTENT))
 
 
 def _expanded(blob: bytes, most: int, before: zstandard.ZstdCompressionDict | None) -> bytes:
