@@ -8,7 +8,7 @@ PARALLEL := $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reo
 # Tests start hundreds of processes: without bytecode each compiles half a thousand files again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test crashes execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents fuzz real-skills wild-skills benign-skills test-chain pages-test lint format reference wheel pictures lock clean
+.PHONY: help setup demo test attack faults bench bench-dendrite bench-log bench-sandbox bench-scanners bench-spread bench-workers honest-runs hostile soak simulate-faults simulate-mutations replay-faults kill-test crashes execution-kills engine-test compose-test worker-test crash-test replay-test random-rounds random-documents fuzz real-skills wild-skills benign-skills test-chain pages-test lint format reference wheel pictures lock clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -95,6 +95,10 @@ bench-dendrite: setup  ## Calls beside those of bittensor 10's dendrite, which c
 	test -x .venv-dendrite/bin/python || $(PYTHON) -m venv .venv-dendrite
 	.venv-dendrite/bin/python -m pip install --quiet --disable-pip-version-check 'bittensor==10.*'
 	PYTHONPATH=benchmarks:tests/core $(BIN)/python -m peers .venv-dendrite/bin/python
+
+bench-scanners: setup  ## How alike three real scanners are on BUNDLES=180 planted bundles; two of them come from the package index into .venv-scanners
+	test -x .venv-scanners/bin/guarddog || ($(PYTHON) -m venv .venv-scanners && .venv-scanners/bin/python -m pip install --quiet --disable-pip-version-check 'guarddog==3.2.0' 'detect-secrets==1.5.0')
+	PYTHONPATH=benchmarks $(BIN)/python benchmarks/scanners_alike.py .venv-scanners/bin $(or $(BUNDLES),180)
 
 bench-growth: setup  ## How time, memory and size grow with MINERS=64,…, FINDINGS=5,… and DAYS=1,7,30: tables, and docs/pictures/growth-*.svg
 	PYTHONPATH=benchmarks:tests/core:tests/kinds $(BIN)/python -m growth
