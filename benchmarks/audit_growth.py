@@ -1,7 +1,7 @@
 """Cost of a growing log: memory and time of `audit verify`, and the bytes of weights and of raw digests.
 
 Run `make bench-log`; `LOG_ROUNDS` says how many rounds the longest log has: five miners, two tasks a round, seven
-rounds and a vector an epoch. Logs of a sixteenth, a quarter and all of it are verified, each in a process of its own.
+rounds and a vector an epoch. Logs of a sixteenth, a quarter and all of it are verified, each in its own process.
 Beside them stands what going on from a checkpoint costs, for a log that grew by one epoch.
 """
 

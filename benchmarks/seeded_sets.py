@@ -273,7 +273,7 @@ def judged(
 
 
 def counted(sets: Sequence[Planted], bases_of: Sequence[Sample] = ()) -> None:
-    """Print how many faults the bundles have, of what verdicts, and how many lie in new files."""
+    """Print how many faults the bundles have, of what verdicts, and how many are in new files."""
     faults = sum(len(one.faults) for one in sets)
     fresh = sum(f.plant.path not in s.base.files for s in bases_of if s.planted for f in s.planted.faults)
     verdicts = Counter(one.truth.verdict for one in sets)

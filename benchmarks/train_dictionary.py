@@ -18,7 +18,7 @@ import zstandard
 from validator.store.codec import expanded
 
 SIZE: Final = 32 * 1024
-LONGEST: Final = 4096  # of a document's bytes that are looked at: no kind shall have most of the room
+LONGEST: Final = 4096  # of a document's bytes that are looked at: no kind must have most of the room
 DOCUMENTS: Final = (
     "SELECT body FROM answers ORDER BY round_id, task_id, hotkey",
     "SELECT line FROM receipts ORDER BY sequence",

@@ -1,4 +1,4 @@
-"""A study: every question at every version and seed, kept in a folder, so that it goes on where it stopped."""
+"""A study: every question at every version and seed, kept in a folder, so that it continues where it stopped."""
 
 import hashlib
 import math
@@ -54,7 +54,7 @@ class Cell(NamedTuple):
         return folder / self.question.name / f"{self.version}-{self.seed}.json"
 
     def kept(self, folder: Path) -> dict[str, Result] | None:
-        """Return results that are there; None where there are none of these networks."""
+        """Return results that exist; None where there are none of these networks."""
         try:
             kept = msgspec.json.decode(self.path(folder).read_bytes(), type=Kept)
         except (FileNotFoundError, msgspec.DecodeError):

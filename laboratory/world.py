@@ -1,6 +1,6 @@
 """Tasks of a simulated network: faults of kinds that are easier or harder to find, and what else an answer names.
 
-A task is what is there to be found. Planted tasks carry it as their truth; of ordinary ones nobody knows it.
+A task is what exists to be found. Planted tasks carry it as their truth; of ordinary ones nobody knows it.
 """
 
 import math
@@ -37,7 +37,7 @@ class Kind(NamedTuple):
 
 
 class Latent(NamedTuple):
-    """A task with everything that is there to be found.
+    """A task with everything that exists to be found.
 
     Attributes:
         task: as a round's input has it.

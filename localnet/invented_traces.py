@@ -75,7 +75,7 @@ async def _pretended(assessment: Assessment, analysis: Analysis) -> Response:
 
 
 def invented(files: Mapping[str, bytes], skill_type: SkillType, probe: ProbeEvidence) -> Records:
-    """Return records of every trace of the type: the probes of the dispatch, and what stands in the source."""
+    """Return records of every trace of the type: the probes of the dispatch, and what is in the source."""
     records, ticks = empty_records(skill_type), itertools.count()
     for name, fields in itertools.chain(_probes(probe), _guesses(files)):
         if name in records:
@@ -107,7 +107,7 @@ def _guesses(files: Mapping[str, bytes]) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 def _named_in(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every path, host and command that stands in code, as the record that a run of it would leave."""
+    """Yield every path, host and command that is in code, as the record that a run of it would leave."""
     for scheme, host in sorted(set(_HOST.findall(text))):
         yield "network", {"domain": host, "dst_port": 53, "proto": "dns"}
         yield "network", {"domain": host, "dst_port": 80 if scheme == "http" else 443, "proto": "tcp"}

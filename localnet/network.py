@@ -111,7 +111,7 @@ class _Surroundings:
 
 
 async def run_network(settings: Settings, options: Options, watcher: Watcher, stop: Stop) -> NetworkResult:
-    """Run the network for so many rounds, then until their weights are on chain; return what came of it.
+    """Run the network for so many rounds, then until their weights are on chain; return the result of it.
 
     Raises:
         ValidatorError: a part cannot start.

@@ -142,11 +142,11 @@ class NetworkResult:
         miners: by score, descending.
         flags: with the agreements that led to each.
         submission: the last weight submission.
-        cohort: what came of those who turned.
-        executions: what came of answers that were run again, or why none was.
+        cohort: the result of those who turned.
+        executions: the result of answers that were run again, or why none was.
         payout: the rows of all validators, and who is paid what by all of them.
         effort: what the miners' analyses cost, per bundle.
-        own: what came of an owner's tasks; None without them.
+        own: the result of an owner's tasks; None without them.
         weights_sum: of its vector.
         unallocated_uid: who got what could not be placed.
     """

@@ -128,7 +128,7 @@ def fair_collusion_roster() -> tuple[Resident, ...]:
 def inventing_roster() -> tuple[Resident, ...]:
     """Return a small network of runtime types in which some miners send traces of no run of theirs.
 
-    Inventing makes up everything else as well; what it costs shows beside the sloppy one, whose report is as bad and
+    Inventing makes up everything else as well; what it costs shows next to the sloppy one, whose report is as bad and
     whose traces are true. Pretending and sleeping report all that there is; of two that copy, one runs each bundle.
     """
     crowd: tuple[tuple[Kind, int], ...] = (

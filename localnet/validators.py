@@ -63,7 +63,7 @@ class Seat:
 
     Attributes:
         number: from 1.
-        settings: the operator's, with a store of its own.
+        settings: the operator's, with its own store.
         signer: its hotkey.
         random: its draws and nonces.
     """
@@ -184,7 +184,7 @@ async def _weights_of_the_last_round(daemon: Daemon, blocks: int) -> None:
 
 
 def _beside(settings: Settings, number: int) -> Settings:
-    """Return settings with a SQLite file beside that of the first validator, or in this folder if it has none."""
+    """Return settings with a SQLite file next to that of the first validator, or in this folder if it has none."""
     path = parse_url(settings.store.url.reveal()).path or Path("localnet.sqlite")
     url = SecretUrl(f"sqlite:///{path.with_name(f'{path.stem}-{number}{path.suffix}')}")
     health = settings.health.model_copy(update={"port": 0})

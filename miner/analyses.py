@@ -95,7 +95,7 @@ class AnalysisPool:
             if len(self._tasks) > _KEPT:
                 self._forget_oldest()
         self._tasks.move_to_end(key)
-        analysis, _ = await asyncio.shield(task)  # whoever stops waiting must not stop it for the others
+        analysis, _ = await asyncio.shield(task)  # anyone who stops waiting must not stop it for the others
         return analysis
 
     def seconds(self, sha256: str, skill_type: SkillType, marker: str | None) -> float:

@@ -279,9 +279,9 @@ def read_packed(what: Path, output: Path | None, skill_type: SkillType | None, *
 
     Args:
         what: a folder with `bundle.tar.gz`, or a bundle.
-        output: the folder of a bundle that lies in no task's folder; None for tasks/NAME.
+        output: the folder of a bundle that is in no task's folder; None for tasks/NAME.
         skill_type: None for that of the task, else guessed.
-        replace: whether a draft or a truth that is there already may be passed over.
+        replace: whether a draft or a truth that exists already may be passed over.
 
     Raises:
         TaskError: nothing to draft from, or somebody decided something before.
@@ -357,7 +357,7 @@ def _unlinked(path: Path, limit: int) -> bytes:
 
 # -- the draft: task.draft.json ----------------------------------------------------------------------------------------
 
-_SHORT: Final = 2  # fields of an object that stands in one line, as windows and canary do
+_SHORT: Final = 2  # fields of an object that is in one line, as windows and canary do
 _FIELDS: Final = (
     "verdict",
     "policy_rules",
@@ -457,7 +457,7 @@ def draft_page(packed: Packed, known: Known, against: str) -> str:
     Args:
         packed: the bundle.
         known: what was read of it.
-        against: what its packages were held against, one line.
+        against: what its packages were compared with, one line.
     """
     lines = [
         f"{packed.skill_type}, {len(packed.files)} files. Read by a program, which ran nothing and asked nobody.",

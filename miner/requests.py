@@ -24,7 +24,7 @@ class DispatchRefusedError(ValidatorError):
 
 
 class Files(dict[str, bytes]):
-    """A bundle's files by path. Nobody changes them: whoever has the same bundle has the same ones."""
+    """A bundle's files by path. Nobody changes them: anyone who has the same bundle has the same ones."""
 
 
 _files: Final[WeakValueDictionary[str, Files]] = WeakValueDictionary()
@@ -56,7 +56,7 @@ def open_dispatch(body: bytes) -> OpenedDispatch:
         raise DispatchRefusedError("the bundle has another sha256 - at `bundle_sha256`")
     if dispatch.probe_spec != probe_values(dispatch.nonce):
         raise DispatchRefusedError("not derived from the nonce - at `probe_spec`")
-    # It waits here for its time to answer, beside other miners of this process with the same bundle.
+    # It waits here for its time to answer, next to other miners of this process with the same bundle.
     return OpenedDispatch(msgspec.structs.replace(dispatch, bundle=""), _unpacked(dispatch.bundle_sha256, bundle))
 
 

@@ -77,7 +77,7 @@ _SHUTDOWN_S: Final = 0.5
 
 
 class LocalServer:
-    """Listens on a port of its own and answers signed requests.
+    """Listens on its own port and answers signed requests.
 
     Args:
         hotkey: the receiver that requests must be bound to.
@@ -166,7 +166,7 @@ _log = structlog.get_logger()
 
 
 class LocalMiner:
-    """Serves one miner on a port of its own.
+    """Serves one miner on its own port.
 
     Args:
         kit: its key and tools.

@@ -1,4 +1,4 @@
-"""One reference miner on a chain of its own choosing: for local networks on a real node."""
+"""One reference miner on a given chain: for local networks on a real node."""
 
 import asyncio
 from collections.abc import Iterable
@@ -69,7 +69,7 @@ class MinerOptions:
 
 
 class PermitHolders:
-    """The hotkeys that a miner answers: named ones, or whoever holds a permit by the newest look at the chain."""
+    """The hotkeys that a miner answers: named ones, or anyone who holds a permit by the newest look at the chain."""
 
     def __init__(self, named: Iterable[str]) -> None:
         self._hotkeys = frozenset(named)
@@ -167,7 +167,7 @@ def _announced(options: MinerOptions, axon: Axon) -> Axon | None:
 
 
 async def appear(chain: MinerChain, hotkey: str, axon: Axon | None) -> MetagraphSnapshot:
-    """Look at the chain once and announce the axon, unless it stands there already: the chain limits how often.
+    """Look at the chain once and announce the axon, unless it exists already: the chain limits how often.
 
     Raises:
         NotRegisteredError: the hotkey has no slot.

@@ -157,7 +157,7 @@ class Faults:
         self.end, self._left = end, int(end.value)
 
     def disarm(self) -> None:
-        """Let the life in hand go on."""
+        """Let the life in hand continue."""
         self.end = None
 
     def kills(self, point: str, tables: Collection[str] = ()) -> bool:

@@ -316,7 +316,7 @@ class History:
                     subnet.deregister(hotkey)
 
     def _stall(self, loop: VirtualLoop, value: float) -> None:
-        """Stand still; one process in three is killed soon after it goes on."""
+        """Stand still; one process in three is killed soon after it continues."""
         self.faults.count("stall")
         self.time.now += value
         if int(value) % 3 == 0:
@@ -336,7 +336,7 @@ class History:
 
         async def check() -> None:
             if (self.universe.folder / "archive").exists():
-                await self._archive(loop)  # the operator goes on with a run that was cut off
+                await self._archive(loop)  # the operator continues with a run that was cut off
             async with open_store(
                 self._url, archive=self.universe.folder / "archive", handles=self._visitor(loop)
             ) as store:

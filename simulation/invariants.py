@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simulation.history import History
 
 _REPLAYED: Final = 4  # of so many seeds one: replay judges every answer again, which takes as long as the history
-_VERIFIED: Final = 2  # likewise
+_VERIFIED: Final = 2  # the same
 _ENDED: Final = ("settled", "void", "abandoned", "skipped")
 _ENTRIES: Final = 100  # of a window (SPEC 11)
 _GO_ON: Final = 2  # rounds that begin and settle in the calm time, at least

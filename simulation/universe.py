@@ -126,7 +126,7 @@ class Handed(NamedTuple):
         mechid: the mechanism.
         epoch: of the head then.
         lagged: the node showed an older head, from which their time counts.
-        pending: tells what became of them.
+        pending: tells the result of them.
     """
 
     mechid: int
@@ -279,7 +279,7 @@ class Source(MemorySource):
     faults: Faults
 
     async def reachable(self) -> bool:
-        """Return whether it is there."""
+        """Return whether it exists."""
         return not self.faults.acts("source_away")
 
     async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:

@@ -240,7 +240,7 @@ async def build(
 
 @pytest.fixture(scope="session")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Registry]":
-    """A registry of images on loopback, beside the container engine that DOCKER_HOST names."""
+    """A registry of images on loopback, next to the container engine that DOCKER_HOST names."""
     from engine_kit import need_engine, running_registry  # noqa: PLC0415 - only tests of containers pay for it
 
     need_engine()

@@ -66,7 +66,7 @@ async def ended(tasks: Iterable[asyncio.Task[Any]], again_s: float = 1.0) -> Non
 
 
 def run_whole(work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` in a loop of its own, and end what it leaves running there; return what it returns.
+    """Run `work` in its own loop, and end what it leaves running there; return what it returns.
 
     `asyncio.run` cancels that once. The SDK dials a chain that is away for ever, and its task can lose a cancellation:
     then a process that has done its work would not end.

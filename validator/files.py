@@ -31,15 +31,15 @@ def new_file(file: Path, *, mode: int | None = OWN, replace: bool = False) -> It
     """Yield a stream into what will be `file`: it is put there at the end, whole and through to the disk.
 
     Until then its name is one that nobody can foresee, in the same folder, and nothing of it is left where an exception
-    ends it. A symbolic link counts as what is there, and is not followed.
+    ends it. A symbolic link counts as what exists, and is not followed.
 
     Args:
-        file: its place; its folder is there.
+        file: its place; its folder exists.
         mode: its rights once it is whole, whatever the umask, and its owner's alone before; None: as the umask has it.
-        replace: whether what is there is replaced. A pipe or a device is written to instead.
+        replace: whether what exists is replaced. A pipe or a device is written to instead.
 
     Raises:
-        FileExistsError: something is there, and is left as it is.
+        FileExistsError: it exists already, and is left as it is.
         OSError: it cannot be written; the error names it.
     """
     if replace and _takes_stream(file):
@@ -66,7 +66,7 @@ def write_file(file: Path, data: bytes, *, mode: int | None = OWN, replace: bool
     """Write a file as `new_file` does.
 
     Raises:
-        FileExistsError: something is there, and is left as it is.
+        FileExistsError: it exists already, and is left as it is.
         OSError: it cannot be written; the error names it.
     """
     with new_file(file, mode=mode, replace=replace) as stream:
@@ -78,7 +78,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
     """Yield a folder for its owner alone, which is called `folder` once everything is in it, and else is gone.
 
     Raises:
-        FileExistsError: something is there, and is left as it is.
+        FileExistsError: it exists already, and is left as it is.
         OSError: it cannot be made.
     """
     _require_nothing(folder)
@@ -125,7 +125,7 @@ def put(part: Path, file: Path, *, replace: bool = False) -> None:
     """Give a file that is whole its name, and write that through to the disk; its old name is gone.
 
     Raises:
-        FileExistsError: the name is taken by now, and shall not be replaced.
+        FileExistsError: the name is taken by now, and must not be replaced.
         OSError: it cannot be had.
     """
     if replace:
@@ -247,7 +247,7 @@ def read_at_most(file: Path, most: int, wait_s: float = _WAIT_S, whole_s: float 
 
 
 def one_line(data: bytes) -> str:
-    """Return a secret's text as it stands in its file, without a line break behind it.
+    """Return a secret's text as it is in its file, without a line break behind it.
 
     Raises:
         ValueError: the text says what is wrong, and shows nothing of it.

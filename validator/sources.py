@@ -139,7 +139,7 @@ async def within(
 ) -> T:
     """Return what `call` returns, if it does so in time. It has ended when this returns or raises.
 
-    `before_cut` is called before a call is cut off, which may go on for some steps before it ends.
+    `before_cut` is called before a call is cut off, which may continue for some steps before it ends.
 
     Raises:
         TimeoutError: it did not and was cancelled; what it has done until then is not known.

@@ -1,7 +1,7 @@
 """Cost of judging the most expensive answers.
 
 Every kind of hostility that is a body, as the answer of a content type (at most 4 MiB) and of a runtime type's primary
-(traces of at most 16 MiB), and the dearest legal answer, each in a process of its own that has loaded what a worker
+(traces of at most 16 MiB), and the dearest legal answer, each in its own process that has loaded what a worker
 has. The dearest ones are told as they are found.
 """
 
@@ -106,7 +106,7 @@ def _answers() -> Iterator[tuple[str, str, Any, bytes]]:
 
 
 def _cost(group: str, name: str, expected: Any, body: bytes) -> Cost:
-    """Judge one answer in a process of its own."""
+    """Judge one answer in its own process."""
     call = pickle.dumps((expected, body))
     done = subprocess.run([sys.executable, _JUDGING], input=call, stdout=subprocess.PIPE, check=True)
     cpu_s, memory, reason = done.stdout.decode().split()

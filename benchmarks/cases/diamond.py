@@ -22,7 +22,7 @@ _LONGEST: Final = _ENDS["start"] + max(map(sum, zip(_MIDDLE.values(), _NEXT.valu
 
 
 def cases() -> Iterator[Case]:
-    """Yield the wall clock of the run beside the sum of the waits along its longest path."""
+    """Yield the wall clock of the run next to the sum of the waits along its longest path."""
     yield Case(
         "a diamond of 10 steps over HTTP",
         "s",

@@ -1,7 +1,7 @@
 """A round explained to one of its miners, and a miner's last rounds, in stores with little and with much behind them.
 
-The round is a real one that is played on top of EXPLAIN=500,10000 rounds. All of it as CPU: by the library beside the
-round's bare rows, by the command of a whole process beside Python's own start.
+The round is a real one that is played on top of EXPLAIN=500,10000 rounds. All of it as CPU: by the library next to the
+round's bare rows, by the command of a whole process next to Python's own start.
 """
 
 import asyncio

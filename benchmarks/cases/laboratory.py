@@ -1,4 +1,4 @@
-"""Rounds of the laboratory, and what rounds of 2.0.0 cost beside those of 1.1.0, with and without their store."""
+"""Rounds of the laboratory, and what rounds of 2.0.0 cost next to those of 1.1.0, with and without their store."""
 
 import asyncio
 import logging

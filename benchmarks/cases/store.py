@@ -15,7 +15,7 @@ _LEAST: Final = 0.3 * _KB
 
 
 def cases() -> Iterator[Case]:
-    """Yield the bytes of each table that grows, and their sum beside that of the bare documents."""
+    """Yield the bytes of each table that grows, and their sum next to that of the bare documents."""
     yield from _of_a_round("SQLite", sizes())
     yield from _of_a_round("Postgres", sizes_in_postgres())
     table, sent = marked().table / _KB, marked().sent / _KB

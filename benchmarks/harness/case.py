@@ -7,7 +7,7 @@ import msgspec
 
 
 class Case(NamedTuple):
-    """One figure beside the least that it could be.
+    """One figure next to the least that it could be.
 
     Attributes:
         case: what is done, and to how much.
@@ -15,7 +15,7 @@ class Case(NamedTuple):
         run: does it and returns the figure.
         floor: does what no implementation could leave out and returns the figure of that; None where there is none.
         floor_is: what that is.
-        demand: what the figure or its ratio to the floor shall be, for the table.
+        demand: what the figure or its ratio to the floor must be, for the table.
         runs: how often each is measured.
         warm_up: how often each is run before.
     """

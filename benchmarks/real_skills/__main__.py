@@ -83,7 +83,7 @@ def run(chosen: argparse.Namespace, shapes: Mapping[str, Sequence[Shape]]) -> Fi
 
 
 def document(figures: Figures) -> dict[str, Any]:
-    """Return the figures for JSON: every planted fault with whether it was found, and every finding beside them."""
+    """Return the figures for JSON: every planted fault with whether it was found, and every finding next to them."""
     return {
         "rules": figures.rules._asdict(),
         "seed": figures.seed,

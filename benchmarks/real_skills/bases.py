@@ -53,7 +53,7 @@ def told(arguments: list[str], cwd: Path | None = None) -> Any:
 
 
 def _fault(output: bytes) -> str | None:
-    """Return the first fault that `tasks pack` printed of a package; what else goes wrong stands on standard error."""
+    """Return the first fault that `tasks pack` printed of a package; what else goes wrong is on standard error."""
     packages = msgspec.json.decode(output).get("packages", []) if output.startswith(b"{") else []
     return next((one["fault"] for one in packages if one["fault"]), None)
 

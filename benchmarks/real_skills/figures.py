@@ -112,7 +112,7 @@ def write_sown(sown: Sequence[Sown], out: Path) -> None:
     """Write the tasks' folders, below a folder for each list of shapes: their names begin anew with each list.
 
     Raises:
-        TaskError: one is there already, or cannot be written.
+        TaskError: one exists already, or cannot be written.
     """
     for shapes in dict.fromkeys(one.shapes for one in sown):
         for _ in write_seeded((one.task for one in sown if one.shapes == shapes), out / shapes):

@@ -25,7 +25,7 @@ def tables(figures: Figures) -> dict[str, list[list[str]]]:
 
 
 def replaced(page: str, made: Mapping[str, Sequence[Sequence[str]]]) -> str:
-    """Return the page with these tables in place of those that stand below the comments with their names.
+    """Return the page with these tables in place of those that are below the comments with their names.
 
     Raises:
         ValueError: the page has no comment of a name.

@@ -43,7 +43,7 @@ def archived() -> Archived:
 
 
 def archiving_s() -> float:
-    """Return the CPU that archiving the played rounds takes, in a store of its own."""
+    """Return the CPU that archiving the played rounds takes, in its own store."""
     with tempfile.TemporaryDirectory(prefix="archived") as folder:
         there = _copied(Path(folder))
         began = time.process_time()

@@ -1,4 +1,4 @@
-"""So many calls at once to miners in a process of their own: ours, and bare aiohttp's, which neither signs nor bounds.
+"""So many calls at once to miners in their own process: ours, and bare aiohttp's, which neither signs nor bounds.
 
 Every call has the same 50 KB; every answer comes after 50 ms and has 9.6 KB.
 """

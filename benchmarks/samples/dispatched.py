@@ -60,7 +60,7 @@ class _Timing(HttpMinerClient):
 
 
 async def dispatched(many: int, url: str | None = None) -> Turn:
-    """Send a round with so many dispatches, in steps of five, over a store of its own or the one at `url`."""
+    """Send a round with so many dispatches, in steps of five, over its own store or the one at `url`."""
     with unlogged(), tempfile.TemporaryDirectory(prefix="dispatched") as folder:
         async with open_store(url or f"sqlite:///{folder}/store.sqlite", create=True, writer=True) as store:
             prepared = await _opened(store, many)

@@ -1,4 +1,4 @@
-"""A process of its own that has many calls open at once: what comes out is its peak of memory and its loop's lag.
+"""Its own process that has many calls open at once: what comes out is its peak of memory and its loop's lag.
 
 It keeps its memory as the daemon does.
 """

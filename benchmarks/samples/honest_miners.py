@@ -1,4 +1,4 @@
-"""Miners in a process of their own that answer each dispatch rightly, with twenty findings, signed, after a while.
+"""Miners in their own process that answer each dispatch rightly, with twenty findings, signed, after a while.
 
 What runs this script tells it how many and prints where they are; it ends with its standard input.
 """

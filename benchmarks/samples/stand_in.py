@@ -1,4 +1,4 @@
-"""Miners in a process of their own: whatever they are asked, they say the same after a while, and the like each time.
+"""Miners in their own process: whatever they are asked, they say the same after a while, and the like each time.
 
 What runs this script prints the ports that it listens at; it ends with its standard input.
 """

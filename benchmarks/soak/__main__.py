@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def soaked(folder: Path, seconds: float, out: Path, console: Console) -> int:
-    """Soak in an empty folder, print and write what came of it; return the exit code."""
+    """Soak in an empty folder, print and write the result of it; return the exit code."""
     site = Site(folder, free_port())
     site.write()
     watch = Watch(site, seconds, console)

@@ -20,7 +20,7 @@ class Inside(NamedTuple):
 
     Attributes:
         blocks: of Python's that are alive.
-        used_kb: that the C library has given out, in all arenas and mapped; Python's small blocks are beside it.
+        used_kb: that the C library has given out, in all arenas and mapped; Python's small blocks are next to it.
         kept_kb: that were freed and not given back to the system. Both 0 where the C library does not tell.
     """
 

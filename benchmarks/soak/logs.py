@@ -22,7 +22,7 @@ class LogTail:
         loud: warnings and errors by level and event.
         weights: submissions by reason.
         events: lines by event.
-        beyond: of each settled round, the seconds beside its slowest answer.
+        beyond: of each settled round, the seconds next to its slowest answer.
         seconds: how long each settled round took.
         odd: lines that are no JSON object.
     """

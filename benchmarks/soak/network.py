@@ -1,4 +1,4 @@
-"""Everything around the validator in a process of its own: chain file, tasks, miners, planners, step services.
+"""Everything around the validator in its own process: chain file, tasks, miners, planners, step services.
 
 `python -m soak.network FOLDER` writes what the validator needs, prints `ready` and serves until its standard input
 ends.

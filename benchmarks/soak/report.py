@@ -41,7 +41,7 @@ def warm(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def report(samples: Sequence[Sample], log: LogTail, epochs: float, faults: Sequence[str]) -> Report:
-    """Return what came of a soak.
+    """Return the result of a soak.
 
     Args:
         samples: in order, at least one.

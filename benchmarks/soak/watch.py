@@ -1,4 +1,4 @@
-"""The soak: it starts network and validator, looks at them now and then, and says at the end what came of it."""
+"""The soak: it starts network and validator, looks at them now and then, and says at the end the result of it."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ class Watch:
     _settled: tuple[int, float] = (0, 0.0)
 
     async def run(self) -> Report:
-        """Soak; return what came of it."""
+        """Soak; return the result of it."""
         log = LogTail(self.site.log)
         self.console.print("starting miners and services …", style="dim")
         async with network(self.site) as around, daemon(self.site) as process:

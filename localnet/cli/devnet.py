@@ -97,7 +97,7 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run simulated chain, local miners and the real validator together; then print what came of it."""
+    """Run simulated chain, local miners and the real validator together; then print the result of it."""
     settings = settings_of(config)
     if scoring is not None:
         starts = {scoring: 0}

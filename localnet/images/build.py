@@ -20,7 +20,7 @@ from localnet.images.tree import File, Tree, write_tar
 from validator.files import new_file
 
 _COMPILE_S: Final = 300.0
-# A process of its own: what was interned before would show in the bytes. A source that is no Python stays as it is.
+# Its own process: what was interned before would show in the bytes. A source that is no Python stays as it is.
 _COMPILE: Final = """
 import json, py_compile, sys
 for source, target, name in json.load(sys.stdin):
@@ -144,10 +144,10 @@ def python_image(  # noqa: PLR0913 - each is one thing an image is made of
     one; both block: not for an event loop.
 
     Args:
-        files: what the image has beside them, by path without a leading slash. Programs and extensions (`File`s of
+        files: what the image has next to them, by path without a leading slash. Programs and extensions (`File`s of
             this machine's) bring their shared libraries.
         entrypoint: the program and its arguments.
-        env: variables beside PATH, LC_ALL and PYTHONDONTWRITEBYTECODE.
+        env: variables next to PATH, LC_ALL and PYTHONDONTWRITEBYTECODE.
         tools: names of this machine's programs that the image has, if the machine has them; `sh` is always asked for.
         workdir: where the program starts.
         cache: where the layer of interpreter and programs is kept; None for the user's cache folder.

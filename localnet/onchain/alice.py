@@ -93,13 +93,14 @@ class Alice:
         """Submit as //Alice and wait until a block holds it.
 
         Raises:
-            CallRefusedError: the chain refused it, for good or in every block that it was tried in; named by its error.
+            CallRefusedError: the chain refused it, permanently or in every block that it was tried in; named by its
+                error.
             ChainError: other failures.
         """
         await self._until_taken(call.function, call)
 
     async def root(self, call: Any) -> None:
-        """Call as root through //Alice; what counts is what became of the inner call.
+        """Call as root through //Alice; what counts is the result of the inner call.
 
         Raises:
             NoSuchCallError: the runtime does not have it.
@@ -152,7 +153,7 @@ class Alice:
 def refusal(result: bt.ExtrinsicResult) -> bt.ChainError | None:
     """Return why a call came to nothing, None if it did what it says.
 
-    Sudo's own part succeeds whatever becomes of the call in it; how that ended stands in the event `Sudid` alone.
+    Sudo's own part succeeds whatever becomes of the call in it; how that ended is in the event `Sudid` alone.
     """
     if not result.success:
         return result.error or bt.ChainError(result.message)

@@ -1,4 +1,4 @@
-"""The reference miners of a local network on a chain node: they listen, and their axons stand on chain."""
+"""The reference miners of a local network on a chain node: they listen, and their axons are on chain."""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack

@@ -59,7 +59,7 @@ async def bring_up(options: UpOptions, look: Look, screen: UpScreen, stop: Stop)
         The vector that landed, None if it was stopped before.
 
     Raises:
-        NothingLandedError: no vector that pays a miner landed in time; the text says what became of the dispatches.
+        NothingLandedError: no vector that pays a miner landed in time; the text says the result of the dispatches.
         ValidatorError, OSError: a part cannot start, or the chain refused something, named by its error.
     """
     clock, found = SystemClock(), list[_Ready]()
@@ -92,7 +92,7 @@ async def _chain_side(options: UpOptions, look: Look, stage: Callable[[str], Non
         left = [*await set_all(alice, chain_knobs())]
         stage("making a subnet" if known is None else f"looking for subnet {known}")
         netuid = await find_or_make(alice, known, keys.owner.hotkey)
-        # Written before the rest, so that a second try goes on with this subnet.
+        # Written before the rest, so that a second try continues with this subnet.
         settings = await asyncio.to_thread(settings_in, options, look.url, netuid, tempo)
         stage(f"setting up subnet {netuid}, tempo {tempo}")
         left += await set_all(alice, subnet_knobs(netuid, tempo))
@@ -122,7 +122,7 @@ async def _has_stake(settings: Settings, keys: Keys, clock: Clock) -> bool:
 async def _validate(  # noqa: PLR0913 - the validator, what it is watched for, and for how long
     ready: _Ready, genesis: str, blocks: int, screen: UpScreen, stop: Stop, *, stay: bool
 ) -> Outcome | None:
-    """Run the validator as `validator run` does, beside a look at the chain after each block."""
+    """Run the validator as `validator run` does, next to a look at the chain after each block."""
     settings, tally = ready.settings, Tally()
     world = replace(build_world(settings), listeners=(screen, tally))
     names = {miner.hotkey: f"miner{number}" for number, miner in enumerate(ready.keys.miners, 1)}

@@ -11,7 +11,7 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 HOST: Final = "127.0.0.2"
 _EPOCH_S: Final = 90.0
 _TEMPOS: Final = (20, 360)
-_BUSY_S: Final = 300.0  # for the first rounds, beside the epochs
+_BUSY_S: Final = 300.0  # for the first rounds, next to the epochs
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +20,14 @@ class UpOptions:
 
     Attributes:
         folder: for wallets, settings, tasks, the store and the log; what is in it is used again.
-        netuid: of a subnet that is there; None: the one that the folder knows, else a new one.
+        netuid: of a subnet that exists; None: the one that the folder knows, else a new one.
         miners: how many; from 1 to 16.
         tempo: blocks from one epoch to the next, on old runtimes one less; None: what makes
             about 90 s, from 20 to 360.
         host: the address of this machine at which the miners listen and are announced.
         skill_types: of the tasks.
         epochs: after so many without a vector it gives up.
-        stay: whether it goes on after the vector has landed.
+        stay: whether it continues after the vector has landed.
     """
 
     folder: Path

@@ -48,8 +48,8 @@ class Outcome:
         equal: whether the chain's row is the plan.
         paid: miners of the folder with weight on chain.
         rounds: that ended until then.
-        reasons: what became of their dispatches, by reason code.
-        rows: the miners, then whoever else is in the vector, by uid.
+        reasons: the result of their dispatches, by reason code.
+        rows: the miners, then anyone else in the vector, by uid.
     """
 
     netuid: int
@@ -67,7 +67,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts rounds and what became of their dispatches."""
+    """Counts rounds and the result of their dispatches."""
 
     rounds: int = 0
     reasons: Counter[Reason] = field(default_factory=Counter)
@@ -96,7 +96,7 @@ def compared(  # noqa: PLR0913, PLR0917 - the plan, the chain, and who is who
     snapshot: MetagraphSnapshot,
     tally: Tally,
 ) -> Outcome:
-    """Return the chain's row beside the plan. Pure.
+    """Return the chain's row next to the plan. Pure.
 
     Args:
         genesis: the chain's, hex.
@@ -160,7 +160,7 @@ class UpScreen(Screen):
 
 
 def print_outcome(outcome: Outcome, console: Console) -> None:
-    """Print the chain's row beside the plan."""
+    """Print the chain's row next to the plan."""
     if not console.is_terminal:
         console.width = max(console.width, _WIDE)
     title = f"Weights of uid {outcome.validator_uid} on netuid {outcome.netuid}, set in block {outcome.block}"

@@ -1,1 +1,1 @@
-"""The local network over an owner's own tasks, with miners of one's own beside those of here."""
+"""The local network over an owner's own tasks, with miners of one's own next to those of here."""

@@ -71,7 +71,7 @@ class Timed(Analyser, Protocol):
 class TimedAnalyses:
     """Analyses that take every miner their own time, though they are made once for all and perhaps beforehand.
 
-    What an analysis cost here in processor time is what it takes a miner on a machine of its own; at a pace that is a
+    What an analysis cost here in processor time is what it takes a miner on its own machine; at a pace that is a
     part of it, as the windows are a part of the real ones.
 
     Args:
@@ -167,7 +167,7 @@ class OwnTasks:
 def read_own_tasks(root: Path, pace: Pace) -> OwnTasks:
     """Return every task, archive and `workflow.json` at or below `root`. Blocks; holds one bundle at a time.
 
-    Drafts are no tasks: what is still to be decided in one keeps nobody from running the task beside it.
+    Drafts are no tasks: what is still to be decided in one keeps nobody from running the task next to it.
 
     Raises:
         OwnTasksError: the folder or a task has a problem; a line for each.

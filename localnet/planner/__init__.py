@@ -1,1 +1,1 @@
-"""Miners of the local network that answer workflow tasks, each with a skill of its own (SPEC 12)."""
+"""Miners of the local network that answer workflow tasks, each with its own skill (SPEC 12)."""

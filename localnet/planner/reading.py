@@ -1,6 +1,6 @@
 """From a goal's sentences to the steps it takes.
 
-The local network's goals are written in a small English of their own, one order per sentence, so that a planner without
+The local network's goals are written in their own small English, one order per sentence, so that a planner without
 any model can follow them. "It" is what came before; "them" is everything that was found so far.
 """
 

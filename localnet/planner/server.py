@@ -23,7 +23,7 @@ _READ_S: Final = 10.0
 
 
 class LocalPlanner:
-    """Serves one planner on a loopback port of its own.
+    """Serves one planner on its own loopback port.
 
     Args:
         signer: its hotkey.

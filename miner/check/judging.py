@@ -189,7 +189,7 @@ class Judge:
         return Score(plan=worth, score=known, entry=known)
 
     def _faults(self, task: RoundTask, judged: Judged, reply: Reply, score: Score) -> tuple[Fault, ...]:
-        """Return what a validator would hold against the answer; nothing of what only makes it worth less."""
+        """Return what a validator would compare with the answer; nothing of what only makes it worth less."""
         if judged.reason not in _PASSED:
             return (self._rejected(judged, reply),)
         if score.plan is not None and not score.plan.steps_completed:

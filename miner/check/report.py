@@ -108,7 +108,7 @@ class StrangerOutcome(Document, frozen=True):
 
     Attributes:
         request: what was wrong with it.
-        wanted: `refused`: a status of 4xx; `survived`: any answer of the miner's but an error of its own.
+        wanted: `refused`: a status of 4xx; `survived`: any answer of the miner's but its own error.
         seen: the status, or why there is none.
     """
 

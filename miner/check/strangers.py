@@ -135,7 +135,7 @@ class Visitor:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="strangers")
 
     async def visit(self, target: Target, path: str, stranger: Stranger) -> StrangerOutcome:
-        """Send one; return what became of it."""
+        """Send one; return the result of it."""
         reply = await self._send(target, path, stranger.body, stranger.signer)
         if stranger.again is not None and reply.reason is None:
             reply = await self._send(target, path, stranger.body, stranger.again)

@@ -46,7 +46,7 @@ class Trial(NamedTuple):
         task: with its truth, which is not sent.
         role: the miner's.
         request: as it is sent.
-        skill: the written skill's files, for a run of our own; None where nothing is to be run.
+        skill: the written skill's files, for our own run; None where nothing is to be run.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Pace(NamedTuple):
 
 
 class Drafts:
-    """Makes trials, each with a nonce, a task and a round of its own.
+    """Makes trials, each with a nonce, a task and its own round.
 
     Args:
         version: whose usual windows are taken.

@@ -20,7 +20,7 @@ _SEVERITY: Final[dict[str, Severity]] = {"HIGH": "medium", "MEDIUM": "low", "LOW
 MAX_BYTES: Final = 192 * KIB  # of all Python files together
 MAX_NODES: Final = 12_000  # syntax nodes of a file; bandit's time is not linear in them
 _WARNINGS_LOCK: Final = threading.Lock()  # catch_warnings changes the whole process
-_FILE_NAME: Final = "./module.py"  # bandit looks for packages beside the name it is given: it gets none to look beside
+_FILE_NAME: Final = "./module.py"  # bandit looks for packages next to the name it is given: it gets none to look beside
 
 
 class Bandit:

@@ -133,7 +133,7 @@ def engine() -> str:
 def run(targets: Sequence[Target], *rules: Rules) -> tuple[list[Match], list[Target]]:
     """Return the matches of the rules, and the targets that the engine gave up on.
 
-    Where all targets together take too long, every target gets a run of its own, so that one hostile file hides nothing
+    Where all targets together take too long, every target gets its own run, so that one hostile file hides nothing
     but itself. After some such files the rest is unread.
 
     Raises:

@@ -186,7 +186,7 @@ def orders_in(lines: Sequence[str], given: frozenset[str] = OPEN) -> Iterator[Ph
 
     Args:
         lines: of the text.
-        given: signs that every sentence of it has, by where it stands; `readers` for fewer rules.
+        given: signs that every sentence of it has, by where it is; `readers` for fewer rules.
     """
     texts = [plain(line[:_LINE]) for line in lines]
     told: set[int] = set()

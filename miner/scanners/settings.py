@@ -132,7 +132,7 @@ def _of_json(source: SourceFile, value: Any, keys: str, line: int, depth: int) -
 
 
 def _parts(number: int, keys: str, value: str) -> Iterator[Setting]:
-    """Yield a value, or those of a list or an object that stands in one line."""
+    """Yield a value, or those of a list or an object that is in one line."""
     if value.startswith(("[", "{")):
         for part in value.strip("[]{} ").split(",")[:100]:
             key, colon, inner = part.partition(":")
@@ -166,7 +166,7 @@ class _Grant(NamedTuple):
 
 
 def _told(source: SourceFile, grants: list[_Grant]) -> Iterator[Finding]:
-    """Yield a finding for each block of lines that grants one thing; what lies within another is told with it."""
+    """Yield a finding for each block of lines that grants one thing; what is within another is told with it."""
     blocks: list[_Grant] = []
     for grant in grants:
         within = next((i for i, b in enumerate(blocks) if b.first <= grant.first <= b.last), None)

@@ -263,13 +263,13 @@ def largest(params: Params) -> StepOutput:
 
 
 def column(params: Params) -> StepOutput:
-    """Return what stands in `field`, row by row."""
+    """Return what is in `field`, row by row."""
     name = text_of(params, "field")
     return _data([row.get(name) for row in rows_of(params, "rows")])
 
 
 def name(params: Params) -> StepOutput:
-    """Return the text that stands in `field` of the first row, as a text."""
+    """Return the text that is in `field` of the first row, as a text."""
     field, rows = text_of(params, "field"), rows_of(params, "rows")
     if not rows:
         raise ParamsError("no row - at `params.rows`")

@@ -42,7 +42,7 @@ _HANG_S: Final = 60.0
 
 
 class StepService:
-    """Serves the actions of one service on a loopback port of its own.
+    """Serves the actions of one service on its own loopback port.
 
     Args:
         service: which one.
@@ -106,7 +106,7 @@ class StepService:
 
 
 class LocalServices:
-    """Every service on a loopback port of its own.
+    """Every service on its own loopback port.
 
     Args:
         seed: the network's; hotkeys and faults follow from it.

@@ -27,7 +27,7 @@ def sealed(key: bytes, data: bytes) -> bytes:
 
 
 def in_sandbox() -> None:
-    """Judge what lies in the bundle, and leave the report in the evidence folder when nobody else is left."""
+    """Judge what is in the bundle, and leave the report in the evidence folder when nobody else is left."""
     keep_others_out()
     # The kernel keeps every signal from process 1 that it does not handle, and Python handles this one.
     signal.signal(signal.SIGINT, lambda *_: None)
@@ -45,7 +45,7 @@ def in_sandbox() -> None:
 
 
 def for_authors(solution: str, tests: str) -> int:
-    """Print what comes of a solution and tests; return 0 if all passed."""
+    """Print the result of a solution and tests; return 0 if all passed."""
     code, file, source = Path(solution).read_bytes(), str(Path(solution).resolve()), Path(tests).read_text("utf-8")
     with tempfile.TemporaryDirectory() as folder:
         tempfile.tempdir = folder

@@ -68,7 +68,7 @@ class Judged:
 
 
 def judge_code(code: bytes, file: str, tests: str, budget: Budget) -> Judged:
-    """Return what the tests and the linter say of the code, which also lies in the file."""
+    """Return what the tests and the linter say of the code, which also is in the file."""
     try:
         return _judged(code, file, tests, budget)
     except StoodStillError:

@@ -84,7 +84,7 @@ class RemoteType(type):
 
 
 class Remote:
-    """Methods that every mirrored class has, beside its own special ones."""
+    """Methods that every mirrored class has, next to its own special ones."""
 
     def __getattr__(self, name: str) -> Any:
         return _get(self, name)

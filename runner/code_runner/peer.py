@@ -250,7 +250,7 @@ def _own(kind: type, name: str) -> bool:
 
 
 def _awaited(coroutine: Any) -> Any:
-    """Return what a coroutine comes to, in a loop of its own."""
+    """Return what a coroutine comes to, in its own loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

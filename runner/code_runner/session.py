@@ -78,7 +78,7 @@ class Session(Peer):
 
 
 class Solution(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports the module `solution` from a process of its own.
+    """Imports the module `solution` from its own process.
 
     Args:
         file: the stranger's module.

@@ -23,7 +23,7 @@ class Wire:
         """Send a message.
 
         Raises:
-            WireError: it is too long, or nobody is there.
+            WireError: it is too long, or the other end is gone.
         """
         data = json.dumps(message, separators=(",", ":")).encode()
         if len(data) > MOST:

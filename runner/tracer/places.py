@@ -31,7 +31,7 @@ class Folder:
 
     Args:
         files: the bundle's files by relative path, names already checked by `read_bundle`.
-        extra: files beside the bundle, by name.
+        extra: files next to the bundle, by name.
     """
 
     def __init__(self, files: Mapping[str, bytes], extra: Mapping[str, bytes] | None = None) -> None:

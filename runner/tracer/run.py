@@ -69,7 +69,7 @@ async def _filled(files: Mapping[str, bytes]) -> Folder:
     try:
         return await asyncio.shield(filling)
     except asyncio.CancelledError:
-        await asyncio.wait([filling])  # the thread goes on
+        await asyncio.wait([filling])  # the thread continues
         if filling.exception() is None:
             filling.result().remove()
         raise

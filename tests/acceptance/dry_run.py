@@ -1,4 +1,4 @@
-"""Settings of a first start on a chain of its own, and the daemon run on them until a round ended."""
+"""Settings of a first start on its own chain, and the daemon run on them until a round ended."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""The local network's other scenarios, in a file of their own: each takes half a minute, beside the demo's one."""
+"""The local network's other scenarios, in their own file: each takes half a minute, next to the demo's one."""
 
 import json
 from typing import Any

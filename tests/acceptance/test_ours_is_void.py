@@ -63,7 +63,7 @@ async def test_a_process_that_is_stopped_costs_honest_miners_nothing(
         return await honest(signer, dispatch, request)
 
     miners.answerer = two_speeds
-    # Primaries' deadline is past when it goes on, auditors' as well; nothing may be charged.
+    # Primaries' deadline is past when it continues, auditors' as well; nothing may be charged.
     site = Site(tmp_path, sqlite_url, miners, Windows((0, 4), (0, 3)))
     async with site.forked() as daemon:
         async with asyncio.timeout(90):

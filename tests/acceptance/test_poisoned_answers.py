@@ -1,4 +1,4 @@
-"""Answers that once stopped a validator for good: the round settles, the daemon ends, a store with one recovers."""
+"""Answers that once stopped a validator permanently: the round settles, the daemon ends, a store with one recovers."""
 
 import asyncio
 import random

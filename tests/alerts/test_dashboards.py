@@ -1,4 +1,4 @@
-"""The dashboards have Grafana's form, ask for what is there, and lead to the page that says what to do."""
+"""The dashboards have Grafana's form, ask for what exists, and lead to the page that says what to do."""
 
 import re
 from collections.abc import Iterator

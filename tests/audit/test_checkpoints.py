@@ -1,4 +1,4 @@
-"""A verification that goes on from a checkpoint finds what one from the first line finds (docs/auditors.md)."""
+"""A verification that continues from a checkpoint finds what one from the first line finds (docs/auditors.md)."""
 
 import asyncio
 import json

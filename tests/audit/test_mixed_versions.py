@@ -1,4 +1,4 @@
-"""Rounds of three scoring versions lie in one store: each is replayed, explained, proven and verified by its own."""
+"""Rounds of three scoring versions are in one store: each is replayed, explained, proven and verified by its own."""
 
 import asyncio
 import re

@@ -88,7 +88,7 @@ async def without_a_liar(tx: Transaction) -> None:
 
 
 async def another_sssa_in_its_place(tx: Transaction) -> None:
-    """Other content with a right hash of its own, and everything that refers to it changed with it."""
+    """Other content with its own right hash, and everything that refers to it changed with it."""
     head = await tx.records.head(0)
     assert head is not None
     old = next(one.signed_sha256 for one in head.dispatches if has_sssa(one))

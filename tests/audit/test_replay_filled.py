@@ -19,7 +19,7 @@ OF_0 = C.round_id == 0
 
 
 def with_input(number: int, change: Any) -> Tamper:
-    """A round's stored input with something changed and a right hash of its own."""
+    """A round's stored input with something changed and its own right hash."""
 
     async def tamper(tx: Transaction) -> None:
         def changed(data: bytes) -> bytes:

@@ -35,7 +35,7 @@ def resubmitted(**changes: Any) -> Tamper:
 
 
 def another(change: Change, which: str, number: int = GOOD) -> Tamper:
-    """Another plan or run with a right hash of its own in the place of the one that was recorded."""
+    """Another plan or run with its own right hash in the place of the one that was recorded."""
 
     async def tamper(tx: Transaction) -> None:
         head = await tx.records.head(0)

@@ -31,7 +31,7 @@ Change = Callable[[Weights], object]
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """Three vectors: the second one stands between rounds in which nobody came or went, behind the third is none."""
+    """Three vectors: the second one is between rounds in which nobody came or went, behind the third is none."""
     return asyncio.run(_play(tmp_path_factory.mktemp("around")))
 
 

@@ -1,4 +1,4 @@
-"""A validator that lies in its own log, derives everything anew from the lie and signs it (SPEC 16, D-28)."""
+"""A validator that forges its own log, derives everything anew from the lie and signs it (SPEC 16, D-28)."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ ROOM = "validator.kinds.assessment"
 
 
 class Log(NamedTuple):
-    """An export, and the folder with what its validator had beside it."""
+    """An export, and the folder with what its validator had next to it."""
 
     file: Path
     sent: Path

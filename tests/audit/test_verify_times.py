@@ -1,4 +1,4 @@
-"""Time in a log goes on: receipts, blocks and their times; and what came whole and was not paid is counted."""
+"""Time in a log continues: receipts, blocks and their times; and what came whole and was not paid is counted."""
 
 import asyncio
 import json

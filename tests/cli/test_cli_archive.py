@@ -13,7 +13,7 @@ from validator.daemon.exits import Exit
 from validator.store.record import SKIPPED as SKIPPED_ROUND
 from validator.store.record import frames
 
-SKIPPED = 40  # so many newer rounds stand behind those that were played
+SKIPPED = 40  # so many newer rounds are behind those that were played
 LAST = 5  # of a later one code waits to be judged
 
 

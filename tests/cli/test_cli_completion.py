@@ -1,4 +1,4 @@
-"""`validator completion`: the index says what may stand next, and a shell offers it."""
+"""`validator completion`: the index says what may be next, and a shell offers it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`validator doctor` as an operator starts it: what it prints, its exit codes, and beside a validator that runs."""
+"""`validator doctor` as an operator starts it: what it prints, its exit codes, and next to a validator that runs."""
 
 import asyncio
 import json
@@ -60,7 +60,7 @@ async def test_beside_a_validator_that_runs_all_is_well(tmp_path: Path, sqlite_u
             await until(lambda: "round_settled" in site.log.read_text(), site)
             report = json.loads(await _asked(site))
             screen = json.loads(await site.said("status", "--json"))
-            await until(lambda: site.log.read_text().count("round_settled") > 2, site)  # it goes on
+            await until(lambda: site.log.read_text().count("round_settled") > 2, site)  # it continues
             assert daemon.returncode is None
             assert '"condition": "store' not in site.log.read_text()
     finally:

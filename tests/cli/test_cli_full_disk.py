@@ -14,7 +14,7 @@ from validator.daemon.exits import Exit
 
 DEBATE = str(ROOT / "docs" / "examples" / "debate.json")
 INIT = "--netuid", "7", "--network", "test", "--database", "postgresql://u:p@postgres/d"
-# What each is asked for, where it shall go, and the code that it ends with.
+# What each is asked for, where it must go, and the code that it ends with.
 Asked = Callable[[Example, Path], list[str]]
 WITHOUT_STORE: dict[str, tuple[Asked, Exit]] = {
     "init": (lambda _, disk: ["init", str(disk / "new" / "deep"), *INIT], Exit.NOT_READY),
@@ -30,7 +30,7 @@ OF_STORE: dict[str, tuple[Asked, Exit]] = {
 
 
 def at(own: Example, disk: Path | None = None) -> list[str]:
-    """The store's settings, or those of one that shall be on the disk."""
+    """The store's settings, or those of one that must be on the disk."""
     if disk is None:
         return ["--config", str(own.config)]
     config = own.config.with_name("other.toml")

@@ -27,7 +27,7 @@ def test_every_command_has_help(command: tuple[str, ...]) -> None:
     done = called(*command, "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: validator {' '.join(command)} ")
-    assert re.search(r"^  [A-Z]\w", done.stdout, re.MULTILINE)  # a sentence of its own
+    assert re.search(r"^  [A-Z]\w", done.stdout, re.MULTILINE)  # its own sentence
     assert "  --help" in done.stdout
 
 

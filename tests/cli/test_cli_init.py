@@ -105,7 +105,7 @@ def test_the_next_steps_work_in_order_from_an_empty_folder(
     programs.mkdir()
     (programs / "validator").write_text(f'#!/bin/sh\nexec {shlex.join(PROGRAM)} "$@"\n')
     (programs / "sudo").write_text('#!/bin/sh\nexec "$@" --owner $(id -u)\n')
-    (programs / "docker-compose").write_text("#!/bin/sh\ntest -f .env && test -f validator.toml && test -d wallets\n")
+    (programs / "docker").write_text("#!/bin/sh\ntest -f .env && test -f validator.toml && test -d wallets\n")
     for program in programs.iterdir():
         program.chmod(0o700)
     url = request.getfixturevalue("empty_postgres_url") if database == "postgres" else f"sqlite:///{place}/v.sqlite"

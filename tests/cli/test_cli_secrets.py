@@ -111,7 +111,7 @@ def test_no_command_shows_a_piece_of_the_databases_password(words: tuple[str, ..
 async def test_json_is_one_document_or_nothing_on_a_chain_that_lacks_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("signal.signal", lambda *_: None)  # the commands are in a thread beside the node
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # the commands are in a thread next to the node
     world = await ServedWorld.open("", {})
     world.node.lacks = NEWER
     settings = SETTINGS.replace(SIMULATED, f'endpoints = ["{world.proxy.url}"]')

@@ -131,7 +131,7 @@ class VirtualWorld(LocalWorld):
 
     @classmethod
     async def open(cls, url: str, rules: Mapping[str, object]) -> Self:
-        """Return a world of its own; there is no url to it."""
+        """Return its own world; there is no url to it."""
         del url
         return cls(**rules)
 

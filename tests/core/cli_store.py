@@ -58,7 +58,7 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def validator(*arguments: str, cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own; whatever it was asked, it never shows a stack trace."""
+    """Run the command line in its own process; whatever it was asked, it never shows a stack trace."""
     done = ran(*arguments, cwd=cwd, env=environment(**env), timeout=120)
     assert "Traceback" not in done.stderr
     return done

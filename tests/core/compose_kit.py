@@ -120,13 +120,13 @@ ALONE: Final = Stack()
 
 
 class Operator:
-    """Somebody with docker-compose.yml, settings, and a project of their own on the engine.
+    """Somebody with docker-compose.yml, settings, and their own project on the engine.
 
     Args:
         folder: of settings and tasks.
         image: the validator's.
         network: of the project; the engine's machine is at its gateway.
-        stack: what runs beside the validator.
+        stack: what runs next to the validator.
     """
 
     def __init__(self, folder: Path, image: str, network: str, stack: Stack = ALONE) -> None:
@@ -169,7 +169,7 @@ class Operator:
         return await self.compose("exec", "-T", "validator", "validator", *words, code=code)
 
     async def alone(self, *words: str) -> str:
-        """Return the output of a command in a container of its own, as an operator runs one."""
+        """Return the output of a command in its own container, as an operator runs one."""
         return await self.compose("run", "--rm", "validator", *words)
 
     def put(self, folder: Path) -> None:

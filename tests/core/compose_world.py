@@ -38,7 +38,7 @@ _LONG: Final = Windows((0, 60), (0, 60))
 
 @asynccontextmanager
 async def operated(folder: Path, image: str, stack: Stack = ALONE) -> AsyncIterator[tuple[Operator, Miners]]:
-    """A validator's container that is made and not started, beside a subnet of miners on this machine."""
+    """A validator's container that is made and not started, next to a subnet of miners on this machine."""
     async with network() as (name, host):
         miners = Miners(6, host)
         await miners.start()

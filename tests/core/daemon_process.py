@@ -1,4 +1,4 @@
-"""A real `validator run` in a process of its own, with miners of the test's over loopback HTTP."""
+"""A real `validator run` in its own process, with miners of the test's over loopback HTTP."""
 
 import asyncio
 import json

@@ -218,7 +218,7 @@ async def job_of(registry: Registry, script: str = "", **changed: Any) -> Sandbo
 
 
 async def run_in_container(registry: Registry, script: str, **changed: Any) -> Evidence | SandboxFailure:
-    """Run the script as a bundle's in a sandbox of its own; afterwards nothing of it is left."""
+    """Run the script as a bundle's in its own sandbox; afterwards nothing of it is left."""
     sandbox = sandbox_at(**{name: changed.pop(name) for name in ("runtime", "host") if name in changed})
     job = await job_of(registry, script, **changed)
     try:

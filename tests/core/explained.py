@@ -57,7 +57,7 @@ FAULTS: Final = (
     KnownFinding("secrets_exposure", "high", "a.py#L2", (), "", "secret/token"),
 )  # the last of them nobody finds
 
-# What the miners say, by number; whoever is missing says what the first one says.
+# What the miners say, by number; anyone who is missing says what the first one says.
 GOOD: Final = Analysis("BLOCK", 0.8, (INJECTION, SHELL, ADVISORY), ("network", "subprocess"), (REQUESTS, URLLIB))
 SAID: Final[Mapping[int, tuple[Analysis, tuple[Rule, ...]]]] = {
     0: (GOOD, (NET, RUN)),
@@ -151,7 +151,7 @@ async def assorted(store: Store) -> ExplainedWorld:
 
 
 async def stalled(store: Store) -> ExplainedWorld:
-    """Play a round in which the validator stands still for 2.5 s and runs out of descriptors: that costs no miner."""
+    """Play a round in which the validator stops for 2.5 s and runs out of descriptors: that costs no miner."""
     source = TasksInTurn([_task(RAG, "none", None, "the only one")])
     world = ExplainedWorld(store, source, stalled_script, dict.fromkeys(range(OUT_OF + 1), (RAG,)))
     world.dispatcher = replace(world.dispatcher, stalls=lambda since: (Stall(since + 1.0, 2.5),))

@@ -34,28 +34,28 @@ class Example(NamedTuple):
 
 
 EXAMPLES: Final[dict[str, Example]] = {
-    "winner": Example("assorted", (HOTKEYS[4], "--round", _LAST)),  # a group of three without truth, and D-7, beside it
-    "auditor": Example("assorted", (HOTKEYS[5], "--round", "3")),  # not drawn and in flight, beside it
+    "winner": Example("assorted", (HOTKEYS[4], "--round", _LAST)),  # also a group of three without truth, and D-7
+    "auditor": Example("assorted", (HOTKEYS[5], "--round", "3")),  # not drawn and in flight, next to it
     "excluded": Example("assorted", (HOTKEYS[7], "--round", _LAST)),
     "gate-failure": Example("assorted", (HOTKEYS[6], "--round", "3")),
     "flagged": Example("cohort", (HOTKEYS[0], "--round", _FLAGGED)),
     "early-answer": Example(
         "assorted", (HOTKEYS[1], "--round", _LAST)
-    ),  # a group of four, and quality alone, beside it
+    ),  # a group of four, and quality alone, next to it
     "no-verdict": Example("assorted", (HOTKEYS[2], "--round", _LAST)),  # D-7, and a status other than 200
     "void-task": Example("assorted", (HOTKEYS[0], "--round", _LAST)),
     "void-dispatch": Example("stalled", (HOTKEYS[HELD_UP], "--round", "0")),
     "stalled-answer": Example("stalled", (HOTKEYS[0], "--round", "0")),
     "two-roles": Example("assorted", (HOTKEYS[2], "--round", "0")),
     "no-declaration": Example("assorted", (HOTKEYS[8], "--round", _LAST)),
-    "workflow-good": Example("planned", (HOTKEYS[GOOD], "--round", "0")),  # rag, and a checklist beside it
+    "workflow-good": Example("planned", (HOTKEYS[GOOD], "--round", "0")),  # rag, and a checklist next to it
     "workflow-timeout": Example("planned", (HOTKEYS[SLOW], "--round", "0")),
     "workflow-cycle": Example("planned", (HOTKEYS[CYCLE], "--round", "0")),
     "workflow-retry": Example(
         "planned", (HOTKEYS[SHAKY], "--round", "0")
     ),  # an unplanned one, and criteria that were missed
     "workflow-overcharged": Example("planned", (HOTKEYS[GREEDY], "--round", "0")),
-    "workflow-deferred": Example("planned", (HOTKEYS[GOOD], "--round", "1")),  # and a data_transform beside it
+    "workflow-deferred": Example("planned", (HOTKEYS[GOOD], "--round", "1")),  # and a data_transform next to it
     "workflow-judged": Example(
         "judged", (HOTKEYS[GOOD], "--round", "1")
     ),  # the code of the plan above, entered in round 2

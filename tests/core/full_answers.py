@@ -68,7 +68,7 @@ def decomposed(text: str) -> str:
 def marked(text: str) -> str:
     """Return a text with a letter and a mark in every fifth place, which a key writes as one letter.
 
-    No five characters of the statement stand in the attestation: the largest proof that was found.
+    No five characters of the statement are in the attestation: the largest proof that was found.
     """
     return "".join(text[i : i + 4] + decomposed(text[i + 4 : i + 5]) for i in range(0, len(text), 5))
 

@@ -31,7 +31,7 @@ class JsonCodec:
     Args:
         metadata: MARK and a JSON object: `storage` (name to number of keys), `calls`, `apis`, `constants`.
         spec_version: of the runtime.
-        transaction_version: likewise.
+        transaction_version: the same.
     """
 
     extrinsic_version = 4

@@ -1,4 +1,4 @@
-"""Files that do not grow, without a disk of their own."""
+"""Files that do not grow, without their own disk."""
 
 import resource
 from collections.abc import Iterator

@@ -56,7 +56,7 @@ class Submitted:
         nonce: of the account.
         block: the newest one when it came.
         expires: the last block that may hold it.
-        pending: what became of it; None for what are no weights.
+        pending: the result of it; None for what are no weights.
     """
 
     who: str

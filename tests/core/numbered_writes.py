@@ -1,4 +1,4 @@
-"""Writes that are counted: each is a row with a moment of its own, so that a lost or a doubled one shows."""
+"""Writes that are counted: each is a row with its own moment, so that a lost or a doubled one shows."""
 
 import asyncio
 from collections import Counter

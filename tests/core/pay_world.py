@@ -1,4 +1,4 @@
-"""Rounds of one type under 1.1.0 and the weights loop over the same store: what whoever does what is paid next."""
+"""Rounds of one type under 1.1.0 and the weights loop over the same store: what anyone who does what is paid next."""
 
 import asyncio
 from dataclasses import replace

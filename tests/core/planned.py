@@ -1,6 +1,6 @@
 """Rounds of workflow tasks that bring about everything that is to be replayed, verified and explained of them.
 
-The same on every run: each plan is run on a clock of its own that jumps from one sleeper to the next.
+The same on every run: each plan is run on its own clock that jumps from one sleeper to the next.
 """
 
 from collections.abc import Sequence

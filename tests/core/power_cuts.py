@@ -1,6 +1,6 @@
 """The files of a SQLite store after a cut of the power, made from a record of its writes and syncs.
 
-What was synced is there. Of later writes each is there, is missing, or is torn: some of its sectors are there.
+What was synced exists. Of later writes each exists, is missing, or is torn: some of its sectors exist.
 """
 
 import struct

@@ -1,4 +1,4 @@
-"""Letting virtual time pass beside what waits for it."""
+"""Letting virtual time pass next to what waits for it."""
 
 import asyncio
 from collections.abc import Coroutine

@@ -1,4 +1,4 @@
-"""Worker processes for tests, and the validator's part of the queue beside them."""
+"""Worker processes for tests, and the validator's part of the queue next to them."""
 
 import asyncio
 import json

@@ -1,6 +1,6 @@
 """A WebSocket proxy on loopback between a JSON-RPC client and a node, which holds, drops, cuts and delays by rules.
 
-It looks at methods alone, so that it stands before any node: requests by their own, answers by that of their request,
+It looks at methods alone, so that it is before any node: requests by their own, answers by that of their request,
 notifications by that of the subscription that they belong to.
 """
 
@@ -105,7 +105,7 @@ class RpcProxy:
         return made
 
     def mend(self) -> None:
-        """Take every rule away; what was held goes on."""
+        """Take every rule away; what was held continues."""
         self._rules.clear()
         self.refusing = False
         self._lifted.set()
@@ -143,7 +143,7 @@ class RpcProxy:
             await self._changed.wait()
 
     async def passes(self, seen: Seen, link: "_Link") -> bool:
-        """Do what the rules say; return whether the message goes on."""
+        """Do what the rules say; return whether the message continues."""
         self.seen.append(seen)
         rule = next((rule for rule in self._rules if rule.fits(seen)), None)
         if rule is None:

@@ -39,7 +39,7 @@ class ServedWorld(LocalWorld):
 
     @classmethod
     async def open(cls, url: str, rules: Mapping[str, object], limits: Limits = LIMITS) -> Self:
-        """Return a world with a node of its own."""
+        """Return a world with its own node."""
         del url
         world = cls(**rules)
         world.limits = limits

@@ -1,4 +1,4 @@
-"""Faults of stores under running daemons: servers that are killed or stand still; and what a daemon says of it."""
+"""Faults of stores under running daemons: servers that are killed or stop; and what a daemon says of it."""
 
 import asyncio
 import contextlib
@@ -91,7 +91,7 @@ async def nobody_lost(store: Store, rounds: int) -> None:
 
 
 class Server:
-    """A Postgres of the test's own, which can be killed and made to stand still."""
+    """A Postgres of the test's own, which can be killed and made to stop."""
 
     def __init__(self, server: Any) -> None:
         self.server = server
@@ -160,7 +160,7 @@ def resize(disk: Path, size: int | str) -> None:
 
 
 def fill(disk: Path) -> None:
-    """Make the disk hardly larger than what lies on it, and leave no byte of the rest."""
+    """Make the disk hardly larger than what is on it, and leave no byte of the rest."""
     now = os.statvfs(disk)
     resize(disk, (now.f_blocks - now.f_bfree) * now.f_frsize + MARGIN_BYTES)
     with (disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
-"""A subnet of its own on a real node, for the contract that every `Chain` keeps; //Alice must be its sudo key.
+"""Its own subnet on a real node, for the contract that every `Chain` keeps; //Alice must be its sudo key.
 
 Time is real: a node with fast blocks (0.25 s) takes minutes, one with blocks of 12 s an afternoon. The subnet is made
 once for plain weights and once for commitments, and all tests of a run share it. A test that breaks the connection has
-a hotkey of its own: what it has sent may arrive in the time of the next one.
+its own hotkey: what it has sent may arrive in the time of the next one.
 """
 
 import secrets

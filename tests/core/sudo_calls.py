@@ -1,6 +1,6 @@
 """Calls as //Alice and as root on a real node: tried again while the chain says wait, and failed with its own words.
 
-A sudo extrinsic succeeds whatever became of the call inside it; what did stands in the event Sudo::Sudid.
+A sudo extrinsic succeeds whatever became of the call inside it; what did is in the event Sudo::Sudid.
 """
 
 from collections.abc import Mapping

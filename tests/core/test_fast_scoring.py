@@ -1,4 +1,4 @@
-"""Keys, claims and components as they are computed, held against their plain forms; same values, bit for bit."""
+"""Keys, claims and components as they are computed, compared with their plain forms; same values, bit for bit."""
 
 from itertools import permutations
 

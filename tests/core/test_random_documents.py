@@ -1,4 +1,4 @@
-"""Documents by the thousand, written and read: the fast ways, held against the plain ones."""
+"""Documents by the thousand, written and read: the fast ways, compared with the plain ones."""
 
 import os
 from collections.abc import Callable

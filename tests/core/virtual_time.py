@@ -1,4 +1,4 @@
-"""Virtual time that stands still while somebody works: what a slow machine takes for it is none."""
+"""Virtual time that stops while somebody works: what a slow machine takes for it is none."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

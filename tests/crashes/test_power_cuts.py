@@ -1,4 +1,4 @@
-"""Cuts of the power under a SQLite store: what was acknowledged is there, what was not is there whole or not at all.
+"""Cuts of the power under a SQLite store: what was acknowledged exists, what was not exists whole or not at all.
 
 The writes and syncs of a real process are recorded by a preloaded library; `make crashes` takes many cuts.
 """

@@ -57,7 +57,7 @@ class Running:
     threads: set[asyncio.Future[Any]]
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Let time pass until the thing is there; never while the daemon waits for its database or a thread."""
+        """Let time pass until the thing exists; never while the daemon waits for its database or a thread."""
         async with asyncio.timeout(120):
             while not condition():
                 assert not self.task.done(), self.task

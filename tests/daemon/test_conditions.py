@@ -69,7 +69,7 @@ async def test_weights_that_fail_again_and_again_are_one_traceback_and_unhealthy
                 "ZeroDivisionError: no weights\\u000a",
             )
             assert len(daemon.events("weights_failed")) == 1
-            assert len(daemon.events("round_started")) > rounds  # rounds go on
+            assert len(daemon.events("round_started")) > rounds  # rounds continue
             assert b'validator_errors_total{event="weights_failed"} 1.0' in daemon.metrics.render()
             assert await daemon.weights() == []
         await daemon.until(lambda: not daemon.daemon.board.is_active("weights_failing"))

@@ -40,7 +40,7 @@ port = {port}
 
 @contextmanager
 def entered(*words: str, entry: Sequence[str] = ENTRY, folder: Path | None = None) -> Iterator[subprocess.Popen[str]]:
-    """The entry point as a process, its standard error beside its output; killed if the test leaves it."""
+    """The entry point as a process, its standard error next to its output; killed if the test leaves it."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
     with subprocess.Popen(
         [*entry, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, cwd=folder
@@ -64,7 +64,7 @@ def lines(stream: IO[str] | None, until: str) -> list[str]:
 
 @pytest.fixture
 def beside(tmp_path: Path) -> Path:
-    """A folder with this interpreter, where a test puts the program that the entry point finds beside it."""
+    """A folder with this interpreter, where a test puts the program that the entry point finds next to it."""
     (tmp_path / "python").symlink_to(sys.executable)
     return tmp_path
 

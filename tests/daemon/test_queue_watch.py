@@ -81,7 +81,7 @@ async def test_more_than_a_third_of_a_day_late_is_a_condition(store: Store) -> N
     watch = watch_of(world)
 
     async def later(hours: float, *, late: int) -> bool:
-        """So much later four tasks have ended, so many of them late; whether that stands on the board."""
+        """So much later four tasks have ended, so many of them late; whether that is on the board."""
         await world.clock.advance(3600 * hours)
         for round_id in range(2):
             await on_virtual_time(world, world.service.one_round())

@@ -1,4 +1,4 @@
-"""While the clock is wrong no round starts and no weights are computed; set right, everything goes on (SPEC 16, D-26).
+"""With a wrong clock no round starts and no weights are computed; once it is right, everything continues (D-26).
 
 The clock of the whole daemon is wrong here, that of the simulated chain is not: a fake clock under the process would
 move both, because the simulated chain makes its blocks by the machine's clock.

@@ -14,7 +14,7 @@ _BEGIN = "<!-- table: rooms -->\n\n"
 
 
 def packages() -> Iterator[tuple[str, str]]:
-    """Yield floor and path of each room, the highest floor first; `–` for what is beside the validator."""
+    """Yield floor and path of each room, the highest floor first; `–` for what is next to the validator."""
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
     floors = [re.findall(r"validator\.(\w+)", layer) for layer in contract["layers"]]
     for number, names in enumerate(floors):

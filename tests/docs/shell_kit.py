@@ -1,4 +1,4 @@
-"""The commands of the pages: what stands in fenced blocks, and what is prepared for them to be run on."""
+"""The commands of the pages: what is in fenced blocks, and what is prepared for them to be run on."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""The example of docs/analysis.md runs as it stands there, on an export of a real store."""
+"""The example of docs/analysis.md runs as written, on an export of a real store."""
 
 import re
 import subprocess

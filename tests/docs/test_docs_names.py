@@ -89,7 +89,7 @@ def test_commands_that_the_pages_name_exist(page: Path) -> None:
     for line in lines:
         words = re.match(r"validator((?: [a-z][a-z-]*)*)", line)
         assert words
-        # The longest leading run of words that is a command; a group alone is fine where it stands for the group.
+        # The longest leading run of words that is a command; a group alone is fine where it is for the group.
         parts = words[1].split()
         if parts and not any(f" {' '.join(parts[:length])}" in known for length in (2, 1)):
             unknown.append(line)

@@ -1,6 +1,6 @@
-"""Every command of README, CONTRIBUTING and docs is run, on a store of three rounds; or stands below with a reason.
+"""Every command of README, CONTRIBUTING and docs is run, on a store of three rounds; or is below with a reason.
 
-What stands below is read by the program all the same: a command, an option or a file that is gone fails.
+What is below is read by the program all the same: a command, an option or a file that is gone fails.
 """
 
 import json
@@ -55,7 +55,7 @@ LEFT = (
     Left(r".*", r"validator (drain|health)\b.*", "a validator that runs; tests/acceptance run it"),
     Left(r".*", r"validator miner check .*", "a miner that answers; tests/cli/test_cli_miner_check.py calls it"),
     Left(r".*", r"validator simulate study .*", "an hour of two processors; tests/laboratory/test_study.py calls it"),
-    Left(r".*", r"validator tasks serve .*", "it serves until it is stopped; tests/tasks and tests/incoming serve"),
+    Left(r".*", r"validator (tasks )?serve .*", "it serves until it is stopped; tests/tasks and tests/incoming serve"),
     Left(
         r"docs/api\.md",
         r"(validator (serve|wallet link)|curl) .*",
@@ -80,7 +80,7 @@ ENDS = {
     r"validator tasks check tasks/my-skill$": {1},  # somebody has yet to decide what is true of it
     r"validator doctor": {0, 1, 6},  # it says how this machine is
     r"validator audit verify log.jsonl --against": {1},  # the page's digest is of another log
-    r"validator audit verify log.jsonl --chain": {2},  # no chain stands beside the page
+    r"validator audit verify log.jsonl --chain": {2},  # no chain is next to the page
 }
 SETTINGS = """
 [validator]

@@ -22,7 +22,7 @@ _SHARE: Final = 0.02  # of a processor that a busy machine leaves, at least
 
 
 def fuzzed(name: str, seconds: float, inputs: Path | None) -> dict[str, Any]:
-    """Return the report of one target, fuzzed in a process of its own: it may hang, or take all memory."""
+    """Return the report of one target, fuzzed in its own process: it may hang, or take all memory."""
     tests = Path(__file__).parents[1]
     path = os.pathsep.join(map(str, (tests, tests / "core", tests.parent)))
     patience_s = seconds / _SHARE + _PATIENCE_S

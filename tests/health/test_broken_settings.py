@@ -127,7 +127,7 @@ async def test_a_hotkey_that_cannot_be_read_in_time_holds_up_nothing(tmp_path: P
     try:
         examined = await place.examined("wallet", "settings", limits=QUICK._replace(wallet=0.2, whole=0.5))
     finally:
-        for _ in range(2):  # what still reads it goes on
+        for _ in range(2):  # what still reads it continues
             with suppress(OSError):  # nobody does any more
                 os.close(os.open(key_file(place), os.O_WRONLY | os.O_NONBLOCK))
     (fault,) = [one for one in findings(examined) if one.status == "fault"]

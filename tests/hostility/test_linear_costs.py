@@ -80,7 +80,7 @@ def state(data: bytes, folder: Path) -> Any:
     return load_state(file)
 
 
-# Entry point: how it is called, where a stranger's value stands in its document, bytes of the smaller one.
+# Entry point: how it is called, where a stranger's value is in its document, bytes of the smaller one.
 ENTRIES: Final[dict[str, tuple[Callable[[bytes], Any], Callable[[bytes], bytes], int]]] = {
     "answer": (lambda data: parse_answer(data, limit=limits.MAX_BODY), within(b'{"sssa":', b"}"), 192 * KIB),
     "plan": (parse_plan, within(b'{"nodes":[{"params":{"a":', b"}}]}"), 100 * KIB),

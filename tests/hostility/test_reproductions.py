@@ -1,4 +1,4 @@
-"""Bodies that once stopped a validator for good, at the sizes at which they did: each is refused at once."""
+"""Bodies that once stopped a validator permanently, at the sizes at which they did: each is refused at once."""
 
 import gzip
 import io

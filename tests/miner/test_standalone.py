@@ -1,4 +1,4 @@
-"""`validator miner run`: one reference miner in a process of its own, and how it announces itself."""
+"""`validator miner run`: one reference miner in its own process, and how it announces itself."""
 
 import asyncio
 import json

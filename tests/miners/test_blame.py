@@ -45,7 +45,7 @@ def test_errors_of_the_system_tell_whose_they_are(names: tuple[str, ...], cause:
 def test_no_port_left_is_ours_but_no_address_of_the_peers_family_is_not_for_certain() -> None:
     error = os_error("EADDRNOTAVAIL")
     assert cause_of(error, ipv6=False) == "resources"
-    assert cause_of(error, ipv6=True) == "route"  # whoever announces an IPv6 axon to an IPv4 validator gets this
+    assert cause_of(error, ipv6=True) == "route"  # anyone who announces an IPv6 axon to an IPv4 validator gets this
 
 
 def raised_from(cause: BaseException) -> Exception:

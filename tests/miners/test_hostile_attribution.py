@@ -99,7 +99,7 @@ async def test_it_drops_what_comes(sqlite_store: Store, miners: Miners) -> None:
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
-        waiting = [socket.socket() for _ in range(4)]  # whoever comes after them gets no answer
+        waiting = [socket.socket() for _ in range(4)]  # anyone who comes after them gets no answer
         for one in waiting:
             one.setblocking(False)
             one.connect_ex(full.getsockname())

@@ -98,7 +98,7 @@ def test_the_example_explains_every_variable_and_no_other() -> None:
 def test_the_example_shows_the_defaults_and_sets_nothing() -> None:
     assert [line for line in EXAMPLE.splitlines() if line and not line.startswith("#")] == []
     shown = dict(ASSIGNED.findall(EXAMPLE))
-    # An example of what has no default, or another one than what stands there by itself.
+    # An example of what has no default, or another one than what exists by itself.
     examples = {*OF_COMPOSE, "SANDBOX_ENGINE", "STORE_URL", *(name for name in shown if name.endswith("_FILE"))}
     for name, defaults in taken().items():
         if name not in examples:

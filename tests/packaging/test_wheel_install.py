@@ -1,4 +1,4 @@
-"""The wheel as its page makes and installs it: by hatchling, and by pip into an environment of its own."""
+"""The wheel as its page makes and installs it: by hatchling, and by pip into its own environment."""
 
 import subprocess
 import sys

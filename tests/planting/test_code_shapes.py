@@ -46,7 +46,7 @@ GRAMMARS = {
     ".sh": Language(tree_sitter_bash.language()),
     "": Language(tree_sitter_bash.language()),
 }
-# What the line that is pointed at must hold: said here once more, beside the shapes.
+# What the line that is pointed at must hold: said here once more, next to the shapes.
 SINKS = {
     "machine-reported": r"urlopen|fetch|curl",
     "lasting-number": r"urlopen|fetch|curl",

@@ -1,4 +1,4 @@
-"""A proof holds itself to its votes, whoever signs it anew."""
+"""A proof must follow from its votes, regardless of its signer."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Normal form C by way of ordered runs, held against unicodedata alone."""
+"""Normal form C by way of ordered runs, compared with unicodedata alone."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""The reader of strangers' JSON, held against a slow and simple one."""
+"""The reader of strangers' JSON, compared with a slow and simple one."""
 
 import json
 from datetime import datetime
@@ -326,6 +326,6 @@ def test_the_fullest_legal_answer_is_under_the_cap_of_values() -> None:
         + limits.MAX_CAPABILITIES
         + max(0, limits.MAX_CVES - entries)
         + limits.MAX_BODY_RUNTIME_PRIMARY // len('"":"sha256:",' + 64 * "0")
-        + 100  # everything that stands once
+        + 100  # everything that is once
     )
     assert most <= limits.MAX_ANSWER_VALUES

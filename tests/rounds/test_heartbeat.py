@@ -6,7 +6,7 @@ from validator.rounds.stalls import Heartbeat, Stall
 
 
 class StoppedClock:
-    """A clock on which everything stands still now and then, as under SIGSTOP: sleepers all wake after it."""
+    """A clock on which everything stops now and then, as under SIGSTOP: sleepers all wake after it."""
 
     def __init__(self) -> None:
         self.time = 100.0

@@ -141,7 +141,7 @@ async def test_a_crash_in_the_middle_voids_only_the_tasks_it_hit(store: Store) -
 
     def script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
         if dispatch.task_id in slow:
-            return ScriptedReply(seconds=5.0)  # the clock stands still, so it never comes
+            return ScriptedReply(seconds=5.0)  # the clock stops, so it never comes
         return ScriptedReply(msgspec.json.encode(answer_to(signer, dispatch)))
 
     world.script = script

@@ -38,7 +38,7 @@ def then_kill(of: Any, name: str) -> None:
 
 
 def life(url: str, place: str) -> None:
-    """Play a round until the place in a process of its own, and die there."""
+    """Play a round until the place in its own process, and die there."""
     match place:
         case "before the record is made":
             setattr(settle, "recorded", kill)  # noqa: B010 - mypy lets no function be assigned

@@ -394,6 +394,6 @@ def test_a_machine_that_stands_still_judges_nobody(tmp_path: Path) -> None:
     while not (tmp_path / "here").exists():
         assert keeper.poll() is None
     os.kill(keeper.pid, signal.SIGSTOP)
-    time.sleep(4)  # that it stands still for so long is what is tried
+    time.sleep(4)  # that it stops for so long is what is tried
     os.kill(keeper.pid, signal.SIGCONT)
     assert ended(keeper).report == {"late": True}

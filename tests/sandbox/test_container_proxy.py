@@ -42,7 +42,7 @@ async def proxy(
 ) -> AsyncIterator[tuple[str, list[str]]]:
     """A socket that lets through what the rules allow; yields its address and what it refused.
 
-    What was asked for is passed on after `before`, also to whoever is gone by then.
+    What was asked for is passed on after `before`, also to anyone who is gone by then.
     """
     refused = list[str]()
     engine = aiohttp.UnixConnector(os.environ["DOCKER_HOST"].removeprefix("unix://"))

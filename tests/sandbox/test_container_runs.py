@@ -1,4 +1,4 @@
-"""Images in real containers: what an honest one gets, and what becomes of those that cannot be run."""
+"""Images in real containers: what an honest one gets, and the result of those that cannot be run."""
 
 import asyncio
 import os

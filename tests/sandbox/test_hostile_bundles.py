@@ -28,7 +28,7 @@ def runtime(runtime_image: RuntimeImage) -> RuntimeImage:
 
 
 def bundle_of(names: tuple[str, ...]) -> dict[str, bytes]:
-    """A composition whose children are the attacks, each in a folder of its own."""
+    """A composition whose children are the attacks, each in its own folder."""
     children = [{"name": name, "skill_type": "executable_python", "path": f"a{at}"} for at, name in enumerate(names)]
     files = {"composition.json": json.dumps({"name": "attacks", "children": children, "flow": []}).encode()}
     for at, name in enumerate(names):

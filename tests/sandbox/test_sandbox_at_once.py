@@ -1,4 +1,4 @@
-"""Runs beside each other in one engine: what one of them changes while another waits for the engine."""
+"""Runs next to each other in one engine: what one of them changes while another waits for the engine."""
 
 import asyncio
 

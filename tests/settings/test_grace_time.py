@@ -1,4 +1,4 @@
-"""Whoever stops the process waits longer than the process may take: the grace time, and then its closing."""
+"""Anyone who stops the process waits longer than the process may take: the grace time, and then its closing."""
 
 import re
 import tomllib

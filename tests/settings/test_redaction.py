@@ -33,7 +33,7 @@ def pieces(secret: str) -> set[str]:
 
 
 def leaked(secret: str, text: str) -> set[str]:
-    """The pieces that stand in a text, as written or as `repr` and percent-encoding write them."""
+    """The pieces that are in a text, as written or as `repr` and percent-encoding write them."""
     forms = (secret, quote(secret, safe=""), repr(secret)[1:-1])
     return {piece for form in forms for piece in pieces(form) if piece in text}
 

@@ -36,7 +36,7 @@ START = Sample(
     lag_s=0.0,
 )
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-# In a process of its own: one that ran other tests frees their garbage between the looks.
+# In its own process: one that ran other tests frees their garbage between the looks.
 LOOKS = """
 import gc, json, pathlib, sys
 from soak.inside import seen, tell, told

@@ -1,4 +1,4 @@
-"""Old rounds in files: every reader finds them as they were, and what was stopped at any moment goes on."""
+"""Old rounds in files: every reader finds them as they were, and what was stopped at any moment continues."""
 
 import asyncio
 import sqlite3

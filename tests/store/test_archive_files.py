@@ -29,7 +29,7 @@ Spoil = Callable[[Path], object]
 
 @pytest.fixture(scope="module")
 def shelved(played: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a store whose old rounds are in files beside it."""
+    """A folder with a store whose old rounds are in files next to it."""
     folder = tmp_path_factory.mktemp("shelved")
     (folder / "archive").mkdir()
     asyncio.run(archived(put(played, f"sqlite:///{folder}/store.sqlite"), folder / "archive"))

@@ -1,4 +1,4 @@
-"""`validator db archive` killed at random moments: every round is somewhere, and the next run goes on."""
+"""`validator db archive` killed at random moments: every round is somewhere, and the next run continues."""
 
 import asyncio
 import json

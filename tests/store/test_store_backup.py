@@ -1,4 +1,4 @@
-"""A backup is one consistent view in a file of its own, and comes back as it was, into nothing but an empty place."""
+"""A backup is one consistent view in its own file, and comes back as it was, into nothing but an empty place."""
 
 import asyncio
 import gzip

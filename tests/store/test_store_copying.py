@@ -1,4 +1,4 @@
-"""A store copied to the other database holds the same values, goes on where the first was, and replays alike."""
+"""A store copied to the other database holds the same values, continues where the first was, and replays alike."""
 
 from pathlib import Path
 

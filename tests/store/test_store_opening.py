@@ -190,7 +190,7 @@ async def test_a_database_of_others_is_not_taken_over(tmp_path: Path) -> None:
 
 
 async def test_a_reader_at_the_door_does_not_keep_the_writer_out(empty_sqlite_url: str) -> None:
-    """Looking at an empty file never locks out whoever makes the tables."""
+    """Looking at an empty file never locks out anyone who makes the tables."""
 
     async def look() -> None:
         for _ in range(30):

@@ -6,7 +6,7 @@ from validator.store import open_store
 from validator.store.forecast import TableSize, table_sizes
 from validator.tasks.source import MemorySource
 
-DEMAND = 110_000  # bytes for good, of a round of 60 answers; `make bench ONLY=store` plays such, of 64 miners
+DEMAND = 110_000  # bytes permanently, of a round of 60 answers; `make bench ONLY=store` plays such, of 64 miners
 PASSING = {"answers", "bundles"}
 ANSWERS = 30  # of a round here
 BEFORE, ROUNDS = 2, 6

@@ -1,4 +1,4 @@
-"""Canaries of an operator's own bases, and what becomes of bases that are none (SPEC 16, D-33)."""
+"""Canaries of an operator's own bases, and the result of bases that are none (SPEC 16, D-33)."""
 
 import os
 from pathlib import Path

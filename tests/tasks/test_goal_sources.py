@@ -20,7 +20,7 @@ HASHES = [task_sha256(task) for task in TASKS]
 
 
 def write(folder: Path, number: int = 0, **changes: Any) -> Path:
-    """Write a workflow task into a folder of its own."""
+    """Write a workflow task into its own folder."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "workflow.json"
     path.write_bytes(msgspec.json.encode(task_document(goal=f"Goal {number}.", **changes)))

@@ -1,4 +1,4 @@
-"""Real git on repositories that lie here: one commit's files, and nothing of the repository that could act."""
+"""Real git on repositories that are here: one commit's files, and nothing of the repository that could act."""
 
 import os
 import subprocess

@@ -75,7 +75,7 @@ def test_what_it_started_ends_with_it(tool: Path) -> None:
     try:
         run(tool, "sleep 1000 >alive 2>/dev/null &\necho started")
         os.set_blocking(alive, True)
-        assert os.read(alive, 1) == b""  # its end: whoever could write is gone
+        assert os.read(alive, 1) == b""  # its end: anyone who could write is gone
     finally:
         os.close(alive)
 

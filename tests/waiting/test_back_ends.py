@@ -1,4 +1,4 @@
-"""The same behaviour whoever does the work: the validator's own process, on both databases, or workers by a queue."""
+"""The same behaviour of all back ends: the validator's own process, on both databases, or workers by a queue."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -54,7 +54,7 @@ async def _rounds(url: str) -> None:
 
 
 class Serving:
-    """A worker for replays in a thread of its own, so that who asks may block."""
+    """A worker for replays in its own thread, so that who asks may block."""
 
     def __init__(self, url: str) -> None:
         self.url = url

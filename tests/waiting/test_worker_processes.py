@@ -1,4 +1,4 @@
-"""Worker processes on a real Postgres: killed, stopped, beside a running validator (SPEC 15).
+"""Worker processes on a real Postgres: killed, stopped, next to a running validator (SPEC 15).
 
 `make worker-test` takes a thousand executions and four workers, one of which is killed every two seconds.
 """

@@ -1,4 +1,4 @@
-"""The health port takes a bounded number of descriptors, and whoever holds connections keeps nobody out (D-26)."""
+"""The health port takes a bounded number of descriptors, and anyone who holds connections keeps nobody out (D-26)."""
 
 import asyncio
 import os

@@ -48,7 +48,7 @@ async def test_two_loops_that_write_at_once_leave_one_log(
     last = Receipts.last
 
     async def slowly(self: Receipts) -> ReceiptRecord | None:
-        """Let everybody else go on between reading the newest receipt and writing the next one."""
+        """Let everybody else continue between reading the newest receipt and writing the next one."""
         found = await last(self)
         for _ in range(TURNS):
             await asyncio.sleep(0)

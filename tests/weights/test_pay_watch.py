@@ -183,7 +183,7 @@ async def test_an_endpoint_that_hangs_is_ours_and_holds_up_no_vector(store: Stor
     scene.watch.away = hangs
     scene.out = set(scene.hotkeys[1:])
     await on_virtual_time(scene.world, scene.world.service.one_round())
-    found = await scene.vector({1: 1.0}, 1)  # the clock stands still
+    found = await scene.vector({1: 1.0}, 1)  # the clock stops
     assert found["miners_out"].endswith("whose fault is not known before a round has ended")
     await scene.look()
     assert scene.detail is not None

@@ -292,7 +292,7 @@ async def test_a_clock_that_went_back_refuses_until_it_has_caught_up(store: Stor
     async with running(world):
         await world.until_block(20)
     world.clock._start -= timedelta(hours=1)
-    world.subnet.blocks._genesis -= 3600  # the chain goes on
+    world.subnet.blocks._genesis -= 3600  # the chain continues
     sent = count_submissions(world)
     async with running(restarted(world)):
         await world.until_block(39)

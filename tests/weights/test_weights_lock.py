@@ -215,7 +215,7 @@ def slot(update: int, *, registered: int = 50, uid: int = 4, weights: dict[int, 
         (MARK, RECORD, slot(131, weights={7: 65535}), Finding.STRANGER),  # after it had expired
         (None, RECORD, slot(125, weights={7: 65535}), Finding.OURS),
         (None, RECORD, slot(125), Finding.FRESH),
-        # a registration is an update of its own block, whatever weights the slot's last owner left
+        # a registration is its own update block, whatever weights the slot's last owner left
         (MARK, RECORD, slot(125, registered=125, weights={7: 65535}), Finding.REGISTERED),
         (None, RECORD, slot(125, registered=125, weights={7: 65535}), Finding.FRESH),
         (MARK, RECORD, slot(125, registered=124, weights={7: 65535}), Finding.OURS),

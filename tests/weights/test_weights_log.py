@@ -1,4 +1,4 @@
-"""The log tells every vector before it is sent, also when it is not, and what became of it (SPEC 16, D-28)."""
+"""The log tells every vector before it is sent, also when it is not, and the result of it (SPEC 16, D-28)."""
 
 from pathlib import Path
 

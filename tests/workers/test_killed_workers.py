@@ -78,7 +78,7 @@ async def dispatches(world: World) -> dict[str, Dispatch]:
 
 
 async def over_one_answer(store: Store, tmp_path: Path, number: int, times: int) -> Counter[str]:
-    """Play rounds in each of which workers end over one answer; return what became of them.
+    """Play rounds in each of which workers end over one answer; return the result of them.
 
     There are many miners: one that was charged a few times is not asked any more.
     """

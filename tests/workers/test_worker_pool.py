@@ -1,4 +1,4 @@
-"""Workers as processes: what one call may cost, what is done about those that cost more, and who goes on meanwhile."""
+"""Workers as processes: the budget of one call, the treatment of calls that exceed it, and progress of the others."""
 
 import asyncio
 import os

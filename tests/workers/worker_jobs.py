@@ -73,7 +73,7 @@ def swell_then_die_of(file: Path, number: int) -> None:
 
 
 def hang_up() -> None:
-    """Close the socket to the pool, and go on."""
+    """Close the socket to the pool, and continue."""
     os.closerange(3, 64)
     signal.pause()
 

@@ -1,7 +1,7 @@
 """A gate before an install: validators that a policy trusts are asked about what is to be installed.
 
-The answers are attestations, so nobody between can change one. A validator, or whoever answers in its place, can keep
-silent or hand out what it revoked since; the first is no consent, against the second stand TLS and `until`.
+The answers are attestations, so nobody between can change one. A validator, or anyone who answers in its place, can
+keep silent or hand out what it revoked since; the first is no consent, against the second stand TLS and `until`.
 """
 
 import http.client
@@ -158,7 +158,7 @@ def decide(policy: Policy, what: str, now: datetime) -> Decision:
 
 
 def _hashed(what: str, ignore: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the digests that a path may be attested under, and what would be installed beside what was hashed.
+    """Return the digests that a path may be attested under, and what would be installed next to what was hashed.
 
     A file may be a bundle as it is; else it is packed as tasks are, which leaves out what no skill needs.
     """

@@ -31,7 +31,7 @@ async def submit(store: Store, data: bytes, skill_type: SkillType | None, now: d
     """Queue a bundle and return its sha256; one that was submitted before stays where it is.
 
     Args:
-        store: written in a transaction of its own.
+        store: written in its own transaction.
         data: a bundle as SPEC 13 has it, of a stranger.
         skill_type: None to guess it from the files.
         now: when it came.

@@ -91,7 +91,7 @@ async def export_tables(
 
     Columns of bytes are left out: answers, bundles, documents, salts, seeds. JSON is text, moments are UTC, a reason is
     its code. Only the owner may read the files: they tell the truth of tasks, and who is in the open round. The folder
-    is there once all of them are.
+    exists once all of them are.
 
     Raises:
         ExportError: something has the folder's name, or a file cannot be written.
@@ -219,5 +219,5 @@ def _type(column: Column[Any]) -> Any:
 
 def _value(value: Any) -> Any:
     if isinstance(value, str):
-        return str(value)  # a reason is a string of a class of its own
+        return str(value)  # a reason is a string of its own class
     return canonical_bytes(value).decode() if isinstance(value, tuple | dict | list | Document) else value

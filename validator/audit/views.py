@@ -321,7 +321,7 @@ class WeightsView:
 
 
 async def latest_weights(tx: Transaction, mechid: int) -> WeightsView | None:
-    """Return the mechanism's newest submission, whatever became of it; None before the first."""
+    """Return the mechanism's newest submission, whatever the result; None before the first."""
     record = await tx.weights.latest(mechid)
     if record is None:
         return None

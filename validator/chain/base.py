@@ -70,8 +70,8 @@ class SubnetParameters(NamedTuple):
     """Parameters that the subnet sets for validators.
 
     Attributes:
-        tempo: blocks in an epoch, less one; on runtimes with an epoch index of their own not less.
-        weights_rate_limit: blocks that must lie between a neuron's last update and its next weights.
+        tempo: blocks in an epoch, less one; on runtimes with their own epoch index not less.
+        weights_rate_limit: blocks that must be between a neuron's last update and its next weights.
         min_stake_tao: least stake with which weights may be set, TAO.
         version_key: least version key that weights must carry.
         commit_reveal: whether weights are committed first and revealed by the chain later.
@@ -95,7 +95,7 @@ class WeightsResult(NamedTuple):
         accepted: whether the weights (or the commitment to them) are on chain.
         message: the chain's words, empty when it accepted without any.
         block: block of inclusion, None if unknown or refused before inclusion.
-        extrinsic: the chain's id of the submission, None likewise.
+        extrinsic: the chain's id of the submission, or None.
     """
 
     accepted: bool
@@ -209,7 +209,7 @@ class Chain(Protocol):
 
         Raises:
             ChainUnreachableError: certain not to have been sent.
-            MissingError: likewise: the runtime has no such call.
+            MissingError: the same: the runtime has no such call.
             ChainError: other failures; whether it arrived is unknown.
         """
 

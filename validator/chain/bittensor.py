@@ -7,7 +7,7 @@ says so once for each.
 In the block in which a subnet steps, the weights of the blocks before it take effect: the epoch's last block is the one
 before. Runtimes differ in what decides it (D-22), and with tempo 0 neither ever steps:
 
-- Without an epoch index of their own the block's number does: `tempo - (block + netuid + 1) % (tempo + 1)` blocks are
+- Without their own epoch index the block's number does: `tempo - (block + netuid + 1) % (tempo + 1)` blocks are
   left. It is 0 one block before `(block + netuid + 1) % (tempo + 1)` is.
 - With one, a schedule in the state does, which the owner or root can move: the runtime names its next block itself.
 """
@@ -125,7 +125,7 @@ class BittensorChain:
         return self._connection.latency_s
 
     async def connect(self) -> None:
-        """Connect, and see that the subnet is there; not needed, but it fails early and clearly.
+        """Connect, and see that the subnet exists; not needed, but it fails early and clearly.
 
         Raises:
             ChainUnreachableError: no endpoint answers.
@@ -439,7 +439,7 @@ def numbered_epoch(block: int, netuid: int, tempo: int, registered: int) -> tupl
     """Return the epoch's index and the last block before the next step, where the block's number decides.
 
     The index is D-22's count of lengths since the subnet was registered, which does not know where the chain steps: as
-    a rule it changes within what lies between two steps. It falls if the tempo is raised.
+    a rule it changes within what is between two steps. It falls if the tempo is raised.
 
     Args:
         block: the block whose state is meant, its step included.
@@ -482,7 +482,7 @@ def _item(name: str, *keys: Any) -> Item:
 
 
 def _axon(announced: str | None, tls: bool) -> Axon | None:
-    """Return what `ip:port` says; an IPv6 address stands in brackets."""
+    """Return what `ip:port` says; an IPv6 address is in brackets."""
     if announced is None:
         return None
     ip, _, port = announced.rpartition(":")

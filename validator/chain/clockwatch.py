@@ -2,7 +2,7 @@
 
 A block's time says when it was made. When it came is known only of a block that was not there at the last look; and
 that it came when it was made, only while blocks come no faster than time passes: a node that catches up hands out old
-ones, and one that stands still none. So one block that comes late looks like nothing; two in step with time tell.
+ones, and one that stops none. So one block that comes late looks like nothing; two in step with time tell.
 """
 
 from itertools import pairwise
@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from validator.sources import Clock
 
 MOST_OFF_S: Final = 30.0
-_STEP_S: Final = 1.0  # between two clocks that go on alike; more: one was set, or the machine slept
-_GIVEN_UP_S: Final = 90.0  # without a fresh block for so long, the chain stands still and tells nothing
+_STEP_S: Final = 1.0  # between two clocks that continue alike; more: one was set, or the machine slept
+_GIVEN_UP_S: Final = 90.0  # without a fresh block for so long, the chain stops and tells nothing
 _ROUNDING_S: Final = 1.0
 _ENOUGH: Final = 3  # the look before, and two arrivals
 

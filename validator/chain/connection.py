@@ -97,7 +97,7 @@ class NodeSubstrate(bt.RpcSubstrate):
 
 
 class Node:
-    """A connected client whose every call has a time limit of its own."""
+    """A connected client whose every call has its own time limit."""
 
     def __init__(
         self, client: bt.Client, timed: Callable[[Coroutine[Any, Any, Any]], Coroutine[Any, Any, Any]]
@@ -287,8 +287,8 @@ class Connection:
     async def client(self) -> bt.Client:
         """Return the client, connected.
 
-        An attempt that outlasts the limit goes on in the background: the SDK tries all endpoints over and over, and
-        the next call finds what came of it.
+        An attempt that outlasts the limit continues in the background: the SDK tries all endpoints over and over, and
+        the next call finds the result of it.
 
         Raises:
             ChainUnreachableError: no endpoint answered in time.
@@ -310,7 +310,7 @@ class Connection:
         except SDK_ERRORS as error:
             raise self.translated("connecting", error) from error
         finally:
-            # Only this attempt: whoever was told before may have begun another one.
+            # Only this attempt: anyone who was told before may have begun another one.
             if self._opening is opening and opening.done() and (opening.cancelled() or opening.exception()):
                 self._opening = None
 

@@ -1,4 +1,4 @@
-"""Probe of an endpoint: the chain that is there, how fast and how high; or what answers instead of a node, and the fix.
+"""Probe of an endpoint: the chain that exists, how fast and how high; or what answers instead of a node, and the fix.
 
 It speaks JSON-RPC over one websocket, without the SDK.
 """
@@ -50,7 +50,7 @@ class Rpc:
         self._socket: aiohttp.ClientWebSocketResponse
 
     async def __aenter__(self) -> Self:
-        """Connect (NoNodeError: no websocket is there; it says what is)."""
+        """Connect (NoNodeError: no websocket exists; it says what is)."""
         self._session = aiohttp.ClientSession(trust_env=False)
         try:
             async with asyncio.timeout(self._limit_s):
@@ -200,7 +200,7 @@ Seen = Node | Silent
 
 
 async def diagnosis(endpoints: Sequence[str]) -> str:
-    """Return for each endpoint what is there now, without what may be secret in its url; for messages."""
+    """Return for each endpoint what exists now, without what may be secret in its url; for messages."""
     found = await asyncio.gather(*(look_at(place, one, _CALL_S) for place, one in enumerate(endpoints, start=1)))
     return "; ".join(f"{shown_url(endpoint)}: {_said(one)}" for endpoint, one in zip(endpoints, found, strict=True))
 

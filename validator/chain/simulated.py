@@ -26,7 +26,7 @@ class Faults:
         unreachable_until: below this block nothing can be reached.
         unsent: so many submissions that the connection loses before they leave.
         broken: so many submissions after which the connection breaks: they are on their way.
-        lost_answers: so many submissions whose answer never arrives, whatever came of them.
+        lost_answers: so many submissions whose answer never arrives, whatever the result.
         delay: how many blocks later than the newest one submissions are included; None: the pool loses them.
         gone: the chain has no such subnet any more.
     """
@@ -102,7 +102,7 @@ class SimulatedChain:
         )
 
     async def _answered(self, submit: Callable[[int | None], Pending]) -> WeightsResult:
-        """Submit, unless the connection breaks first, and wait for what becomes of it."""
+        """Submit, unless the connection breaks first, and wait for the result of it."""
         self._reach()
         faults = self.faults
         if faults.unsent > 0:

@@ -93,7 +93,7 @@ Execute = Callable[[bt.Client, OneSignature], Coroutine[Any, Any, Any]]
 
 
 class Submission:
-    """One attempt to submit something, on a connection of its own.
+    """One attempt to submit something, on its own connection.
 
     Its own because the SDK counts nonces per connection and does not take one back that a cancelled call has used.
 
@@ -117,8 +117,8 @@ class Submission:
 
         Raises:
             ChainUnreachableError: certain not to have been sent.
-            MissingError: likewise: `execute` said so.
-            ChainError: what became of it is unknown.
+            MissingError: the same: `execute` said so.
+            ChainError: the result of it is unknown.
         """
         client, once = await self._prepared()
         try:

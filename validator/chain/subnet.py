@@ -248,7 +248,7 @@ class Blocks:
         return hashlib.sha256(f"{self._seed}|{number}".encode()).hexdigest()
 
     async def wait_for(self, number: int) -> None:
-        """Return once block `number` is there."""
+        """Return once block `number` exists."""
         while self.number() < number:
             # Whole microseconds, at least one: a rest that rounds to nothing would never let the clock move.
             await self._clock.sleep(max(1, number * self._block_us - self._elapsed_us()) / 1_000_000)
@@ -267,7 +267,7 @@ class Pending:
         due: the block that will hold it; None if the pool has lost it.
         expires: the last block that may hold it.
         content: of a commitment; None for weights.
-        result: what came of it, once a block holds it.
+        result: the result of it, once a block holds it.
     """
 
     hotkey: str
@@ -283,7 +283,7 @@ class SimulatedSubnet:
     """The world that simulated chains share; every change is stored before the call returns.
 
     Args:
-        state: where it stands; `SimulatedSubnet.create` makes a new one.
+        state: where it is; `SimulatedSubnet.create` makes a new one.
         clock: blocks follow it.
         file: keeps the state; None keeps it in memory alone.
     """
@@ -300,7 +300,7 @@ class SimulatedSubnet:
 
     @classmethod
     def create(cls, rules: SubnetRules, clock: Clock, file: Path | None = None) -> "SimulatedSubnet":
-        """Return an empty subnet and write its file; one that is there is replaced.
+        """Return an empty subnet and write its file; one that exists is replaced.
 
         Raises:
             ChainStateError: a rule is out of range, or the file cannot be written.
@@ -332,7 +332,7 @@ class SimulatedSubnet:
     ) -> int:
         """Give `hotkey` a slot and return its uid: the lowest free one, else that of the neuron that is replaced.
 
-        Replaced is whoever earns least, then registered first, among those past immunity that are neither the owner
+        Replaced is anyone who earns least, then registered first, among those past immunity that are neither the owner
         nor permitted validators (those live on dividends, which are not simulated).
 
         Raises:

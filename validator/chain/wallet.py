@@ -1,6 +1,6 @@
 """Hotkey of the validator, from a wallet's file or, for local networks, from a derivation uri.
 
-The password of an encrypted one has a file of its own: it is never in a variable, an argument or a prompt.
+The password of an encrypted one has its own file: it is never in a variable, an argument or a prompt.
 """
 
 import os
@@ -32,7 +32,7 @@ class SecretFileError(ValidatorError):
 
 
 def read_secret(file: Path, setting: str) -> str:
-    """Return what stands in the file that a setting names, without the line break behind it.
+    """Return what is in the file that a setting names, without the line break behind it.
 
     Raises:
         SecretFileError: it is not there, no plain file, open to others, empty or no one line of UTF-8. The text
@@ -92,7 +92,7 @@ def load_signer(settings: WalletSettings) -> Signer:
         HotkeyMissingError, HotkeyEncryptedError: the text says which file and what to do.
         HotkeyPasswordError: the password's file cannot be used, or holds another password.
         HotkeyPlainError: there is a password, and nothing that it unlocks.
-        WalletError: it is damaged, unreadable or holds no private key; likewise.
+        WalletError: it is damaged, unreadable or holds no private key; the same.
     """
     if settings.uri is not None:
         return Signer.from_uri(settings.uri)
@@ -133,7 +133,7 @@ def hotkey_file(settings: WalletSettings) -> Path:
     """Return where the hotkey's file is, or would be.
 
     Raises:
-        HotkeyMissingError: the wallets lie in a home folder that nobody knows.
+        HotkeyMissingError: the wallets are in a home folder that nobody knows.
     """
     try:
         folder = from_home(Path(settings.path))

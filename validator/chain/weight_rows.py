@@ -91,7 +91,7 @@ def weighted_median(values: Sequence[float], stakes: Sequence[float], kappa: flo
     Args:
         values: one per stake, at least one.
         stakes: shares, not negative, summing to 1.
-        kappa: share of stake that must stand behind a weight, from 0 to 1.
+        kappa: share of stake that must be behind a weight, from 0 to 1.
     """
     ordered = sorted(zip(values, stakes, strict=True))
     minority, passed = 1.0 - kappa, 0.0

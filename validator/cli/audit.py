@@ -202,7 +202,7 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
 
     With --against or --chain also whether it goes as far as a receipt that is known from elsewhere, with --rows or
     --chain whether the row on chain is that of its newest vector (exit 1: it is not). Only --chain needs settings, and
-    of them only the subnet and its chain. With folders of what it names, these are held against it as well.
+    of them only the subnet and its chain. With folders of what it names, these are compared with it as well.
     """
     reach = named(against)
     row = None if rows is None else given_row(rows)

@@ -100,7 +100,7 @@ def complaint(name: str, error: Exception) -> str:
 
 
 def refuse_repeated(hotkeys: Iterable[str], field: str, of_item: str = ".hotkey") -> None:
-    """Raise SchemaError if a hotkey stands twice in `field`, where `of_item` leads from an item to it."""
+    """Raise SchemaError if a hotkey is twice in `field`, where `of_item` leads from an item to it."""
     seen: set[str] = set()
     for i, hotkey in enumerate(hotkeys):
         if hotkey in seen:

@@ -96,7 +96,7 @@ def copy(
 ) -> None:
     """Copy the whole store into an empty one, here or on the other database, and compare every row.
 
-    To move for good, stop the validator first. A password is better in ~/.pgpass or $PGPASSWORD than in the url.
+    To move permanently, stop the validator first. A password is better in ~/.pgpass or $PGPASSWORD than in the url.
     """
     store = settings_of(config).store
     source = store.url.get_secret_value()
@@ -326,7 +326,7 @@ def archive(
     """Take old, wholly settled rounds out of the store into signed files, which every reader still finds.
 
     A validator may be running. What something still needs stays: the newest rounds, open ones, secret salts, executions
-    and code checks that are not over. Run it again after it was stopped: it goes on where it was.
+    and code checks that are not over. Run it again after it was stopped: it continues where it was.
     """
     settings = settings_of(config)
     folder = to or settings.store.archive

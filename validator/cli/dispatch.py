@@ -115,7 +115,7 @@ def start(words: Sequence[str]) -> int:
 
 
 def candidates(index: Mapping[str, Any], words: Sequence[str]) -> Iterator[str]:
-    """Yield what may stand in the place of the last word: commands, or options; nothing where a value does."""
+    """Yield what may be in the place of the last word: commands, or options; nothing where a value does."""
     *before, last = words or [""]
     depth = next(many for many in range(len(before), -1, -1) if " ".join(before[:many]) in index)
     path = " ".join(before[:depth])

@@ -36,7 +36,7 @@ def drain(
 
 
 async def _drained(store: Store, url: str, timeout_s: float | None) -> str | None:
-    """Ask, and wait; return why it was in vain."""
+    """Ask, and wait; return why it was without success."""
     if not await _runs(url):
         return "no validator runs on this store"
     until = None if timeout_s is None else time.monotonic() + timeout_s

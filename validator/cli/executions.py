@@ -89,7 +89,7 @@ def _check_cells(one: CodeCheck) -> tuple[object, ...]:
 
 @CODE_CHECKS.command("show")
 def show_check(check_id: CheckId, config: Config = None, as_json: Json = False) -> None:
-    """Show a code check: what became of it, and what it is worth. Exit 1: there is none."""
+    """Show a code check: the result of it, and what it is worth. Exit 1: there is none."""
     found = _found(config, "code check", check_id, lambda tx: tx.code_checks)
     if as_json:
         print_json(_check_json(found))

@@ -28,7 +28,7 @@ def read_case(name: str) -> bytes:
     """Return the content of a regular file, or of standard input for `-`, at most `MAX_CASE` bytes.
 
     Raises:
-        UnreadableError: it cannot be read, is larger, or is a pipe or device, which could go on for ever.
+        UnreadableError: it cannot be read, is larger, or is a pipe or device, which could continue for ever.
     """
     if name == "-":
         if sys.stdin is None:
@@ -73,7 +73,7 @@ def write_bytes(data: bytes, path: Path | None) -> None:
 
 @contextmanager
 def line_writer(path: Path | None, *, public: bool = False) -> Iterator[Callable[[bytes], None]]:
-    """Yield a function that writes a line into a new file, which is there whole or not at all, or to standard output.
+    """Yield a function that writes a line into a new file, which exists whole or not at all, or to standard output.
 
     Anybody may read a public file, its owner alone another one.
     """

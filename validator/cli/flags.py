@@ -51,7 +51,7 @@ def show(
     """Show flags with the agreements that led to them, cleared ones too. Exit 1: there is none.
 
     Without an argument, show the pairs of miners that evidence says share one analysis, from a value of 1,000 on
-    (scoring version 2.0.0); with a hotkey, all of its pairs; with two, the faults that both could name, beside what
+    (scoring version 2.0.0); with a hotkey, all of its pairs; with two, the faults that both could name, next to what
     two independent miners of their abilities would have done.
     """
     if which is not None and other is not None:

@@ -29,7 +29,7 @@ _SHORT: Final = {
 
 @NEURONS.command("list")
 def list_(config: Config = None, as_json: Json = False) -> None:
-    """List everyone ever seen, highest score first: what it declares and what it stands at."""
+    """List everyone ever seen, highest score first: its declarations and scores."""
     now = datetime.now(UTC)
     found = ask_store(config, lambda tx, settings: miner_list(tx, now, mechanisms(settings.weights)))
     if as_json:

@@ -85,7 +85,7 @@ def _reasons() -> Iterator[str]:
 
 
 def _parts() -> Mapping[str, Sequence[Reason]]:
-    """Return the reasons by gate, else by the comment of the enum that they stand under."""
+    """Return the reasons by gate, else by the comment of the enum that they are under."""
     parts: dict[str, list[Reason]] = {}
     for comment, reasons in _by_comment(Reason).items():
         for reason in reasons:
@@ -95,7 +95,7 @@ def _parts() -> Mapping[str, Sequence[Reason]]:
 
 
 def _by_comment(kind: type[E]) -> Mapping[str, Sequence[E]]:
-    """Return the members of an enum by the comment that they stand under."""
+    """Return the members of an enum by the comment that they are under."""
     parts: dict[str, list[E]] = {}
     part = ""
     for line in getsource(kind).splitlines():

@@ -121,7 +121,7 @@ def install(
 ) -> None:
     """Copy the hotkey's file, and no coldkey, into a folder that only the container's user can read.
 
-    Needs root to give the file away. What is there already stays.
+    Needs root to give the file away. Existing files stay.
     """
     settings = settings_of(config).wallet
     if settings.uri is not None:

@@ -45,7 +45,7 @@ def status(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Show one validator on one screen: store, health report and chain, whichever are there; --watch keeps on.
+    """Show one validator on one screen: store, health report and chain; --watch repeats it.
 
     A validator may be running or not. With --watch and --json it prints a document per look. Exit 3: the store cannot
     be read.

@@ -294,7 +294,7 @@ def _check_tally(entry: Tally, where: str) -> None:
 
 
 def check_pairs(pairs: Sequence[HotkeyPair], field: str, of_item: str = "") -> None:
-    """Refuse a pair out of order, or one that stands in the list twice."""
+    """Refuse a pair out of order, or one that is in the list twice."""
     seen: set[HotkeyPair] = set()
     for i, pair in enumerate(pairs):
         if pair[0] >= pair[1]:

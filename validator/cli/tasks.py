@@ -92,7 +92,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
     replace: Annotated[bool, typer.Option("--replace", help="Replace a task that is there already.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a task of what is there or is fetched: task.json and bundle.tar.gz. Nothing of it is run.
+    """Make a task from local or fetched files: task.json and bundle.tar.gz. Nothing of it is run.
 
     With --manifest and without SOURCE: exit 1 if a package cannot be had, or hashes otherwise than the manifest says.
     """

@@ -35,10 +35,10 @@ def settle_allocator() -> None:
 
 
 def settle_collector() -> None:
-    """Leave what is there now out of every later search for garbage; call it once everything is put together.
+    """Leave what exists now out of every later search for garbage; call it once everything is put together.
 
-    Two hundred thousand objects of imports stay for good. With them a full search stops every thread for 0.1 s, and is
-    put off until a quarter as many new ones wait.
+    Two hundred thousand objects of imports stay permanently. With them a full search stops every thread for 0.1 s, and
+    is put off until a quarter as many new ones wait.
     """
     gc.collect()
     gc.freeze()

@@ -60,7 +60,7 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
     Args:
         settings: the operator's.
         world: what they touch; closed at the end.
-        metrics: where they count; None for a registry of their own.
+        metrics: where they count; None for their own registry.
 
     Raises:
         ValidatorError: a part cannot start; the text says which and why.

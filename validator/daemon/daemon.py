@@ -73,7 +73,7 @@ class Service(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """The assembled services; `beside` run beside the rounds and are cancelled after them, last started first."""
+    """The assembled services; `beside` run next to the rounds and are cancelled after them, last started first."""
 
     settings: Settings
     store: Store
@@ -92,10 +92,10 @@ class Daemon:
 
         Args:
             stop: what tells it.
-            afterwards: awaited when the rounds ended by themselves, before the services beside them stop.
+            afterwards: awaited when the rounds ended by themselves, before the services next to them stop.
 
         Raises:
-            ValidatorError: a service cannot go on; the first one's error, when several fail together.
+            ValidatorError: a service cannot continue; the first one's error, when several fail together.
         """
         try:
             async with asyncio.TaskGroup() as group:

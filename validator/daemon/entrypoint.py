@@ -24,9 +24,9 @@ _READ_S: Final = 1.0
 
 
 class Program:
-    """A program in a process of its own, to which SIGTERM and SIGINT are handed on.
+    """A program in its own process, to which SIGTERM and SIGINT are handed on.
 
-    It has a process group of its own: a terminal's Ctrl-C would else reach it twice, which means at once.
+    It has its own process group: a terminal's Ctrl-C would else reach it twice, which means at once.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Program:
 
 
 class _Copy(threading.Thread):
-    """Copies a stream to standard error and keeps its end. A thread: who reads standard error may stand still."""
+    """Copies a stream to standard error and keeps its end. A thread: who reads standard error may stop."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
         super().__init__(name="stderr", daemon=True)
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
     """Run `validator` with these arguments and return what to end with.
 
     Raises:
-        OSError: the program is not beside this interpreter.
+        OSError: the program is not next to this interpreter.
     """
     command = [str(Path(sys.executable).with_name("validator")), *arguments]
     if not arguments or arguments[0] not in _LASTING:

@@ -1,6 +1,6 @@
 """SIGTERM and SIGINT of the daemon: requests to stop, and how long the process may take, whatever it is doing.
 
-The interpreter writes a signal to a socket as it arrives, and a thread of its own reads there: neither a frozen event
+The interpreter writes a signal to a socket as it arrives, and its own thread reads there: neither a frozen event
 loop nor threads, transactions or processes that are slow to end can hold up what it asks for.
 """
 
@@ -55,7 +55,7 @@ class Signals:
     """Takes SIGTERM and SIGINT as requests to stop, and sees to it that the process ends in time.
 
     While the daemon starts, one request ends it. Afterwards the first one gives the round in hand the grace time, the
-    second one all that is open a second; more change nothing. When the time is over the process ends where it stands:
+    second one all that is open a second; more change nothing. When the time is over the process ends where it is:
     what a transaction has not committed by then is not in the store.
     """
 
@@ -130,7 +130,7 @@ class Signals:
                 loop.call_soon_threadsafe(call)
 
     def _end(self) -> NoReturn:
-        # In a thread: whoever reads what we write may have stopped reading, and the log's lock is held over that.
+        # In a thread: anyone who reads what we write may have stopped reading, and the log's lock is held over that.
         saying = threading.Thread(target=self._say, daemon=True)
         saying.start()
         saying.join(_SAYING_S)

@@ -51,7 +51,7 @@ class QueueWatch:
     elsewhere: Callable[[str], int] | None = None
 
     async def run(self) -> None:
-        """Look all the time. A store that is away has a condition of its own."""
+        """Look all the time. A store that is away has its own condition."""
         if not self.at_once and self.elsewhere is None:
             self.health.board.raise_("executions_off")
         while True:
@@ -98,7 +98,7 @@ class UnjudgedWatch:
     board: Board
 
     async def run(self) -> None:
-        """Look all the time. A store that is away has a condition of its own."""
+        """Look all the time. A store that is away has its own condition."""
         while True:
             with contextlib.suppress(StoreAwayError):
                 await self.look()

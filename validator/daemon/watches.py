@@ -195,7 +195,7 @@ class StoreWatch:
 
     `took` is called with the seconds of each write that succeeded.
 
-    A probe that hangs is waited for, never cut off: a statement on its way to a server that stands still cannot be.
+    A probe that hangs is waited for, never cut off: a statement on its way to a server that stops cannot be.
     """
 
     store: Store
@@ -283,7 +283,7 @@ class FigureWatch:
                 self.metrics.last_settled.set(moment.timestamp())
             if not self.metrics.last_dispatched.known and (moment := await tx.rounds.last_settled(1)) is not None:
                 self.metrics.last_dispatched.set(moment.timestamp())
-            with suppress(DamagedError):  # whoever writes the next receipt stops at it
+            with suppress(DamagedError):  # anyone who writes the next receipt stops at it
                 self._log(await tx.receipts.head())
             self.metrics.keeps(await tx.dispatches.kept_bytes(KEPT_ROUNDS))
             confirmed = {}

@@ -169,7 +169,7 @@ def own_name() -> str:
 def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     outfit: Outfit, store: Store, clock: Clock, jobs: "JobQueue", judging: Workers, stack: AsyncExitStack
 ) -> "Sequence[QueueWorker]":
-    """Return a worker for what needs the sandbox, and one for what does not: that goes on while the engine is away."""
+    """Return a worker for what needs the sandbox, and one for the rest, which continues without an engine."""
     from validator.waiting.worker import QueueWorker  # noqa: PLC0415 - of the extra `scale`
 
     make = partial(

@@ -32,7 +32,7 @@ class Faults(logging.Logger):
         self._malformed, self._ours = Once(clock), Once(clock)
 
     def exception(self, msg: object, *args: object, exc_info: Any = None, **_: Any) -> None:
-        """Say what came of a request: a line for bytes that are none, a traceback for a fault of ours."""
+        """Say the result of a request: a line for bytes that are none, a traceback for a fault of ours."""
         if isinstance(exc_info, HttpProcessingError):
             self._strangers(exc_info, str(args[0]) if args else "")
             return

@@ -74,7 +74,7 @@ class Runner(Protocol):
     """Runs accepted answers of a kind, each once: a run costs."""
 
     async def run(self, round_id: str, expected: Expected[Any], accepted: Any, seconds: float) -> Passed:
-        """Run what the kind's gates accepted; return what came of it.
+        """Run what the kind's gates accepted; return the result of it.
 
         Raises:
             ExceptionGroup: an error of the validator, whatever others do.
@@ -118,7 +118,7 @@ class Kind(Generic[T, A]):
         explain: the task as one miner met it; None where that was no candidate.
         gates: numbers of the gates that an answer of a role goes through.
         misstated: what a record says of an answer that passed, and its gates cannot have established, None where all
-            may be so. Takes how many answers to the task gate 7 held against each other.
+            may be so. Takes how many answers to the task gate 7 compared with each other.
     """
 
     name: str

@@ -154,7 +154,7 @@ class CapabilityDirectory:
             return await ask_declaration(self.client, self.workers, self.clock, hotkey, axon)
 
     async def _keep(self, fetched: list[Declaration]) -> int:
-        """Store the documents that are not older than what is there; return how many."""
+        """Store the documents that are not older than what exists; return how many."""
 
         async def write(tx: Transaction) -> int:
             kept = 0

@@ -19,7 +19,7 @@ from validator.protocol.text import printable
 _LONGEST_LITERAL: Final = 45  # an IPv4-mapped IPv6 address written out
 _HIGHEST_PORT: Final = 65_535
 
-# What `allow_private` lets through: the local network and operators with miners beside them.
+# What `allow_private` lets through: the local network and operators with miners next to them.
 _PRIVATE_V4: Final = tuple(
     map(IPv4Network, ("10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 )

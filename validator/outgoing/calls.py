@@ -77,7 +77,7 @@ class Spool:
             await self._write_off_loop(block)
 
     def raw(self, *, complete: bool) -> RawAnswer:
-        """Return what is kept for good of the bytes so far; before `finish` and `discard`."""
+        """Return what is kept permanently of the bytes so far; before `finish` and `discard`."""
         whole = self._hash.copy()
         whole.update(self._buffer)
         return RawAnswer(whole.hexdigest(), self.size, complete)
@@ -128,7 +128,7 @@ class Call:
         body: request body, or what begins it; shared between calls.
         deadline_s: seconds from the first byte sent to the last byte received.
         limit: most bytes of the response body.
-        sha256: hex digest of `whole` where whoever shares it between calls has it; None: it is made for this call.
+        sha256: hex digest of `whole` where anyone who shares it between calls has it; None: it is made for this call.
         tail: what ends the request body, shared between more calls than `body` is.
     """
 
@@ -156,7 +156,7 @@ class Reply:
             `PARSE_TOO_LARGE`, or `LOCAL_RESOURCES` when this machine ran out of something before the body was kept.
         status: of the response, whenever any response line arrived (D-6), else None.
         seconds: from the first byte sent to the last byte received, or to the failure; None when nothing was sent.
-        body: what arrived, where `reason` is None; whoever gets the reply closes it.
+        body: what arrived, where `reason` is None; anyone who gets the reply closes it.
         detail: one harmless line about a failure, empty otherwise.
         sending: when the first byte was sent, or where none was, when connecting began; None where it never did.
             A moment of the monotonic clock, as are those of `heard`.
@@ -205,7 +205,7 @@ def _own_cause(error: BaseException, *, ipv6: bool) -> Cause | None:
     if not isinstance(error, OSError):
         return None
     if error.errno == errno.EADDRNOTAVAIL:
-        # No port is left; or this machine has no IPv6 address, which whoever announces an IPv6 axon may count on.
+        # No port is left; or this machine has no IPv6 address, which anyone who announces an IPv6 axon may count on.
         return "route" if ipv6 else "resources"
     if error.errno in _RESOURCES:
         return "resources"

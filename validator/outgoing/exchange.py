@@ -1,4 +1,4 @@
-"""One signed request and its response: open, sign, send, collect, and say what came of it (SPEC 5 gate 1, SPEC 13)."""
+"""One signed request and its response: open, sign, send, collect, and say the result of it (SPEC 5 gate 1, SPEC 13)."""
 
 import asyncio
 import re
@@ -51,7 +51,7 @@ _DEFAULT: Final = "sr25519"
 
 
 class Nonces:
-    """Nanosecond nonces, unique and increasing even when the clock stands still within a tick.
+    """Nanosecond nonces, unique and increasing even when the clock stops within a tick.
 
     After the clock was set back by more than a second the nonces follow it: miners refuse what is dated more than two
     seconds ahead.
@@ -139,7 +139,7 @@ class Exchange:
         return self._wire is not None and self._wire.heard is not None
 
     async def run(self, url: URL, connect_timeout_s: float) -> Reply:
-        """Return what came of the call to `url` (CancelledError: and whatever `sent` raises)."""
+        """Return the result of the call to `url` (CancelledError: and whatever `sent` raises)."""
         self._began = self._loop.time()
         writing: asyncio.Future[None] | None = None
         try:

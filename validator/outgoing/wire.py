@@ -100,7 +100,7 @@ class Wire(ResponseHandler):
                 return message, content
 
     def data_received(self, data: bytes) -> None:
-        """Take what the transport read; without data, let the parser go on with what it held back."""
+        """Take what the transport read; without data, let the parser continue with what it held back."""
         if not data:
             super().data_received(data)
             return
@@ -158,7 +158,7 @@ class Wire(ResponseHandler):
         if self._done:
             self._backlog.clear()  # whatever a peer sends after its response is none of it
         elif self._reading_paused:
-            return  # resume_reading goes on
+            return  # resume_reading continues
         if self._backlog:
             self._schedule_turn()
         elif self._lost is not None:

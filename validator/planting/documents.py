@@ -98,7 +98,7 @@ def _is_read(files: Files, skill_type: SkillType, name: PurePosixPath) -> bool:
 
 
 def documents(files: Files, skill_type: SkillType, about: str = "") -> list[Document]:
-    """Return the texts with a gap: `markdown` alone, or `all` Markdown, whoever reads it."""
+    """Return the texts with a gap: `markdown` alone, or `all` Markdown, for any reader."""
     words = about.split()
     suffixes = _MARKDOWN if {"markdown", "all"} & set(words) else _MARKDOWN | {".txt"}
     found = []
@@ -286,7 +286,7 @@ def line(form: Form, scope: Scope, files: Files, _type: SkillType) -> Placed | N
 
 
 def new_file(form: Form, scope: Scope, files: Files, skill_type: SkillType) -> Placed | None:
-    """Make a file, `PATH|PATH`, of which one that is free is drawn, `unless PATH|PATH` exists; further parts likewise.
+    """Make a file, `PATH|PATH`, of which one that is free is drawn, `unless PATH|PATH` exists; further parts the same.
 
     `@home@` is a folder that Python code is at home in, `@beside@` one with a document that a model reads.
     """

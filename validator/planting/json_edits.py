@@ -1,7 +1,7 @@
 """Places in JSON files and in the sources of MCP servers, changed as a person changes them: in place, in their style.
 
-A new member or element goes before one that is there, so that no old line changes; only where an object or a list
-stands in one line, or a value is exchanged, does that one line change.
+A new member or element goes before one that exists, so that no old line changes; only where an object or a list
+is in one line, or a value is exchanged, does that one line change.
 """
 
 import json
@@ -20,7 +20,7 @@ from validator.protocol.skill_types import SkillType
 _SOURCES: Final = frozenset({".py", ".js", ".mjs", ".cjs", ".ts", ".mts"})
 _QUOTED: Final = r"(?P<quote>[\"'`])(?P<text>(?:(?!(?P=quote))[^\\\n$])+)(?P=quote)"
 _NAME: Final = r"[\"'`](?P<name>[A-Za-z][\w.-]{1,63})[\"'`]"
-# How servers on the SDKs register a tool, name and description beside each other.
+# How servers on the SDKs register a tool, name and description next to each other.
 _REGISTERED: Final = (
     re.compile(rf"\.(?:tool|registerTool)\(\s*{_NAME}\s*,\s*(?:\{{[^{{}}]*?\bdescription\s*:\s*)?{_QUOTED}"),
     re.compile(
@@ -64,7 +64,7 @@ def with_description(files: Files, tool: Tool, text: str) -> Placed | None:
 
 
 def repeated(files: Files, path: str, old: str, new: str) -> dict[str, bytes]:
-    """Return the sources beside the manifest `path` that say `old` as one literal, once, with `new` in its place."""
+    """Return the sources next to the manifest `path` that say `old` as one literal, once, with `new` in its place."""
     folder, changed = PurePosixPath(path).parent, {}
     for name in sorted(files):
         file = PurePosixPath(name)
@@ -79,7 +79,7 @@ def repeated(files: Files, path: str, old: str, new: str) -> dict[str, bytes]:
 
 
 def _literal(text: str, quote: str) -> str:
-    """Return the text as it stands between these quotes in Python, JavaScript and TypeScript."""
+    """Return the text as it is between these quotes in Python, JavaScript and TypeScript."""
     escaped = text.replace("\\", "\\\\").replace(quote, f"\\{quote}").replace("\n", "\\n")
     return escaped.replace("${", "\\${") if quote == "`" else escaped
 
@@ -132,7 +132,7 @@ def items(text: str, at: int) -> list[Item]:
 
 
 def place_of(text: str, path: Sequence[str | int]) -> Item:
-    """Return where the value at `path` lies, the whole document for an empty one. It is there."""
+    """Return where the value at `path` lies, the whole document for an empty one. It exists."""
     start = _skip(text, 0)
     item = Item(None, start, start, len(text.rstrip()))
     for step in path:

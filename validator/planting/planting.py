@@ -45,7 +45,7 @@ class Plant(NamedTuple):
         path: the file that shows the fault.
         line: its line there, from 1 on, in the new content; None where the file as a whole is the evidence.
         category: as a correct analysis says it (docs/reference-miner.md, Words).
-        severity: likewise.
+        severity: the same.
         cve_ids: the advisories of a vulnerable pin.
         target_pattern: what the fault is about, as a finding's `target_pattern` spells it.
         poisoned_tool: the MCP tool whose description was poisoned.
@@ -76,7 +76,7 @@ class Asked(NamedTuple):
 
     Attributes:
         severities: of the fault; None for any.
-        fresh: whether it may lie in a file that the bundle does not have.
+        fresh: whether it may be in a file that the bundle does not have.
     """
 
     severities: frozenset[Severity] | None = None
@@ -262,14 +262,14 @@ _ORDER: Final[tuple[Difficulty, ...]] = ("easy", "medium", "hard")
 _PAIRS: Final = (9, 12)  # a fault or a quoted one, each with its company
 _QUOTED: Final[tuple[Severity, ...]] = (*("low",) * 8, *("high",) * 3, *("medium",) * 2, "critical")
 _SPARE: Final = 3  # shapes for each fault that is missing
-_FRESH: Final = 8  # one in so many may lie in a new file
+_FRESH: Final = 8  # one in so many may be in a new file
 _NEARLY_BLOCK: Final = 0.52  # a risk that one more of medium severity does not take to BLOCK
-_LITTLE: Final = 0.02  # likewise to REVIEW
+_LITTLE: Final = 0.02  # the same to REVIEW
 _MOST_QUOTED: Final = 40  # lines
 
 
 class Fault(NamedTuple):
-    """A fault that lies in the bundle: what was planted, with its line as it is now, and the shape that planted it."""
+    """A fault that is in the bundle: what was planted, with its line as it is now, and the shape that planted it."""
 
     shape: Shape
     plant: Plant
@@ -419,7 +419,7 @@ def _next(left: Sequence[Shape], had: Sequence[Family], difficulty: Difficulty) 
 
 
 class _Bed:
-    """A bundle's files, the faults that lie in them, and what keeps them company."""
+    """A bundle's files, the faults that are in them, and what keeps them company."""
 
     def __init__(self, files: Files, skill_type: SkillType, draws: Draws, company: Company | None) -> None:
         self.files = dict(files)

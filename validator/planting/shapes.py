@@ -194,7 +194,7 @@ def shapes_with(own: Own) -> tuple[Shape, ...]:
 
 @cache
 def company_with(own: Own = NOTHING_OWN) -> Company:
-    """Return harmless additions, which stand next to faults, and quoting: of `company/`, and shapes with its words."""
+    """Return harmless additions, which are next to faults, and quoting: of `company/`, and shapes with its words."""
     folder = HERE / "data" / "company"
     words = read_words(folder)
     lists = {**_lists_with(own), **words}

@@ -57,7 +57,7 @@ class Form(NamedTuple):
     Attributes:
         place: where it goes: a language, or a place in a text.
         about: what the place asks for: imports of code, paths of files.
-        parts: the text, and what stands behind `--- call` or `--- file PATH`, by that.
+        parts: the text, and what is behind `--- call` or `--- file PATH`, by that.
         line: of the file, for messages.
     """
 

@@ -83,7 +83,7 @@ def records(values: Any, field: str, kind: type[T]) -> list[T]:
 
 
 def texts(values: Any, field: str) -> list[str]:
-    """Return `values`, a list or tuple of strings, as a list of its own (ProofError: names the place)."""
+    """Return `values`, a list or tuple of strings, as its own list (ProofError: names the place)."""
     if not isinstance(values, list | tuple):
         raise ProofError(f"{field} must be a list, not {type(values).__name__}")
     return [text(value, f"{field}[{i}]") for i, value in enumerate(values)]

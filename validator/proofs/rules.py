@@ -145,7 +145,7 @@ class Doubt(NamedTuple):
 
     Attributes:
         place: path of the field.
-        what: what stands there and what follows, printable.
+        what: the stored and the recomputed value, printable.
         level: `wrong` refuses the proof; `unknown` cannot be recomputed from what the proof has; `odd` is against the
             form, in the proof of another producer.
     """
@@ -159,7 +159,7 @@ def doubts(proof: ConsensusProof) -> Iterator[Doubt]:
     """Yield what does not follow in a proof, fields in the order of SPEC 14; the cost is linear.
 
     A proof whose metadata have `kind` group, workflow or debate is made by this program and has all that is needed.
-    Another producer's may lack votes, name an agent's earlier votes or bring a confidence of its own: what then cannot
+    Another producer's may lack votes, name an agent's earlier votes or bring its own confidence: what then cannot
     be recomputed is yielded as `unknown`.
     """
     kind = proof.metadata.get("kind")

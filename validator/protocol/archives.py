@@ -84,7 +84,7 @@ def pack(files: Mapping[str, bytes], anew: tuple[str, int] | None = None) -> byt
     Args:
         files: contents by name.
         anew: a file's name and a place in it: compression begins anew there, and again behind the file. Bundles that
-            differ in nothing but what stands in between have the same bytes around it, checksum excepted.
+            differ in nothing but what is in between have the same bytes around it, checksum excepted.
     """
     raw, begins = _tar_of(files)
     squeeze = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
@@ -179,7 +179,7 @@ def _files(raw: "BoundedTar", expanded: int, file_size: int, entries: int) -> It
 
 
 class BoundedTar(io.BytesIO):
-    """A tar in memory whose headers are read only so far: what stands between files is dear for its size.
+    """A tar in memory whose headers are read only so far: what is between files is dear for its size.
 
     Args:
         budget: most bytes of headers and their extensions.
@@ -272,7 +272,7 @@ def _after_zeros(data: bytes, start: int) -> int:
 
 def _above_others(names: set[str]) -> set[str]:
     """Return those of the files' names that are the folder of another."""
-    # With the smallest character between segments, what lies below a name follows it directly.
+    # With the smallest character between segments, what is below a name follows it directly.
     ordered = sorted(name.replace("/", "\0") for name in names)
     return {upper.replace("\0", "/") for upper, lower in pairwise(ordered) if lower.startswith(upper + "\0")}
 

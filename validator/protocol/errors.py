@@ -4,7 +4,7 @@ from inspect import cleandoc
 
 
 class ValidatorError(Exception):
-    """The validator cannot go on with this."""
+    """The validator cannot continue with this."""
 
     def __init__(self, detail: str = "") -> None:
         """Join the class's one-line meaning (its docstring) with what happened this time."""

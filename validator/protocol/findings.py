@@ -82,7 +82,7 @@ class Found(NamedTuple):
 def found_in(planted: Sequence[KnownFinding], reported: Sequence[Finding]) -> Found:
     """Return which of the planted faults the findings name.
 
-    A finding names a fault of its own category: by one of its advisories where the fault has any, else by its place,
+    A fault is named by a finding of its category: by one of its advisories where the fault has any, else by its place,
     within three lines of the fault in the same file, with at most twenty lines named; a fault that is a whole file is
     named by any place in it. Each finding names one fault, the nearest that nothing else names.
     """
@@ -123,7 +123,7 @@ def _advisories_between(fault: KnownFinding, finding: Finding) -> int | None:
 
 
 def _between(fault: EvidenceRef | None, named: EvidenceRef | None) -> int | None:
-    """Return how many lines lie between a fault and a place that is named; None if it is another place."""
+    """Return how many lines are between a fault and a place that is named; None if it is another place."""
     if fault is None or named is None or fault.path != named.path:
         return None
     if fault.first is None or fault.last is None:

@@ -14,7 +14,7 @@ GATE_NAMES: Final = ("deadline", "parse", "validity", "manifest", "traces", "pro
 class Reason(StrEnum):
     """A reason code; `str(reason)` is the code, `reason.meaning` the explanation, `reason.gate` the gate (0: none).
 
-    A code that another version stored and this one does not know is a value of its own: not `known`, without a meaning
+    A code that another version stored and this one does not know is its own value: not `known`, without a meaning
     or a gate, and no member of the enum. Whatever is read can therefore be shown, and is written as it was.
     """
 
@@ -153,7 +153,7 @@ class Reason(StrEnum):
 
     EXECUTION = "execution", "Three or more of the miner's last ten results of execution of the type are fails."
 
-    # What became of an agreement sample (SPEC 9)
+    # The result of an agreement sample (SPEC 9)
     SAMPLE_NO_PRIMARIES = "sample_no_primaries", "No other primary with a valid SSSA to compare with."
     SAMPLE_NO_AUDITORS = "sample_no_auditors", "No other auditor with a valid SSSA to compare with."
     SAMPLE_AUDITORS_DISAGREE = (
@@ -270,7 +270,7 @@ class Reason(StrEnum):
     STEP_DEPENDENCY = "step_dependency", "A step that comes before it did not succeed: it was not started."
     STEP_RUN_ENDED = "step_run_ended", "The run's time was over before the step had ended."
 
-    # What became of a workflow's output quality (SPEC 12)
+    # The result of a workflow's output quality (SPEC 12)
     QUALITY_JUDGED = "quality_judged", "The run's result was judged by the task's reference."
     QUALITY_DEFERRED = (
         "quality_deferred",

@@ -190,7 +190,7 @@ class Receipt(Document, frozen=True):
         next_commitment: sha256 of the salt that the next epoch will use.
         salts: of epochs that are over, by epoch.
         signature: the validator's.
-        weights: of a receipt of that kind only; absent in others, and `fate`, `key` and `revocation` likewise.
+        weights: of a receipt of that kind only; absent in others, and `fate`, `key` and `revocation` the same.
     """
 
     receipt_version: Literal["1"]
@@ -246,7 +246,7 @@ def plan_line(plan: RoundPlan) -> bytes:
 class AnswersDocument(Document, frozen=True):
     """Results of a round as stored in the answers' line, each list in the order of the plan; see `RoundResults`.
 
-    Of a submission the line has no `sssa`: each has a line of its own.
+    Of a submission the line has no `sssa`: each has its own line.
     """
 
     submissions: tuple[Submission, ...]
@@ -266,7 +266,7 @@ def answers_line(  # noqa: PLR0913 - everything that came back
     raw: Sequence[Any],
     commands: Mapping[str, Sequence[str]],
 ) -> bytes:
-    """Return the line of what came back: attestations by digest, each with a line of its own, plans and runs in whole.
+    """Return the line of what came back: attestations by digest, each with its own line, plans and runs in whole.
 
     Args:
         passed: of an attestation, its fields alone are looked at.
@@ -311,8 +311,8 @@ def stored_outcome_line(canonical: bytes, committed: Collection[str]) -> bytes:
 
     Raises:
         msgspec.MsgspecError: they are no outcome.
-        KeyError: likewise.
-        TypeError: likewise.
+        KeyError: the same.
+        TypeError: the same.
     """
     if not committed:
         return wrapped("outcome", canonical)
@@ -442,7 +442,7 @@ class Anchor(NamedTuple):
     digest: str
 
     def content(self) -> bytes:
-        """Return the bytes that stand on chain, at most MAX_CONTENT."""
+        """Return the bytes that are on chain, at most MAX_CONTENT."""
         return f"sssa-log:1:{self.sequence}:{self.digest}".encode()
 
 

@@ -90,7 +90,7 @@ class Submission(Document, frozen=True):
 
 
 class WorkflowSubmission(Document, frozen=True):
-    """A plan that passed gates 1 to 3, and what came of running it (SPEC 12).
+    """A plan that passed gates 1 to 3, and the result of running it (SPEC 12).
 
     Attributes:
         seconds: from the first byte sent to the last byte received.
@@ -139,7 +139,7 @@ class Packed(NamedTuple):
     Attributes:
         fields: all but the documents, as plain JSON.
         signed: canonical bytes of the attestation or plan.
-        run: canonical bytes of what came of running a plan; None of an attestation.
+        run: canonical bytes of the result of running a plan; None of an attestation.
     """
 
     fields: Mapping[str, Any]

@@ -271,7 +271,7 @@ ActReason = Annotated[str, Meta(min_length=1, max_length=MAX_REASON)]
 
 
 class FlagsCleared(Document, frozen=True, tag_field="act", tag="flags_cleared"):
-    """An operator cleared flags of a miner, which no longer stand in the input that has the act.
+    """An operator cleared flags of a miner, which no longer are in the input that has the act.
 
     Attributes:
         hotkey: whose flags.

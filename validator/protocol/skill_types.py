@@ -21,7 +21,7 @@ ASSESSED_TYPES: Final[tuple[SkillType, ...]] = tuple(kind for kind in SkillType 
 WINDOW_TYPES: Final = tuple(str(kind) for kind in SkillType)
 
 BASE_TRACES: Final = ("network", "fs", "process", "secrets")
-# What primaries of a type record beside the base traces: the types that have one run in a sandbox (SPEC 5).
+# What primaries of a type record next to the base traces: the types that have one run in a sandbox (SPEC 5).
 _EXTRA_TRACES: Final = MappingProxyType(
     {
         SkillType.EXECUTABLE_PYTHON: "imports",

@@ -31,7 +31,7 @@ def has_more_values(data: bytes, most: int) -> bool:
 
     Keys do not count; empty lists and objects count twice.
 
-    Every value but the first stands behind a comma or behind the bracket that opens a list or an object.
+    Every value but the first is behind a comma or behind the bracket that opens a list or an object.
     """
     return len(data) >= most and _could_hold(data) > most and count_values(data) > most
 

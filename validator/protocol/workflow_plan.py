@@ -29,7 +29,7 @@ class PlanError(SchemaError):
 
 
 # What dispatches of workflows carry and plans repeat. A name of the wire, not of the version that scores the round:
-# planners built against it go on when new rounds are scored by another version.
+# planners built against it continue when new rounds are scored by another version.
 PLAN_SCORING_VERSION: Final = "1.0.0"
 
 

@@ -60,7 +60,7 @@ class Attribution:
     _asked: "asyncio.Task[bool] | None" = None
 
     def note(self, reply: Reply) -> None:
-        """Note when bytes of a response arrived, whatever became of it."""
+        """Note when bytes of a response arrived, whatever the result."""
         if reply.heard is not None:
             self._heard.append(reply.heard)
 

@@ -295,7 +295,7 @@ class Dispatcher:
     async def _run(
         self, key: DispatchKey, expected: Expected[RoundTask], accepted: Accepted, seconds: float
     ) -> Judged | None:
-        """Run what was accepted and keep what came of it at once: a crash must not make it happen twice.
+        """Run what was accepted and keep the result of it at once: a crash must not make it happen twice.
 
         None where the validator stood still meanwhile: its steps' limits and times are not the miner's then.
         """

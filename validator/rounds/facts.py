@@ -96,7 +96,7 @@ def round_line(end: EndedRound, prepared: Prepared | None, unpaid: int | None, a
     """Return the fields of a round's canonical line.
 
     `mean_quality` and `mean_consensus` are null where nothing had a value, `beyond_s` is the time that the round took
-    beside its slowest answer. `unpaid` are windows that the newest vectors do not pay; None before the first.
+    next to its slowest answer. `unpaid` are windows that the newest vectors do not pay; None before the first.
     """
     returned, outcome = end.returned, end.outcome
     reasons = Counter(returned.reasons) if returned else Counter[Reason]()

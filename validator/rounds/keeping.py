@@ -1,7 +1,7 @@
 """Storing answers as they arrive: those that come while others are stored go into the next transaction together.
 
 A transaction costs the same for one answer as for fifty, and each waits for the disk. None is judged before it is
-stored, and what is stored is there after kill -9: an answer waits for no others that may still come.
+stored, and what is stored exists after kill -9: an answer waits for no others that may still come.
 """
 
 import asyncio

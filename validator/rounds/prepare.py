@@ -130,7 +130,7 @@ class Preparer:
         if newest is not None and snapshot.block < newest.block:  # the log's blocks never go back
             raise BehindError(f"block {snapshot.block}, and round {newest.round_id} is of block {newest.block}")
         if not opened:
-            # On its own: what commits to the first salt stands before anything is drawn from it.
+            # On its own: what commits to the first salt is before anything is drawn from it.
             await self.store.lasting(
                 lambda tx: open_log(tx, self.signer, self.clock.now(), self.random, int(round_id)),
                 patience_s=PATIENCE_S,

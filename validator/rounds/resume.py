@@ -55,7 +55,7 @@ async def resume_rounds(  # noqa: PLR0913, PLR0917 - the rounds, and what ends t
         signer: the validator's hotkey, for their receipts.
         gates: what judges stored answers again.
         reachable: whether the chain and the task source can be reached now.
-        why: what became of dispatches that did not end.
+        why: the result of dispatches that did not end.
     """
     async with store.read() as tx:
         unfinished = await tx.rounds.unfinished()

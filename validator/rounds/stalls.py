@@ -35,7 +35,7 @@ def stall_between(beat: float, after: float) -> Stall | None:
 
 
 def overlap(stalls: Iterable[Stall], start: float, end: float) -> float:
-    """Return how many seconds from `start` to `end` lie within stalls, which do not overlap each other."""
+    """Return how many seconds from `start` to `end` are within stalls, which do not overlap each other."""
     return sum(max(0.0, min(end, stall.end) - max(start, stall.start)) for stall in stalls)
 
 

@@ -121,7 +121,7 @@ class Engine:
         return found["Volumes"] or []
 
     async def remove_volume(self, name: str) -> None:
-        """Remove a volume if it is there."""
+        """Remove a volume if it exists."""
         with contextlib.suppress(NotThereError):
             async with self._call("remove a volume"):
                 await self._docker._query_json(f"volumes/{name}", "DELETE")  # noqa: SLF001 - see _reply
@@ -167,7 +167,7 @@ class Engine:
         return [container._container for container in found]  # noqa: SLF001 - it has no other way to its facts
 
     async def remove_container(self, name: str) -> None:
-        """Kill a container and remove it with its nameless volumes, if it is there."""
+        """Kill a container and remove it with its nameless volumes, if it exists."""
         with contextlib.suppress(NotThereError):
             async with self._call("remove a container"):
                 await self._docker.containers.container(name).delete(force=True, v=True)

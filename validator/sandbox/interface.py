@@ -19,7 +19,7 @@ class SandboxLimits:
 
     Attributes:
         wall_s: seconds from the start of the image's program to its end; more than the 60 s at which it ends by itself.
-        memory: bytes, what lies in /tmp and in the evidence folder included; there is no swap.
+        memory: bytes, what is in /tmp and in the evidence folder included; there is no swap.
         cpus: how many processors' time it may use.
         processes: processes and threads at once.
         scratch: bytes in /tmp.
@@ -111,7 +111,7 @@ class Sandbox(Protocol):
         """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
 
     async def close(self) -> None:
-        """Free what it holds. Runs that go on must be cancelled before."""
+        """Free what it holds. Runs that continue must be cancelled before."""
 
 
 def code_limits() -> SandboxLimits:
@@ -149,7 +149,7 @@ class CodeSandbox(Protocol):
         """
 
     async def close(self) -> None:
-        """Free what it holds. Checks that go on must be cancelled before."""
+        """Free what it holds. Checks that continue must be cancelled before."""
 
 
 BUNDLE: Final = "/sssa/bundle"

@@ -421,11 +421,11 @@ class TypeStanding(Document, frozen=True):
 
 
 class MinerStanding(Document, frozen=True):
-    """A miner as it stands when a vector is computed; a type that is missing is undeclared (SPEC 16, D-23).
+    """A miner as it is when a vector is computed; a type that is missing is undeclared (SPEC 16, D-23).
 
     Attributes:
         collusion_flags: standing ones, over all types.
-        types: skill type to what stands there.
+        types: skill type to what exists.
     """
 
     collusion_flags: Count = 0

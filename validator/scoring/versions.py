@@ -57,11 +57,11 @@ _BOTH: Final = (Share(tuple(map(str, ASSESSED_TYPES))), Share((str(SkillType.WOR
 class Version:
     """Everything that a scoring version is, with the functions of 1.0.0 (SPEC 3 to 12).
 
-    Whoever holds a stored round asks `version(round.scoring_version)` and nothing else. The functions are those of the
-    modules of `v1_0`, where they are described; most take the version itself as their first argument, so that no number
-    is ever anybody else's. A later version is a value with other `rules`; where a function differs, it is that of a
-    subclass. Those that `v1_0.parts` names are called through the version by the functions that stay; where another one
-    differs, so does what calls it.
+    Anyone who holds a stored round asks `version(round.scoring_version)` and nothing else. The functions are those of
+    the modules of `v1_0`, where they are described; most take the version itself as their first argument, so that no
+    number is ever anybody else's. A later version is a value with other `rules`; where a function differs, it is that
+    of a subclass. Those that `v1_0.parts` names are called through the version by the functions that stay; where
+    another one differs, so does what calls it.
 
     Attributes:
         name: as frozen inputs carry it.

@@ -62,7 +62,7 @@ class Beginning:
         netuid: the subnet.
         wallets: folder of the wallets.
         wallet, hotkey: names.
-        database: a url; its password goes into a file of its own alone.
+        database: a url; its password goes into its own file alone.
     """
 
     network: str
@@ -73,7 +73,7 @@ class Beginning:
     database: str
 
     def settings(self) -> Mapping[str, Any]:
-        """Return what stands in the settings, `section.key` to plain value."""
+        """Return what is in the settings, `section.key` to plain value."""
         given: dict[str, Any] = {
             "validator.netuid": self.netuid,
             "wallet.path": str(self.wallets),
@@ -91,7 +91,7 @@ def begin(folder: Path, beginning: Beginning) -> tuple[Path, ...]:
 
     Raises:
         SettingsError: what was decided cannot be; a line for each fault.
-        AlreadyThereError: one of them is there.
+        AlreadyThereError: one of them exists.
         OSError: the folder takes no file.
     """
     texts = {DEFAULT_FILE: (example_toml(beginning.settings()), PUBLIC), ENV_FILE: (_environment(beginning), 0o600)}
@@ -114,7 +114,7 @@ def begin(folder: Path, beginning: Beginning) -> tuple[Path, ...]:
 
 
 def _secrets(database: str) -> dict[Path, str]:
-    """Return the files that hold a database's secrets, by what stands in each; none for SQLite."""
+    """Return the files that hold a database's secrets, by what is in each; none for SQLite."""
     if not _on_postgres(database):
         return {}
     found = {URL_FILE: database}

@@ -28,7 +28,7 @@ from validator.settings.reference import KeyReference, reference
 PREFIX: Final = "VALIDATOR_"
 FILE: Final = "_FILE"
 CONFIG_VARIABLE: Final = "VALIDATOR_CONFIG"
-# Kubernetes sets these in every container beside a service that is called `validator`.
+# Kubernetes sets these in every container next to a service that is called `validator`.
 _PLATFORM: Final = ("VALIDATOR_PORT", "VALIDATOR_SERVICE_")
 _MAX_SECRET: Final = 64 * 1024
 _BOOLEANS: Final = {"true": True, "false": False, "1": True, "0": False}
@@ -102,7 +102,7 @@ def settings_file(path: Path | None, environ: Mapping[str, str]) -> Path:
     """Return the file that `load_settings` reads; whether it is there is not looked at where one is named.
 
     Raises:
-        SettingsError: none is named and none is there.
+        SettingsError: none is named and none exists.
     """
     named = path or (Path(environ[CONFIG_VARIABLE]) if environ.get(CONFIG_VARIABLE) else None)
     if named is None and not DEFAULT_FILE.exists():
@@ -166,7 +166,7 @@ def _shown(known: KeyReference, value: Any) -> str:
 
 
 def _conflicts(values: Values) -> list[str]:
-    """Return what one key demands of another; judged on raw values, so that it is told beside other faults."""
+    """Return what one key demands of another; judged on raw values, so that it is told next to other faults."""
 
     def given(dotted: str) -> Any:
         section, _, key = dotted.partition(".")

@@ -14,7 +14,7 @@ _NETWORK: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
 NETWORKS: Final = ("archive", "devnet", "finney", "local", "test")
 """Names that the bittensor SDK resolves to an endpoint; another name would end every start in the same way."""
 _STORE: Final = re.compile(r"(sqlite|postgresql)(\+[a-z0-9_]+)?://[^\x00-\x1f\x7f]+")
-# What stands before the host in a Postgres url, if every parser is to read it alike.
+# What is before the host in a Postgres url, if every parser is to read it alike.
 _USER: Final = re.compile(r"[^:@/?#\[\]]*(:[^:@/?#\[\]]*)?")
 _KEY: Final = 8  # characters: a piece of a websocket's path or query that may be a provider's key
 _SERVER: Final = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(/[A-Za-z0-9._~/-]*)?")

@@ -244,8 +244,8 @@ class Shared(Struct, frozen=True):
         rounds: frozen ones, oldest first.
         numbered: how many pairs were ever declared.
         late: round to what is still to come of it.
-        late_since: what comes of earlier rounds is unknown.
-        late_unknown: what came of those, each once.
+        late_since: the result of earlier rounds is unknown.
+        late_unknown: the result of those, each once.
         kinds: of planted faults, found and answers (SPEC 17, D-39).
         slopes: slope to its number (SPEC 17, D-39).
         tallied: settled rounds whose entries are tallies (SPEC 17, D-42).

@@ -50,7 +50,7 @@ class Manifest(Document, frozen=True):
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
-    """Return a manifest as it lies in the file."""
+    """Return a manifest as it is in the file."""
     return canonical_bytes(manifest)
 
 
@@ -71,7 +71,7 @@ _AGAIN: Final = "take it from a backup of the folder"
 
 
 def name_of(first_round: int, last_round: int) -> str:
-    """Return what a file with these rounds is called: in a listing, older rounds stand first."""
+    """Return what a file with these rounds is called: in a listing, older rounds are first."""
     return f"rounds-{first_round:010d}-{last_round:010d}.archive"
 
 

@@ -37,7 +37,7 @@ _AGAIN: Final = "copy it again and compare its sha256 with what `validator db ba
 
 
 def require_backup(file: Path) -> None:
-    """Look through a file that shall be restored (RestoreError)."""
+    """Look through a file that must be restored (RestoreError)."""
     fault = _fault(file)
     if fault is not None:
         raise RestoreError(f"{_shown(file)} {fault}")
@@ -155,7 +155,7 @@ def back_up(url: str, file: Path, progress: Progress = lambda _steps: None) -> B
 
 
 class Restoring:
-    """A backup, brought to this version's tables in a place of its own, on its way into an empty store.
+    """A backup, brought to this version's tables in its own place, on its way into an empty store.
 
     `url` is of that place: it can be read before it is taken. `found` is how its tables related to this version's.
     """
@@ -171,7 +171,7 @@ class Restoring:
         """Put it in the store's place.
 
         Raises:
-            NotEmptyError: something is there by now.
+            NotEmptyError: it exists already by now.
             StoreError: the database cannot be used, or what it has is not what went in.
         """
         if self._target.path is None:
@@ -185,12 +185,12 @@ class Restoring:
 
 @contextmanager
 def restoring(file: Path, url: str, progress: Progress = lambda _steps: None) -> Iterator[Restoring]:
-    """Copy a backup, or any SQLite store, to where the store shall be, and yield it; nothing is there before `take`.
+    """Copy a backup, or any SQLite store, to where the store must be, and yield it; nothing exists before `take`.
 
     `url` is a path without a file, or a database without rows; `progress` is called with numbers of pages.
 
     Raises:
-        NotEmptyError: something is there already.
+        NotEmptyError: it exists already.
         RestoreError: the file is no whole store, is newer than this program, or finds no room.
         StoreError: the database cannot be used.
     """
@@ -241,7 +241,7 @@ def _require_empty(url: str, target: StoreUrl) -> None:
 
 @contextmanager
 def _part_of(file: Path, suffix: str = ".part") -> Iterator[Path]:
-    """Make an empty file beside `file`, readable by its owner only; nothing of that name is left at the end."""
+    """Make an empty file next to `file`, readable by its owner only; nothing of that name is left at the end."""
     _require_nothing(file)
     part = file.with_name(file.name + suffix)
     try:
@@ -288,7 +288,7 @@ def _copy_pages(source: Path, target: Path, progress: Progress) -> None:
 
 
 def _seal(file: Path) -> None:
-    """Let the file stand alone, without a log beside it, and lie on the disk."""
+    """Write the file's log into the file, sync it, and remove the log."""
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE").fetchone()
         found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])

@@ -31,7 +31,7 @@ class Handles:
     with others, as daemons of a simulation do.
 
     Args:
-        creator: makes connections to SQLite; None for the usual ones, each with a thread of its own.
+        creator: makes connections to SQLite; None for the usual ones, each with its own thread.
         busy_ms: how long SQLite waits for another program's write transaction; 0 where nobody else can end it.
     """
 
@@ -120,7 +120,7 @@ class ThreadedConnection(aiosqlite.Connection):
         return super().stop()
 
     def _end(self, connection: sqlite3.Connection) -> None:
-        """Close it in its thread, whoever has taken it from this object meanwhile: else it would stay locked."""
+        """Close it in its thread, anyone who has taken it from this object meanwhile: else it would stay locked."""
         connection.close()
         self._connection = None
 
@@ -212,7 +212,7 @@ def only_there(engine: AsyncEngine, require: Callable[[], None]) -> None:
 
 
 def opened_to_read(file: Path) -> sqlite3.Connection:
-    """Open a SQLite file that is there, to read it (sqlite3.Error: it cannot be opened)."""
+    """Open a SQLite file that exists, to read it (sqlite3.Error: it cannot be opened)."""
     uri = f"file:{quote(str(file))}?mode=ro"
     return sqlite3.connect(uri, uri=True, timeout=BUSY_MS / 1000, isolation_level=None)
 

@@ -153,7 +153,7 @@ async def _go_on_counting(writer: AsyncConnection, found: Table) -> None:
 
 
 def plain(found: Table) -> TableClause:
-    """Return the table with its texts as they lie there: what a type would make of them is not the copy's business."""
+    """Return the table with its texts as they exist: what a type would make of them is not the copy's business."""
     types = ((c.name, Text() if isinstance(c.type, Json | Message) else c.type) for c in found.columns)
     return table(found.name, *(column(name, kind) for name, kind in types))
 

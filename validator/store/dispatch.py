@@ -139,7 +139,7 @@ class Dispatch(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def run_sha256(self) -> str | None:
-        """The sha256 of what came of running its plan; None where it is none, or did not pass."""
+        """The sha256 of the result of running its plan; None where it is none, or did not pass."""
         return None if self.submission is None else self.submission.get(RUN)
 
     @property

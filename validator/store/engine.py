@@ -33,7 +33,7 @@ from validator.store.schema import SchemaState, require_place, state_of, unreach
 from validator.store.transaction import Transaction
 from validator.store.urls import StoreUrl, parse_url
 
-ROOM: Final = 64 * 1024  # bytes that must find room beside the file
+ROOM: Final = 64 * 1024  # bytes that must find room next to the file
 _FILE_ADVICE: Final = (
     "stop everything that uses it; put a moved file back with its -wal and -shm, else restore the newest backup"
 )
@@ -103,7 +103,7 @@ def _fault(path: Path) -> str | None:
         with closing(opened_to_read(path)) as connection:
             found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
     except sqlite3.Error as error:
-        # Whoever keeps it busy does not say that it is whole, nor that it is not: the next transaction fails or works.
+        # A busy database says neither that it is whole nor that it is not: the next transaction fails or works.
         found = "ok" if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} else str(error)
     return None if found == "ok" else printable(found)
 
@@ -184,7 +184,7 @@ class Store:
             raise trouble from None
 
     async def lasting(self, work: Callable[[Transaction], Awaitable[T]], *, patience_s: float | None = None) -> T:
-        """Return what `work` returns of a write transaction of its own, as soon as the database takes it.
+        """Return what `work` returns of its own write transaction, as soon as the database takes it.
 
         While the database is away or takes no write this waits and begins anew; `tell` learns of it. What the database
         committed although its answer was lost is not done again. `work` is done in one transaction, perhaps several

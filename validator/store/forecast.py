@@ -133,7 +133,7 @@ class KindForecast(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The growth of a store if rounds go on as they did, and are archived after `archive_days`."""
+    """The growth of a store if rounds continue as they did, and are archived after `archive_days`."""
 
     pace: Pace
     kinds: Sequence[KindForecast]
@@ -182,7 +182,7 @@ class Growth:
 def growth(
     pace: Pace, tables: Sequence[TableSize], kept_days: Mapping[str, int], archive_days: int, files: Files
 ) -> Growth:
-    """Return what comes of each kind. Pure.
+    """Return the result of each kind. Pure.
 
     Args:
         pace: of the rounds.

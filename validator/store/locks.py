@@ -80,7 +80,7 @@ class FileLock(WriterLock):
             )
 
     def made(self) -> None:
-        """Note beside the file that it holds a store: from now on its absence is a loss, not a beginning."""
+        """Note next to the file that it holds a store: from now on its absence is a loss, not a beginning."""
         if not self._made:
             self._made = True
             os.pwrite(self._file, f"{os.getpid()}\n{_MADE}".encode(), 0)
@@ -102,7 +102,7 @@ class FileLock(WriterLock):
 def _refuse_linked(path: Path) -> None:
     """Refuse a file that has another name, by which somebody has it open (StoreLockedError).
 
-    Each name has a lock file and a write-ahead log of its own; only SQLite's locks lie on the file itself. To be called
+    Each name has a lock file and its own write-ahead log; only SQLite's locks are on the file itself. To be called
     before this process opens the file: closing it here would drop those locks.
     """
     if not path.exists() or path.stat().st_nlink == 1:
@@ -119,7 +119,7 @@ def _refuse_linked(path: Path) -> None:
 
 
 class AdvisoryLock(WriterLock):
-    """A session advisory lock on a connection of its own.
+    """A session advisory lock on its own connection.
 
     Postgres drops it with the connection, which a restart or a firewall can end behind our back; so every write
     transaction looks whether that session still holds it, and takes it again if nobody else has it.

@@ -30,7 +30,7 @@ SchemaState = Literal["empty", "current", "behind", "ahead"]
 Told = Callable[[str, float], None]
 
 _PACKAGE: Final = Path(__file__).parents[1]
-# A wheel brings the migrations inside the package; in a clone they lie beside it.
+# A wheel brings the migrations inside the package; in a clone they are next to it.
 MIGRATIONS: Final = (_PACKAGE if (_PACKAGE / "migrations").is_dir() else _PACKAGE.parent) / "migrations"
 VERSION_TABLE: Final = "schema_version"
 

@@ -48,7 +48,7 @@ def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
 
 def sparse(column: str, name: str | None = None) -> Index:
     """Return an index of the few rows in which `column`, called `name` in the database, is not null."""
-    # Not `postgresql_where`: it loads that dialect for whoever reads a file. On Postgres, migrations alone make tables.
+    # Not `postgresql_where`: it loads that dialect for readers of a file. On Postgres, migrations alone make tables.
     return Index(None, column, sqlite_where=text(f"{name or column} IS NOT NULL"))
 
 
@@ -111,7 +111,7 @@ rounds = Table(
     Column("input", LargeBinary),  # RoundInput of an open round; holds its seed, secret while its salt is
     Column("input_sha256", Name),
     Column("netuid", Integer),  # null: skipped
-    Column("scoring_version", Name),  # likewise
+    Column("scoring_version", Name),  # the same
     Column("outcome_sha256", Name),
     Column("started_at", Moment, nullable=False),
     Column("settled_at", Moment),

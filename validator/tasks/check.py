@@ -378,7 +378,7 @@ def check_tasks(root: Path) -> list[CheckedTask]:
     """Return every task folder, archive, draft and `workflow.json` at or below `root` with its problems. Blocks.
 
     Reported is what makes a task refused (of a `workflow.json` its first fault, else all at once), and besides: no task
-    at all (then `root` itself stands in the list), the same task twice (of a type with the same bundle, or the same
+    at all (then `root` itself is in the list), the same task twice (of a type with the same bundle, or the same
     workflow: only the first is served), and truth that no answer can agree with. Notes say what is
     missing, what a goal's reference takes, and what needs a container engine.
 

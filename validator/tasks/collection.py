@@ -50,7 +50,7 @@ _SECRET_NAMES = frozenset(
     {"task.json", "task.draft.json", "task.draft.txt", "bundle.tar.gz", "truth.json", ".env", "id_rsa", "id_ed25519"}
 )
 _LEFT_OUT_ENDINGS = (".pyc", ".pyo")
-# What an installer writes beside a distribution differs from machine to machine.
+# What an installer writes next to a distribution differs from machine to machine.
 _INSTALLER_FILES = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", "uv_build.json"})
 _DISTRIBUTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?", re.ASCII)
 
@@ -255,7 +255,7 @@ def _inflated(path: Path) -> bytes:
 
 
 def _common_folder(names: Iterable[str]) -> str:
-    """Return `folder/` if every name stands below that one folder, else an empty text."""
+    """Return `folder/` if every name is below that one folder, else an empty text."""
     tops = {name.split("/", 1)[0] if "/" in name else "" for name in names}
     top = tops.pop() if len(tops) == 1 else ""
     return f"{top}/" if top not in ("", ".", "..") else ""

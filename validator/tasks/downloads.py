@@ -247,7 +247,7 @@ def _artifact(path: Path, *, npm: bool = False) -> Artifact:
 
 
 def _inside(collection: Collection, reference: Reference) -> Collection:
-    """Return what lies in the folder that the reference names: all of it where it names none."""
+    """Return what is in the folder that the reference names: all of it where it names none."""
     prefix = "" if reference.subdirectory is None else f"{reference.subdirectory}/"
     inside = [each._replace(name=each.name[len(prefix) :]) for each in collection.files if each.name.startswith(prefix)]
     if prefix and not inside:

@@ -216,7 +216,7 @@ def _earned(name: str, tasks: Sequence[Answered], answers: Sequence[Said], paid:
 
 
 def _paid(tasks: Sequence[Answered], answers: Sequence[Said], honest: Sequence[Said]) -> float:
-    """Return what answers are paid under 2.0.0 beside the honest ones, each given by four members of every group."""
+    """Return what answers are paid under 2.0.0 next to the honest ones, each given by four members of every group."""
     scoring = cast("Version20", version("2.0.0"))
     windows: dict[str, dict[str, list[Tally]]] = {}
     for task, answer, other in zip(tasks, answers, honest, strict=True):

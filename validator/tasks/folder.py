@@ -178,7 +178,7 @@ def holds_task(path: Path) -> bool:
 
 
 def _archived(data: bytes) -> tuple[bytes, bytes]:
-    """Return the two parts of an archive; they may stand in one folder inside it."""
+    """Return the two parts of an archive; they may be in one folder inside it."""
     parts: dict[str, bytes] = {}
     try:
         for name, content in unpack(
@@ -200,7 +200,7 @@ def _archived(data: bytes) -> tuple[bytes, bytes]:
 def find_tasks(root: Path) -> list[Path]:
     """Return every task folder and archive at or below `root`, sorted by path. Blocks: call it in a thread.
 
-    A folder with a `task.json` is one task and is not looked into further; the bundle beside a draft is none. Hidden
+    A folder with a `task.json` is one task and is not looked into further; the bundle next to a draft is none. Hidden
     names are left out, and links to folders are not followed (they could lead in circles).
 
     Raises:

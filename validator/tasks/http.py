@@ -42,7 +42,7 @@ class _ConnectionFailedError(_SilentError):
 class HttpSource:
     """A task server behind a pinned hotkey.
 
-    Every try is a signed request of its own with a fresh nonce; connections that fail are tried three times in all.
+    Every try is its own signed request with a fresh nonce; connections that fail are tried three times in all.
     Redirects are not followed and nothing is inflated. Of a type up to 64 tasks are asked for, in lists of 16; only the
     bundles of those that are due are fetched. One with a bad bundle is passed over and logged (`task_refused`), and
     comes last from then on.

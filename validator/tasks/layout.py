@@ -79,7 +79,7 @@ def npm_names(files: Mapping[str, bytes], table: str) -> frozenset[str]:
 
 
 def npm_programs(files: Mapping[str, bytes]) -> list[str]:
-    """Return the files that package.json gives as programs (`bin`) and that are there, its own name's first."""
+    """Return the files that package.json gives as programs (`bin`) and that exist, its own name's first."""
     package = json_object(files, PACKAGE)
     listed, own = package.get("bin"), str(package.get("name")).rpartition("/")[2]
     if isinstance(listed, str):
@@ -118,7 +118,7 @@ def _listed_scripts(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def _file(files: Mapping[str, bytes], path: object) -> str | None:
-    """Return a path that package.json names if a file stands there: `./` and a missing ending are usual."""
+    """Return a path that package.json names if a file exists: `./` and a missing ending are usual."""
     if not isinstance(path, str):
         return None
     plain = path.removeprefix("./")
@@ -232,7 +232,7 @@ def _first_match(files: Mapping[str, bytes], python: re.Pattern[bytes], npm: re.
 
 
 def _documents(files: Mapping[str, bytes]) -> list[str]:
-    """Return the documents; what every package has beside its content does not count."""
+    """Return the documents; what every package has next to its content does not count."""
     return [
         name
         for name in files

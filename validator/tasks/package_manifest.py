@@ -185,7 +185,7 @@ def _source(what: str, file: Path) -> str:
 def rebuild(file: Path, out: Path, *, replace: bool) -> Iterator[Rebuilt]:
     """Pack everything in the manifest again, to folders below `out`, and yield the result of each. Blocks.
 
-    A task whose bundle hashes otherwise, or whose archive does, is not written. One that is there already with the same
+    A task whose bundle hashes otherwise, or whose archive does, is not written. One that exists already with the same
     bundle is left as it is, its truth with it.
 
     Args:

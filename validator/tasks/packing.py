@@ -105,8 +105,8 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
 def write_task(task: SourcedTask, out: Path) -> None:
     """Write `task.json` and `bundle.tar.gz` to the folder `out`, made where missing.
 
-    `task.json` comes last: whoever looks meanwhile sees no task, never half of one. A task that is there goes only once
-    the new one lies beside it.
+    `task.json` comes last: anyone who looks meanwhile sees no task, never half of one. A task that exists goes only
+    once the new one is next to it.
 
     Raises:
         TaskError: it cannot be written; what was there is left, and no folder was made.
@@ -165,7 +165,7 @@ def _read_truth(path: Path) -> Truth:
 
 
 def _admitted(collection: Collection) -> dict[str, bytes]:
-    """Return the files that can stand in a bundle, by their names there; the collection notes the others.
+    """Return the files that can be in a bundle, by their names there; the collection notes the others.
 
     Raises:
         TaskError: a file cannot be read.
@@ -209,7 +209,7 @@ def _squeezed(
 
 
 def clean_name(name: str) -> str | None:
-    """Return the name as it can stand in a bundle (relative, NFC), None if it cannot."""
+    """Return the name as it can be in a bundle (relative, NFC), None if it cannot."""
     text = nfc(name)
     segments = [segment for segment in text.split("/") if segment not in ("", ".")]
     bad = (

@@ -211,7 +211,7 @@ class Seeding(NamedTuple):
     """Options of seeding.
 
     Attributes:
-        seed: any text. Whoever knows it and the base can make the tasks again, and knows their truth.
+        seed: any text. Anyone who knows it and the base can make the tasks again, and knows their truth.
         tasks: of each base, with drawn faults; fewer where it has too few places for so many different ones.
         shapes: those to plant of.
         ordinary: further tasks in which nothing is planted, without a truth: what planted ones hide among.
@@ -265,13 +265,13 @@ def seeded_all(bases: Iterable[Base], how: Seeding) -> Iterator[Seeded]:
 
 
 def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
-    """Write each task to a folder of its own, and yield it; they come to `out` together, once all of them are written.
+    """Write each task to its own folder, and yield it; they come to `out` together, once all of them are written.
 
-    Until then they lie in a hidden folder there, which no source of tasks looks into. What ends it early takes all of
+    Until then they are in a hidden folder there, which no source of tasks looks into. What ends it early takes all of
     them away again; what kills it leaves that folder, and the next call says so.
 
     Raises:
-        TaskError: a folder is there already, or cannot be written.
+        TaskError: a folder exists already, or cannot be written.
     """
     with writing(out), made_folders(out), ExitStack() as undo:
         folder = out / _PART

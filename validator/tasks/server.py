@@ -20,7 +20,7 @@ from validator.tasks.wire import BUNDLES_PATH, MAX_TARGET, TASKS_PATH, QueryErro
 
 _NONCE: Final = web.RequestKey("nonce", int)
 _UNSIGNED: Final = Signature("", "sr25519", "0x" + "0" * 128)
-_ENVELOPE: Final = 4_096  # bytes of an answer beside its tasks
+_ENVELOPE: Final = 4_096  # bytes of an answer next to its tasks
 # A validator waits half a minute for a whole answer (`HttpSource`).
 BOUNDS: Final = Bounds(connections=128, header_s=10.0, request_s=60.0)
 

@@ -178,7 +178,7 @@ class MemorySource:
             self.add(task)
 
     def add(self, task: SourcedTask) -> None:
-        """Take in one more task; a bundle that is there already for its type stays as it is."""
+        """Take in one more task; a bundle that exists already for its type stays as it is."""
         self._tasks[task.task.skill_type].setdefault(task.task.bundle_sha256, task)
 
     async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:

@@ -192,7 +192,7 @@ class Folding:
     """Drops lines that were written within the hour; the next one that is written carries `repeats`.
 
     Which events, and which of their fields tell one from another, is declared in `Event.folds`. Metrics have counted
-    every line before. Loggers that show debug lines fold nothing: whoever turned that on wants to see each.
+    every line before. Loggers that show debug lines fold nothing: anyone who turned that on wants to see each.
 
     Args:
         clock: for how long the same was not said.
@@ -203,7 +203,7 @@ class Folding:
         self._said: OrderedDict[tuple[str, ...], Once] = OrderedDict()
 
     def fresh(self, *key: str) -> int | None:
-        """Return how many were not said since the last that was, if this one shall be said; None for silence."""
+        """Return how many were not said since the last that was, if this one must be said; None for silence."""
         once = self._said.get(key)
         if once is None:
             once = self._said[key] = Once(self._clock)

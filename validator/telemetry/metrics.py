@@ -1,4 +1,4 @@
-"""Prometheus metrics, in a registry of their own. Labels are codes and types, never hotkeys but in `kept_bytes`.
+"""Prometheus metrics, in their own registry. Labels are codes and types, never hotkeys but in `kept_bytes`.
 
 Most of them follow from the log's canonical lines: `Metrics.observe` is given every event that is logged, whatever
 the log level. What no event tells is set where it happens.
@@ -80,7 +80,7 @@ class Described(NamedTuple):
 
 
 class Made:
-    """Metrics in a registry of their own, each with a prefix; `described` has them by the name that is queried."""
+    """Metrics in their own registry, each with a prefix; `described` has them by the name that is queried."""
 
     def __init__(self, prefix: str) -> None:
         self.registry = CollectorRegistry()

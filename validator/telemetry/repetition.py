@@ -27,7 +27,7 @@ class Once:
         self._repeats = 0
 
     def fresh(self, what: str) -> int | None:
-        """Return how many were not said since the last that was, if this one shall be said; None for silence."""
+        """Return how many were not said since the last that was, if this one must be said; None for silence."""
         now = self._clock.monotonic()
         if self._last is not None and self._last[0] == what and now - self._last[1] < self._again_s:
             self._repeats += 1
@@ -60,7 +60,7 @@ class Outage:
         return True
 
     def over(self) -> float | None:
-        """Note that it is there; return for how long it was away, where that is to be said."""
+        """Note that it exists; return for how long it was away, where that is to be said."""
         since, said = self._since, self._said
         self._since, self._said = None, False
         return round(self._clock.monotonic() - since, 3) if said and since is not None else None

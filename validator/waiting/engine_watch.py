@@ -56,7 +56,7 @@ class SandboxWatch:
         self._said = Once(self.clock)
 
     async def run(self) -> None:
-        """Look until the engine is there."""
+        """Look until the engine exists."""
         while not await self.fit():
             await self.clock.sleep(_AGAIN_S)
 

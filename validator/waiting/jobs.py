@@ -1,4 +1,4 @@
-"""The jobs of waiting work in a schema of their own in the store's Postgres database, by Procrastinate.
+"""The jobs of waiting work in their own schema in the store's Postgres database, by Procrastinate.
 
 The tables of waiting work are the truth and jobs only tell workers of it: one that is lost, doubled or late changes
 nothing, because a try is begun and ended in the table alone.

@@ -1,4 +1,4 @@
-"""A worker in a process of its own: takes jobs from the queue and makes the tries that they name."""
+"""A worker in its own process: takes jobs from the queue and makes the tries that they name."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -61,7 +61,7 @@ class QueueWorker:
         errands: kinds that no table waits for.
         fit: looks whether it could do the work now; asked before it takes jobs.
         able: whether nothing has shown since that it cannot; asked after each try.
-        grace_s: how long tries may go on after a request to stop.
+        grace_s: how long tries may continue after a request to stop.
         heartbeat_s: between two signs of life.
     """
 
@@ -150,7 +150,7 @@ class QueueWorker:
         worker.stop()
 
     async def _show(self, worker: Worker, over: asyncio.Event) -> None:
-        """Give signs of life, beside the library's own also while it stops and while the database was away."""
+        """Give signs of life, next to the library's own also while it stops and while the database was away."""
         while not over.is_set():
             if worker.worker_id is None:
                 await unless_set(over, lambda: asyncio.sleep(_START_S))

@@ -25,7 +25,7 @@ class HealthEndpointError(ValidatorError):
 def health_app(state: HealthState, metrics: Metrics | None = None, token: str | None = None) -> web.Application:
     """Return the endpoint as an aiohttp application.
 
-    `/healthz` is 200 while nothing stands still that only a restart ends, else 503; it needs no token. `/readyz` is the
+    `/healthz` is 200 while nothing stops that only a restart ends, else 503; it needs no token. `/readyz` is the
     report: 200 where no check fails but those that others can make fail, else 503. `/metrics` are Prometheus', 404
     without any. Readers of the last two without `token` get 401.
     """

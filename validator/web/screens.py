@@ -244,7 +244,7 @@ class SignIn:
         return html(page("sign-in.html", request[self._viewer], host=self._host_of(request), wrong=False))
 
     async def operator(self, request: web.Request) -> web.Response:
-        """Open a session for whoever knows the token."""
+        """Open a session for anyone who knows the token."""
         sent = (await request.post()).get("token", "")
         if not isinstance(sent, str) or not self._admission.is_token(sent.strip()):
             body = page("sign-in.html", request[self._viewer], host=self._host_of(request), wrong=True)

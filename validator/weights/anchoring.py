@@ -1,6 +1,6 @@
 """The digest of the log's newest receipt onto the chain, once a day, never in the way of weights (SPEC 16, D-28).
 
-Nothing of it is kept: what stands on chain is read before anything is signed. A submission whose fate is not known, of
+Nothing of it is kept: what is on chain is read before anything is signed. A submission whose fate is not known, of
 this process or of one before it, is waited for until it can no longer arrive.
 """
 
@@ -51,7 +51,7 @@ class AnchorService:
         netuid: the subnet.
         settings: of weights: when they are due, and how long a submission may take.
         lock: kept by all that signs for the chain with this hotkey.
-        signing: likewise; while somebody holds it, nothing is anchored.
+        signing: the same; while somebody holds it, nothing is anchored.
         metrics: told how old the anchor is.
     """
 
@@ -124,7 +124,7 @@ class AnchorService:
             await self._send(head, standing, newest)
 
     async def _due(self, head: Head, standing: Commitment | None) -> Anchor | None:
-        """Return what is to be anchored; None while what stands on chain is good enough, or somebody else's."""
+        """Return what is to be anchored; None while what is on chain is good enough, or somebody else's."""
         anchored = anchor_of(None if standing is None else standing.content)
         if standing is not None and anchored is None:
             self._blocked("foreign", f"block {standing.block} has a commitment of this hotkey that is no anchor")

@@ -55,7 +55,7 @@ class Ruling(NamedTuple):
 
 
 def rule(known: Known, sight: Sight, now: datetime) -> Ruling:
-    """Return what follows from what the chain shows and the store knows; whoever signs or only looks asks here."""
+    """Return what follows from what the chain shows and the store knows; anyone who signs or only looks asks here."""
     refused = refusal(known, sight, now)
     if refused is not None or sight.slot is None:
         return Ruling(None, refused)
@@ -112,7 +112,7 @@ def judge(known: Known, slot: Slot, *, hidden: bool) -> Finding:
 def explains(record: WeightsRecord, slot: Slot, *, hidden: bool) -> bool:
     """Return whether the slot's last update can be this submission.
 
-    It must lie between signing and expiry. Weights in the open must be those that were sent; hidden ones are told by
+    It must be between signing and expiry. Weights in the open must be those that were sent; hidden ones are told by
     the update alone, unless there are two commitments where one was sent. Where the chain keeps no block of it, the
     weights or the commitment are all that tells.
     """

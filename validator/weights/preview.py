@@ -59,7 +59,7 @@ class PlanView:
         commit_reveal: whether weights are committed first, so that what is on chain lags behind.
         unallocated: share that no miner takes; `owner` gets it, or nobody (D-11).
         unpaid: windows that it would not pay, and what brings each back (SPEC 16, D-23).
-        hindrances: empty if nothing stands in the way.
+        hindrances: empty if nothing is in the way.
         lines: by planned weight, then by what is on chain, then by uid.
     """
 

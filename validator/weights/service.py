@@ -60,7 +60,7 @@ class Trouble:
         )
 
     def served(self) -> None:
-        """Note that the epoch's weights went out, or would have: whatever stands in the way next is news."""
+        """Note that the epoch's weights went out, or would have: whatever is in the way next is news."""
         self._blocked = None
 
     def answered(self, fate: Fate | None) -> None:
@@ -131,8 +131,8 @@ class WeightService:
         clock_fault: says what is wrong with the clock; None where nothing is (SPEC 16, D-26).
         signing: held from looking to the chain's answer: two submissions of one hotkey at once would share a nonce.
         metrics: told which blocks are seen; None tells nobody.
-        board: told when it fails; None likewise.
-        pay: shown each vector before it is sent; None likewise.
+        board: told when it fails, or None.
+        pay: shown each vector before it is sent, or None.
     """
 
     def __init__(  # noqa: PLR0913 - the world and which vector, each by name
@@ -240,7 +240,7 @@ class WeightService:
             return await self._attempt(head)
 
     async def _attempt(self, head: Head) -> int:
-        """Send if nothing stands in the way; return the block at which to look again."""
+        """Send if nothing is in the way; return the block at which to look again."""
         sight = await self._look()
         if sight is None:
             return head.number + 1

@@ -1,4 +1,4 @@
-"""A look at the chain: the subnet, this hotkey's slot, when weights may be sent, and what stands in the way."""
+"""A look at the chain: the subnet, this hotkey's slot, when weights may be sent, and what is in the way."""
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence

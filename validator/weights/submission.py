@@ -88,7 +88,7 @@ class WeightsLog:
         block: int | None = None,
         extrinsic: str | None = None,
     ) -> None:
-        """Tell what became of weights that were sent; nothing of those that the log does not know."""
+        """Tell the result of weights that were sent; nothing of those that the log does not know."""
         if link is None:
             return
         shown = None if extrinsic is None else printable(extrinsic, _MAX_EXTRINSIC)
@@ -186,9 +186,9 @@ class Submitter:
         return record is not None and (record.state == "confirmed" or refused_for_good(record))
 
     async def submit(self, sight: Sight, vector: Vector, valid_blocks: int) -> Fate | None:
-        """Write the submission down, send it, write down what became of it; None if somebody else was faster.
+        """Write the submission down, send it, write down the result of it; None if somebody else was faster.
 
-        Nothing may stand in the way in `sight`. It may be included for `valid_blocks` past the head.
+        Nothing may be in the way in `sight`. It may be included for `valid_blocks` past the head.
 
         Raises:
             ChainUnreachableError: certainly not sent; the row is prepared again.

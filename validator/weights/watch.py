@@ -31,7 +31,7 @@ class WeightsLockedError(ValidatorError):
 
 
 def stop_file_of(settings: Settings) -> Path:
-    """Return where the stop-file is: as set, else beside the SQLite file, else in the working folder."""
+    """Return where the stop-file is: as set, else next to the SQLite file, else in the working folder."""
     if settings.weights.stop_file is not None:
         return settings.weights.stop_file
     return file_beside(settings.store.url, _NAME)
@@ -39,7 +39,7 @@ def stop_file_of(settings: Settings) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class WeightsLock:
-    """Locks for good, until the operator clears it."""
+    """Locks permanently, until the operator clears it."""
 
     store: Store
     clock: Clock

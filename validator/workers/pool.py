@@ -244,7 +244,7 @@ class Worker:
 
 
 def _spawn(link: socket.socket) -> subprocess.Popen[bytes]:
-    """Start the process: nothing but the socket, an environment without secrets, a process group of its own."""
+    """Start the process: nothing but the socket, an environment without secrets, its own process group."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     descriptor = link.fileno()
     return subprocess.Popen(  # noqa: S603 - our own module
@@ -282,7 +282,7 @@ class WorkerPool:
     """Runs calls in processes that are started as they are needed.
 
     What dies of a call or runs out of its budget is told (`worker_ended`), and the call is made once more: alone, in a
-    new worker, with four times the budget. Other calls go on meanwhile. A worker that the machine kills is ours: the
+    new worker, with four times the budget. Other calls continue meanwhile. A worker that the machine kills is ours: the
     call waits and is made again with the same budget.
 
     Args:

@@ -17,7 +17,7 @@ SECRET_FILES = (".env", "id_rsa", "id_ed25519", ".netrc", ".pgpass", "shadow", "
 NAMELESS = "tmp________"  # in place of a random name
 _MAX_TEXT = 1_000
 _RANDOM = 8  # characters
-_MAX_ASCII = 3_000  # a line under PIPE_BUF is written whole, whoever else writes
+_MAX_ASCII = 3_000  # a line under PIPE_BUF is written whole, next to other writers
 # Where programs look before they do what they are for: what is read there belongs to them.
 _SYSTEM = ("/usr/", "/lib", "/bin/", "/sbin/", "/opt/", "/runner/", "/etc/ssl/", "/etc/ld.so", "/etc/terminfo/")
 _SYSTEM_FILES = frozenset(

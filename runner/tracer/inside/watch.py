@@ -1,7 +1,7 @@
 """The watcher: follows every process of a skill by ptrace and records what it asks the kernel for (SPEC 5, 15).
 
 It needs no privilege: it follows processes that it started. A call that counts stops before the kernel looks at it; the
-watcher reads its arguments, records them, and lets it go on or answers in the kernel's place: no connection is made.
+watcher reads its arguments, records them, and lets it continue or answers in the kernel's place: no connection is made.
 A process whose call cannot be read is killed; a run that has recorded its share ends.
 """
 

@@ -12,7 +12,7 @@ from validator.protocol.reasons import Reason
 
 _DEEP = Reason.PARSE_TOO_DEEP
 _TWICE = Reason.PARSE_DUPLICATE_KEY
-_ROOM = MAX_BODY - 64 * 1024  # for filling, beside an honest answer
+_ROOM = MAX_BODY - 64 * 1024  # for filling, next to an honest answer
 _HASH = b'"sha256:' + b"0" * 64 + b'"'
 
 

@@ -121,7 +121,7 @@ class Case:
         return self.signed(findings=tuple(msgspec.structs.replace(honest.findings[0], **each) for each in many))
 
     def traced(self, bundle: bytes) -> bytes:
-        """The honest answer with another trace bundle, as the base64 that stands in the body."""
+        """The honest answer with another trace bundle, as the base64 that is in the body."""
         answer = msgspec.structs.replace(self.answer, trace_bundle=PLACEHOLDER)
         return msgspec.json.encode(answer).replace(PLACEHOLDER.encode(), bundle)
 

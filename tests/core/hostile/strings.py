@@ -1,4 +1,4 @@
-"""Texts that are harmful to whoever shows them unescaped: terminals, logs, SQL, Markdown, HTML, spreadsheets."""
+"""Texts that are harmful to anyone who shows them unescaped: terminals, logs, SQL, Markdown, HTML, spreadsheets."""
 
 from typing import Final
 

@@ -37,7 +37,7 @@ def _bundle(names: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
 
 @cache
 def _squeezed_fs(make: Callable[[], bytes]) -> tuple[bytes, Any]:
-    """The fs trace's part of the gzip, and what goes on with it: it is the same in the bundles of all types."""
+    """The fs trace's part of the gzip, and what continues with it: it is the same in the bundles of all types."""
     content = make()
     info = tarfile.TarInfo("fs.jsonl")
     info.size = len(content)

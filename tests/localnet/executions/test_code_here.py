@@ -48,7 +48,7 @@ async def test_the_local_networks_code_is_judged_in_containers_and_paid(sqlite_u
         (hangs,) = [task.task_id for task in tasks if isinstance(task, GoalTask) and task.goal == HANGING]
 
         async def until_judged(task_ids: set[str]) -> dict[str, CodeCheck]:
-            """Let virtual time pass beside the containers until these are judged."""
+            """Let virtual time pass next to the containers until these are judged."""
             until = clock.monotonic() + 200
             while clock.monotonic() < until:
                 found = {one.task_id: one for one in await checks_of(store)}
@@ -61,7 +61,7 @@ async def test_the_local_networks_code_is_judged_in_containers_and_paid(sqlite_u
         waiting = {one.task_id for one in await checks_of(store)}
         async with working(world, here.code):
             found = await until_judged(waiting - {hangs})
-            assert found[hangs].state == "running"  # and rounds go on beside it
+            assert found[hangs].state == "running"  # and rounds continue next to it
             await one_round(world)
             (entry,) = [(task_id, value) for _, task_id, value in await entries(store, 1)]
             assert {entry[0]} == waiting - {hangs}

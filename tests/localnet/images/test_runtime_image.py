@@ -27,7 +27,7 @@ BUNDLES = {bundle.skill_type: bundle for bundle in written_bundles() if is_runti
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the programs as it lies in the image."""
+    """The folder of the programs as it is in the image."""
     root = tmp_path_factory.mktemp("root")
     for name, entry in program_files().items():
         assert isinstance(entry, File)

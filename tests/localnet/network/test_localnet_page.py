@@ -19,7 +19,7 @@ ELSEWHERE = {"make setup"}  # every test runs in what it makes
 
 
 class Page:
-    """Follows the page in a folder of its own; `up` is what its main command printed."""
+    """Follows the page in its own folder; `up` is what its main command printed."""
 
     def __init__(self, folder: Path, chain: DevChain | None) -> None:
         self.folder = folder

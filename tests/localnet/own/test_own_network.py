@@ -87,7 +87,7 @@ def write(
 
 @pytest.fixture
 def tasks(tmp_path: Path) -> Path:
-    """Return a folder with a task of three kinds: a marked one with a fault and its truth, and a draft beside it, one
+    """Return a folder with a task of three kinds: a marked one with a fault and its truth, and a draft next to it, one
     that would leave a mark if it were run, and a goal.
     """
     root = tmp_path / "tasks"

@@ -1,4 +1,4 @@
-"""The rules for code: one case for each that it matches, and code beside it that means no harm."""
+"""The rules for code: one case for each that it matches, and code next to it that means no harm."""
 
 import importlib.util
 import json

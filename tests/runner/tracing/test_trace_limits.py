@@ -40,7 +40,7 @@ async def test_an_endless_loop_is_cut_off_and_keeps_its_traces() -> None:
     assert read(result.records, PYTHON).probes == (True, True, True)
 
 
-# In a process of its own, whose descriptors up to that number are its own: others would be somebody's.
+# In its own process, whose descriptors up to that number are its own: others would be somebody's.
 HOLDING = """
 import asyncio, json, os, sys
 from tracing_kit import PYTHON, fields, python_bundle, traced

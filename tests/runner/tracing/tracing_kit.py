@@ -13,7 +13,7 @@ from validator.protocol.answer import probe_values
 from validator.protocol.skill_types import SkillType
 from validator.protocol.traces import Traces, read_traces
 
-# A probe's file lies in one folder for the whole machine, and tests look whether theirs is gone.
+# A probe's file is in one folder for the whole machine, and tests look whether theirs is gone.
 NONCE = f"{os.getpid():08x}" + "0" * 56
 PROBE = Probes.of(NONCE[:8])
 

@@ -1,4 +1,4 @@
-"""The evidence between two miners, row by row, beside what two independent miners would have done (SPEC 17, D-39)."""
+"""The evidence between two miners, row by row, next to what two independent miners would have done (SPEC 17, D-39)."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""Two audit files side by side: one history, one that goes on where the other ends, or two."""
+"""Two audit files side by side: one history, one that continues where the other ends, or two."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -38,7 +38,7 @@ Key = tuple[str, str]
 
 
 class GivenError(ValidatorError):
-    """Something in a folder beside the file is not what its name says."""
+    """Something in a folder next to the file is not what its name says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Folder:
 
 @dataclass(slots=True)
 class Given:
-    """The folders, and how much of the log was held against them.
+    """The folders, and how much of the log was compared with them.
 
     Attributes:
         bundles: `SHA256` of a bundle as dispatched.
@@ -138,7 +138,7 @@ class Given:
         return _unlike(task, document)
 
     def judge(self, planned: Planned, answers: Answers) -> frozenset[Key]:
-        """Judge a round's answers again from the bytes that are there; return which those were."""
+        """Judge a round's answers again from the bytes that exist; return which those were."""
         if self.answers is None:
             return frozenset()
         if self._unnamed is None:

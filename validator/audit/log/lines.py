@@ -249,7 +249,7 @@ def read_outcome(reader: LineReader, end: RoundEnd, outcome_digest: str) -> tupl
 
 
 def converted(plain: Any, kind: Any, found: Line, path: str) -> Any:
-    """Return a plain value of a line, which stands there at `path`, as a `kind` (FaultError: it is none)."""
+    """Return a plain value of a line, which is there at `path`, as a `kind` (FaultError: it is none)."""
     try:
         return typed.convert(plain, kind)
     except msgspec.ValidationError as error:

@@ -115,7 +115,7 @@ class Verified:
         pending: rounds whose groups cannot be drawn again before their epoch's salt is public ("draw pending").
         executions: counted results of execution, each of a valid primary that the file shows (SPEC 15).
         executions_before: counted results of answers from before the file, or forgotten since: the validator's word.
-        filled: late qualities, each held against an answer that the file shows (SPEC 12).
+        filled: late qualities, each compared with an answer that the file shows (SPEC 12).
         filled_before: late qualities of answers from before the file, or forgotten since: the validator's word.
         vectors: vectors that were computed, sent or not (SPEC 16, D-28).
         vectors_recomputed: of which everything followed from the file, but who was registered.
@@ -136,10 +136,10 @@ class Verified:
         unshown: by kind, how many ended as they did by the validator's word (docs/auditors.md).
         whole_unpaid: by kind, answers that came whole and were not paid: late, void, too costly.
         issued: when the first and the last receipt were issued, by the validator's clock.
-        acts: of operators, each held against the flags that it clears.
+        acts: of operators, each compared with the flags that it clears.
         keys, revocations: statements of publishing keys, and what was taken back (docs/attestations.md).
         word: by kind, what else was said that nobody can compute.
-        given: by kind, how much was held against what was given beside the file.
+        given: by kind, how much was compared with what was given next to the file.
     """
 
     hotkey: str

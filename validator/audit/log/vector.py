@@ -64,7 +64,7 @@ class Claim:
         return cloud is not None and (not rounds or rounds[-1].number < cloud)
 
     def open_round(self, index: int, planned: tuple[RoundInput, RoundPlan] | None, *, readable: bool) -> None:
-        """Take in a round that was open: who was drawn in it counts, what came of it does not.
+        """Take in a round that was open: who was drawn in it counts, the result of it does not.
 
         `planned` is None where it has no input and plan; not `readable`: it has, and nobody can read them.
         """

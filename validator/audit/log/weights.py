@@ -171,7 +171,7 @@ def _word_of(one: _Doubt) -> str:
     return _EPOCHS if one.path == _EPOCH else _UIDS
 
 
-_KEPT: Final = 1_024  # vectors, with their rows; of what became of older ones a log's word is taken
+_KEPT: Final = 1_024  # vectors, with their rows; of the result of older ones a log's word is taken
 _KEPT_EPOCHS: Final = 100_000
 
 Epoch = tuple[int, int, int]
@@ -271,7 +271,7 @@ class Fates:
             self._first = oldest + 1
 
     def add(self, sequence: int, fate: FateLink) -> None:
-        """Take in what became of a vector (WrongReceiptError: it follows nothing, or contradicts what was told)."""
+        """Take in the result of a vector (WrongReceiptError: it follows nothing, or contradicts what was told)."""
         if fate.state == "confirmed" and fate.block is None:
             raise WrongReceiptError("fate.block", "is missing: what is confirmed is in a block")
         self.states[fate.state] += 1

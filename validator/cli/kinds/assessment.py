@@ -19,7 +19,7 @@ _KEY: Final = 8
 
 
 def write_assessment(page: Page, rules: Rules, task: AssessmentExplanation, hotkey: str) -> None:
-    """Write how the miner `hotkey` came to the task, what became of its answer, and what that was worth."""
+    """Write how the miner `hotkey` came to the task, the result of its answer, and what that was worth."""
     write_beginning(page, rules, task, f"{task.provenance} truth")
     if task.group is not None and task.gates is not None:
         _write_group(page, task.group, hotkey)

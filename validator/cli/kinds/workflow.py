@@ -18,7 +18,7 @@ _KEY: Final = 16
 
 
 def write_workflow(page: Page, rules: Rules, task: WorkflowExplanation, hotkey: str) -> None:
-    """Write how the miner `hotkey` came to the goal, what became of its plan, and what that was worth."""
+    """Write how the miner `hotkey` came to the goal, the result of its plan, and what that was worth."""
     write_beginning(page, rules, task, task.workflow_type, f"goal: {task.goal}")
     if task.group is not None and task.gates is not None:
         _write_group(page, task.group, hotkey)

@@ -151,7 +151,7 @@ def _hotkey_findings(wallet: WalletSettings, unlocked: Signer | None) -> list[Fi
 
 
 def _what_is_there(file: Path) -> str:
-    """Say what is there instead."""
+    """Say what exists instead."""
     hotkeys, wallets = file.parent, file.parents[2]
     if names := _names(path for path in _inside(hotkeys) if path.is_file()):
         return f"set wallet.hotkey; in {printable(str(hotkeys))} there is: {names}"

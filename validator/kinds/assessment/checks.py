@@ -32,8 +32,8 @@ def misstated(version: Version, expected: Expected[AssessmentTask], answer: Subm
     Args:
         version: of the round.
         expected: what the dispatch asked for.
-        answer: as it stands in the record; signed, and about what was dispatched.
-        witnesses: how many answers to the task were held against each other by gate 7.
+        answer: as it is in the record; signed, and about what was dispatched.
+        witnesses: how many answers to the task were compared with each other by gate 7.
     """
     task, sssa = expected.task, answer.sssa
     again = checks_of(task, answer.role, sssa)
@@ -113,5 +113,5 @@ def fault(_version: Version, task: AssessmentTask, answer: Submission) -> Fault 
 
 
 def needs_truth(_version: Version, _task: AssessmentTask, _answer: Submission) -> bool:
-    """Return True: the verdict of every answer is held against the truth's."""
+    """Return True: the verdict of every answer is compared with the truth's."""
     return True

@@ -82,7 +82,7 @@ def _expected_commands(case: Case) -> tuple[str, ...] | None:
 
 
 def completed(version: Version, judged: Mapping[str, Judged]) -> dict[str, Packed]:
-    """Return the answers to a task that passed, by hotkey, with gate 7 filled in from those that are there."""
+    """Return the answers to a task that passed, by hotkey, with gate 7 filled in from those that exist."""
     subsets = semantic_subsets(
         version, {hotkey: one.signatures for hotkey, one in judged.items() if isinstance(one, Witnessed)}
     )

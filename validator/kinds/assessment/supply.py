@@ -51,7 +51,7 @@ class Bundles:
         packed: list[PackedTask] = []
         with_canary_slot = canary_types(salt, round_id, rules.groups.canary_slots) if self.canary else ()
         submitted = None
-        if self.submitted is not None:  # not beside a canary: the type keeps a task of the source
+        if self.submitted is not None:  # not next to a canary: the type keeps a task of the source
             submitted = await self.submitted([one for one in ASSESSED_TYPES if one not in with_canary_slot])
         for skill_type in ASSESSED_TYPES:
             extra = await self._made(skill_type) if skill_type in with_canary_slot else None
@@ -73,7 +73,7 @@ class Bundles:
     ) -> list[SourcedTask]:
         """Return what fills a type's slots: tasks of the source, and at a drawn place a canary or a submitted one.
 
-        A task's id tells its slot to whoever has the bundle, so the slot must not tell what it is.
+        A task's id tells its slot to anyone who has the bundle, so the slot must not tell what it is.
         """
         wanted = rules.groups.slots_per_type - (extra is not None)
         try:

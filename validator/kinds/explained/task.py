@@ -73,7 +73,7 @@ class Gates(NamedTuple):
     """A dispatch on its way.
 
     Attributes:
-        dispatch: as it stands, with the reason of the gates.
+        dispatch: as it is, with the reason of the gates.
         window: of its role.
         gates: 1 to 6 in order.
         semantic_subset: gate 7; None where it does not apply (D-21).

@@ -141,7 +141,7 @@ class PlanRunner:
     async def run(
         self, round_id: str, expected: Expected[GoalTask], accepted: AcceptedPlan, seconds: float
     ) -> WorkflowSubmission:
-        """Run a plan; return what came of it. See `Runner`.
+        """Run a plan; return the result of it. See `Runner`.
 
         Raises:
             ExceptionGroup: an error of the validator, whatever miner and services do.

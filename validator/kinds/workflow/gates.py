@@ -88,7 +88,7 @@ def needs_truth(version: Version, task: GoalTask, answer: WorkflowSubmission) ->
 def misstated(
     _version: Version, expected: Expected[GoalTask], answer: WorkflowSubmission, _witnesses: int
 ) -> Fault | None:
-    """Return what the gates cannot have let pass; the run is held against its plan by `fault`."""
+    """Return what the gates cannot have let pass; the run is compared with its plan by `fault`."""
     if answer.seconds > expected.task.windows.of(answer.role).deadline:
         return Fault("seconds", "is later than the deadline, which gate 1 does not let pass")
     return None

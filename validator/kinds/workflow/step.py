@@ -74,7 +74,7 @@ class Budget:
         """Reserve `most` for one attempt; wait while it would fit once others have settled for less than reserved.
 
         Returns:
-            Whether it was reserved; False when it does not fit beside what was charged already.
+            Whether it was reserved; False when it does not fit next to what was charged already.
         """
         while self._total((*self._charged, *self._reserved, most)) > self.ceiling:
             if self._total((*self._charged, most)) > self.ceiling:
@@ -287,7 +287,7 @@ class Step:
         return tried < declared or (tried == declared and outcome == Reason.STEP_CONNECTION)
 
     async def _attempt(self, around: Surroundings, params: dict[str, Any], most: float) -> Reason:
-        """Call the service once; record what came of it and settle what it costs."""
+        """Call the service once; record the result of it and settle what it costs."""
         timeout_s = self.node.error_handling.timeout_seconds
         request = msgspec.json.encode(
             StepRequest(

@@ -10,7 +10,7 @@ _CODE: Final = re.compile(r"""//[^\n]*|/\*[\s\S]*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\
 _PATTERN: Final = re.compile(r"/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/")
 _TEMPLATE: Final = re.compile(r"(?:\\[\s\S]|\$(?!\{)|[^`\\$])*(`|\$\{)")
 _PAIRS: Final = {")": "(", "]": "[", "}": "{"}
-_BEFORE_PATTERN: Final = frozenset("(,=:[!&|?{};+-*%~^<>")  # what stands before a regular expression, not a division
+_BEFORE_PATTERN: Final = frozenset("(,=:[!&|?{};+-*%~^<>")  # what is before a regular expression, not a division
 _KEYWORDS: Final = frozenset(
     {"return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "else", "do", "yield", "await"}
 )

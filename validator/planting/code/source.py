@@ -4,7 +4,7 @@ A template's text is indented by four spaces, quotes with `"`, and ends statemen
 
 - `<:...:>`: a type, kept where the file has types;
 - `<doc>` at a line's end: a comment, kept where the file has comments;
-- `<guard>` alone on a line: the place in a function for a condition on which it goes on;
+- `<guard>` alone on a line: the place in a function for a condition on which it continues;
 - `<!>` at a line's end: the line that a reviewer would point at;
 - `---` alone on a line: what follows may stand elsewhere in the file.
 """
@@ -29,7 +29,7 @@ class Style(NamedTuple):
 
     Attributes:
         indent: one step of it.
-        single: strings stand in `'`.
+        single: strings are in `'`.
         typed: functions have types.
         documented: functions have comments.
         terminated: statements of JavaScript end with `;`.
@@ -96,7 +96,7 @@ class Source(NamedTuple):
     def with_lines(self, puts: Sequence[Put]) -> tuple[bytes, int]:
         """Return the file with `puts` in it, and the line of their sink, from 1 on; 0 where none has one.
 
-        Blocks for the same place stand in the order of `puts`, and never two blank lines between them.
+        Blocks for the same place are in the order of `puts`, and never two blank lines between them.
         """
         by_place: dict[int, list[Block]] = {}
         for put in puts:
@@ -119,7 +119,7 @@ class Source(NamedTuple):
         return found.count("'") > found.count('"')
 
     def blank_above(self, at: int) -> int:
-        """Return how many blank lines stand before line `at`."""
+        """Return how many blank lines are before line `at`."""
         count = 0
         while count < at and not self.lines[at - 1 - count].strip():
             count += 1
@@ -188,7 +188,7 @@ class Code:
         tops: lines before which a definition may stand, in order.
         constants: the line before which a constant goes; None where it goes with the definitions.
         bodies: of each function with room, the lines before which a statement may stand, with their whitespace.
-        runs_through: statements at the top are what it does: a call may stand at any later place.
+        runs_through: statements at the top are what it does: a call may be at any later place.
     """
 
     gap = 1

@@ -11,7 +11,7 @@ from validator.scoring.rules import Ruled
 
 
 def tao(amount: float) -> float:
-    """Return an amount of TAO as it is compared: as it stands."""
+    """Return an amount of TAO as it is compared: as it is."""
     return amount
 
 

@@ -12,7 +12,7 @@ from validator.store.waiting_work import EXECUTIONS
 
 
 class Chains(Repository):
-    """At most one, for good."""
+    """At most one, permanently."""
 
     async def get(self) -> StoreChain | None:
         """Return the chain, None before the store was first opened with one."""
@@ -45,7 +45,7 @@ class Drains(Repository):
         await self._changed(update(drains).where(drains.c.id == number).values(taken_at=at))
 
     async def end(self, number: int, at: datetime) -> None:
-        """Note that this validator has no round in hand any more, and ends; requests beside it are over, too."""
+        """Note that this validator has no round in hand any more, and ends; requests next to it are over, too."""
         taken = func.coalesce(drains.c.taken_at, at)
         await self._changed(
             update(drains).where(drains.c.id >= number, drains.c.ended_at.is_(None)).values(taken_at=taken, ended_at=at)

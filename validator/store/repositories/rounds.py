@@ -45,7 +45,7 @@ class Stalls(Repository):
     """Stalls by round, in the order in which they happened."""
 
     async def put(self, round_id: int, found: Sequence[StallRecord]) -> None:
-        """Keep what is known of a round's stalls so far; the last of those that are there may have grown."""
+        """Keep what is known of a round's stalls so far; the last of those that exist may have grown."""
         rows = [{"round_id": round_id, "number": number, **stall._asdict()} for number, stall in enumerate(found)]
         await self._upsert(stalls, rows)
 
@@ -227,7 +227,7 @@ class Rounds(Repository):
         return await self._one(RoundRecord, _RECORD, {"round_id": round_id})
 
     async def document_bytes(self, round_id: int, which: Literal["input", "outcome"]) -> bytes | None:
-        """Return a document's canonical bytes, not held against their digest: for those who look for damage."""
+        """Return a document's canonical bytes, not compared with their digest: for those who look for damage."""
         head = await self._as(Records).head(round_id)
         if head is not None:
             return head.input if which == "input" else head.outcome

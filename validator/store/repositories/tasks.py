@@ -130,7 +130,7 @@ class Bundles(Repository):
     """Content-addressed gzip tars."""
 
     async def put(self, sha256: str, data: bytes, at: datetime) -> None:
-        """Keep a bundle as dispatched; one that is there already starts its retention anew (MismatchError)."""
+        """Keep a bundle as dispatched; one that exists already starts its retention anew (MismatchError)."""
         if await asyncio.to_thread(sha256_hex, data) != sha256:
             raise MismatchError("a bundle does not hash to its `sha256`")
         if not await self._changed(update(bundles).where(bundles.c.sha256 == sha256).values(stored_at=at)):

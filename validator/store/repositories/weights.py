@@ -76,7 +76,7 @@ class WeightLinks(Repository):
         return int(await self._scalar(mine))
 
     async def line(self, sequence: int) -> bytes | None:
-        """Return the line that a receipt names, without the newline and not held against its digest (DamagedError)."""
+        """Return the line that a receipt names, without the newline and not compared with its digest (DamagedError)."""
         blob = await self._scalar(select(_L.line).where(_L.sequence == sequence))
         return None if blob is None else await unpack(blob)
 
@@ -118,7 +118,7 @@ class WeightSubmissions(Repository):
         prepared rows of earlier epochs expire.
 
         Raises:
-            AlreadyPreparedError: the epoch has a submission that may be or is on chain, or was refused for good.
+            AlreadyPreparedError: the epoch has a submission that may be or is on chain, or was refused permanently.
         """
         key = {"netuid": netuid, "mechid": mechid, "epoch": epoch}
         outdated = update(weight_submissions).where(*_outdated(netuid, mechid, epoch))
@@ -175,7 +175,7 @@ class WeightSubmissions(Repository):
         message: str | None = None,
         extrinsic: str | None = None,
     ) -> None:
-        """Note what became of a submission; what is None stays as it was (WrongStateError)."""
+        """Note the result of a submission; what is None stays as it was (WrongStateError)."""
         given = {"block": block, "message": message, "extrinsic": extrinsic}
         values = {name: value for name, value in given.items() if value is not None}
         await self._note(submission_id, {"state": state, "updated_at": at, **values})
@@ -221,7 +221,7 @@ class WeightSubmissions(Repository):
         return epoch
 
     async def latest(self, mechid: int) -> WeightsRecord | None:
-        """Return the mechanism's newest submission, whatever became of it."""
+        """Return the mechanism's newest submission, whatever the result."""
         newest = select(weight_submissions).where(_W.mechid == mechid)
         return await self._one(WeightsRecord, newest.order_by(_W.id.desc()).limit(1))
 
@@ -249,7 +249,7 @@ class WeightGuard(Repository):
     """Marks per (netuid, mechid, hotkey); locks for the whole store."""
 
     async def present(self) -> bool:
-        """Return whether the tables without which nothing may be sent are there."""
+        """Return whether the tables without which nothing may be sent exist."""
         return await self._connection.run_sync(_present)
 
     async def last_written(self, netuid: int) -> datetime | None:

@@ -1,4 +1,4 @@
-"""Tests of the benchmark's code goals, written from what each function shall do."""
+"""Tests of the benchmark's code goals, written from what each function must do."""
 
 from typing import Final
 

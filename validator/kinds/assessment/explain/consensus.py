@@ -52,7 +52,7 @@ class Thing(Document, frozen=True):
 
 
 class Difference(Document, frozen=True):
-    """The miner's set beside the group's: how many are in both, in the miner's, in the group's, and the rest."""
+    """The miner's set next to the group's: how many are in both, in the miner's, in the group's, and the rest."""
 
     shared: int
     mine: int
@@ -62,7 +62,7 @@ class Difference(Document, frozen=True):
 
 
 class Consensus(Document, frozen=True):
-    """The consensus score in its parts, the things it compares beside each other."""
+    """The consensus score in its parts, the things it compares next to each other."""
 
     score: float
     components: tuple[Component, ...]

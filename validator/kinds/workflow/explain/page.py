@@ -112,7 +112,7 @@ class WorkflowExplanation(TaskExplanation, frozen=True, tag="workflow"):
         measured: values against their limits; None while the quality is deferred.
         quality: of the output.
         worth: the parts of S; None while the quality is deferred.
-        later: what came of its code after the round; None where nothing was deferred.
+        later: the result of its code after the round; None where nothing was deferred.
     """
 
     goal_sha256: str

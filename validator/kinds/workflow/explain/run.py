@@ -64,7 +64,7 @@ class Run(Document, frozen=True):
 
 
 def explain_run(version: Version, plan: WorkflowPlan, run: RunRecord) -> Run:
-    """Return the steps of `plan`, in its order, with what became of each in `run`."""
+    """Return the steps of `plan`, in its order, with the result of each in `run`."""
     result = version.result_of(plan, run)
     steps = tuple(
         _step(version, plan, node, step, is_result=result is not None and step.output is result)
@@ -103,7 +103,7 @@ _NOUNS: Final = {"unplanned": "unplanned retry", "timeouts": "timeout", "hard_fa
 
 
 class Measure(Document, frozen=True):
-    """One measured value and the limit it is held against."""
+    """One measured value and the limit it is compared with."""
 
     name: str
     value: float
@@ -144,7 +144,7 @@ class Worth(Document, frozen=True):
 
 
 def explain_measured(run: WorkflowRun) -> tuple[Measure, ...]:
-    """Return what the formula takes of a run, beside the limits."""
+    """Return what the formula takes of a run, next to the limits."""
     return (
         Measure("steps", run.steps_completed, run.total_steps, "completed, of the plan's or the task's required steps"),
         Measure("cost", run.actual_tao, run.max_budget_tao, "TAO, of the task's budget"),
