@@ -94,6 +94,23 @@ async def test_a_validator_that_starts_removes_what_processes_left_to_tell_their
         assert await tokens(store) == [left], "a worker may ask about a young one"
 
 
+async def test_what_others_wrote_meanwhile_is_forgotten_too(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outages, "PAUSE_S", 0.3)
+
+    async def nothing(_: Transaction) -> None: ...
+
+    async with open_store(postgres_url) as store:
+        Troubled(store, monkeypatch, 1, after=True)
+        lost = asyncio.create_task(store.lasting(add))
+        while not store.waiting:  # noqa: ASYNC110 - a counter has no event
+            await asyncio.sleep(0.001)
+        await store.lasting(nothing)
+        assert await lost == "added"
+        await store.lasting(nothing)
+        async with store.read() as tx:
+            assert await tx.connection.scalar(text("SELECT count(*) FROM write_tokens")) == 1
+
+
 async def test_sessions_that_the_server_ends_in_the_middle_cost_nothing(postgres_url: str) -> None:
     killed = 0
     async with open_store(postgres_url, writer=True) as store, open_store(postgres_url) as other:

@@ -152,12 +152,11 @@ class _Rows(NamedTuple):
 class Page:
     """A page of text: headings, wrapped lines and small tables, escaped and written at once.
 
-    Without a width it is as wide as the terminal, at most 120, and 100 where there is no terminal.
+    It is as wide as the terminal, at most 120, and 100 where there is no terminal.
     """
 
-    def __init__(self, width: int | None = None) -> None:
+    def __init__(self) -> None:
         self._blocks: list[RenderableType | _Line | _Rows] = []
-        self._width = width
 
     def title(self, text: str) -> None:
         """Add a bold line."""
@@ -212,7 +211,7 @@ class Page:
         """Write the page to standard output."""
         console = Console(markup=False, highlight=False, emoji=False)
         known = console.is_terminal or "COLUMNS" in os.environ
-        console.width = self._width or (min(console.width, _WIDEST) if known else _PLAIN_WIDTH)
+        console.width = min(console.width, _WIDEST) if known else _PLAIN_WIDTH
         texts = iter(all_printable([block.text for block in self._blocks if isinstance(block, _Line)], _LINE))
         cells = iter(_cells([row for block in self._blocks if isinstance(block, _Rows) for row in block.rows]))
         with console.capture() as capture:

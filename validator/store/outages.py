@@ -138,14 +138,13 @@ class Patience:
         async def once() -> T:
             """Do the work in one transaction, unless the one before arrived after all."""
             nonlocal sent
+            removed: list[str] = []
             async with begin() as tx:
-                done, removed = sent, list(self._acknowledged)
+                done = sent
                 if done is None or not await _arrived(tx.connection, done.token):
-                    sent = None
+                    sent, removed = None, list(self._acknowledged)
                     result = await work(tx)
                     done = sent = _Sent(await _mark(tx.connection, removed), result)
-                else:
-                    removed = []
             self._acknowledged = [token for token in self._acknowledged if token not in removed]
             self._acknowledged += [] if done.token is None else [done.token]
             return done.result
