@@ -1,11 +1,14 @@
 """`validator run` where it cannot: one line on stderr that says what, where, what to do; an exit code for each."""
 
 import json
-import subprocess
-import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
-from forked import ran
+from forked import Forked, ran
 from wallet_files import ENCRYPTED
 
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
@@ -28,7 +31,6 @@ directory = "{folder}"
 [health]
 port = 0
 """
-PROGRAM = (sys.executable, "-c", "from validator.cli import main; main()")
 ME = Signer.from_uri("//Validator")
 
 
@@ -42,6 +44,21 @@ def subnet_in(folder: Path) -> SimulatedSubnet:
     clock = SystemClock()
     rules = SubnetRules(seed="exit", genesis=int(clock.now().timestamp()))
     return SimulatedSubnet.create(rules, clock, folder / "chain.json")
+
+
+@contextmanager
+def running(config: Path, event: str) -> Iterator[tuple[Forked, list[dict[str, Any]]]]:
+    """A daemon that has logged an event, and everything that it logged until then."""
+    log = config.with_name("log")
+    with log.open("wb") as out:
+        daemon = Forked("run", "--config", str(config), out=out)
+    try:
+        while event not in (said := log.read_text().rpartition("\n")[0]) and daemon.returncode is None:
+            time.sleep(0.01)
+        yield daemon, [json.loads(line) for line in said.splitlines()]
+    finally:
+        daemon.kill()
+        daemon.ended(10)
 
 
 def refused(config: Path, code: Exit, *command_words: str) -> str:
@@ -91,27 +108,16 @@ def test_a_netuid_that_does_not_exist(tmp_path: Path) -> None:
 
 def test_a_second_daemon_on_the_store(tmp_path: Path) -> None:
     config = settings_in(tmp_path)
-    with subprocess.Popen([*PROGRAM, "run", "--config", config], stdout=subprocess.PIPE, text=True) as first:
-        try:
-            assert first.stdout is not None
-            for line in first.stdout:
-                if "daemon_started" in line:
-                    break
-            line = refused(config, Exit.STORE_IN_USE)
-        finally:
-            first.kill()
+    with running(config, "daemon_started") as (first, _):
+        line = refused(config, Exit.STORE_IN_USE)
     assert line.startswith(f"Another validator writes to this store: process {first.pid} writes to validator.sqlite; ")
     assert "stop it first" in line
 
 
 def test_a_store_of_another_chain(tmp_path: Path) -> None:
     config = settings_in(tmp_path)
-    with subprocess.Popen([*PROGRAM, "run", "--config", config], stdout=subprocess.PIPE, text=True) as first:
-        try:
-            assert first.stdout is not None
-            adopted = next(json.loads(line) for line in first.stdout if "store_chain_adopted" in line)
-        finally:
-            first.kill()
+    with running(config, "store_chain_adopted") as (_, log):
+        adopted = next(line for line in log if line["event"] == "store_chain_adopted")
     (tmp_path / "chain.json").unlink()
     again = subnet_in(tmp_path)
     again.register(ME.hotkey, stake_tao=10.0, validator_permit=True)
@@ -124,19 +130,9 @@ def test_a_store_of_another_chain(tmp_path: Path) -> None:
 
 
 def test_what_the_chain_asks_for_is_logged_at_the_start(tmp_path: Path) -> None:
-    config = settings_in(tmp_path)
-    command = [*PROGRAM, "run", "--config", str(config)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as daemon:
-        try:
-            assert daemon.stdout is not None
-            told = []
-            for line in daemon.stdout:
-                event = json.loads(line)
-                if event["event"] == "daemon_started":
-                    break
-                told.append((event["event"], event.get("name")))
-        finally:
-            daemon.kill()
+    with running(settings_in(tmp_path), "daemon_started") as (_, log):
+        events = takewhile(lambda line: line["event"] != "daemon_started", log)
+        told = [(line["event"], line.get("name")) for line in events]
     names = ("registered", "permit", "stake", "mechanism", "version_key", "commit_reveal", "rate_limit")
     assert told == [("store_chain_adopted", None), *(("precondition", name) for name in names)]
 

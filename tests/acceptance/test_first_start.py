@@ -1,16 +1,10 @@
-"""The first start of an operator who only has settings: one clear line for every fault, and a dry run that works."""
+"""The first start of an operator who only has settings: one clear line for every fault."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from dry_run import until_a_round_ends, write_settings
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from validator.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+from dry_run import write_settings
+from forked import ran
 
 
 @pytest.mark.parametrize(
@@ -26,24 +20,16 @@ def test_a_wallet_that_cannot_be_used_is_one_line(wallet: str, words: str, tmp_p
         keys = tmp_path / name / "hotkeys"
         keys.mkdir(parents=True)
         (keys / "key").write_text(content)
-    done = run("run", "--config", str(write_settings(tmp_path, wallet.format(folder=tmp_path))))
+    done = ran("run", "--config", str(write_settings(tmp_path, wallet.format(folder=tmp_path))))
     assert done.returncode == 3
     assert len(done.stderr.splitlines()) == 1
     assert words in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
 
-async def test_a_dry_run_makes_its_own_chain_and_stops_politely(tmp_path: Path) -> None:
-    config = write_settings(tmp_path)
-    command = [sys.executable, "-c", "from validator.cli import main; main()", "run", "--config", str(config)]
-    assert await until_a_round_ends(command, tmp_path) == 0
-    assert (tmp_path / "chain.json").exists()
-    assert run("rounds", "list", "--config", str(config)).returncode == 0
-
-
 def test_the_local_network_refuses_production_settings(tmp_path: Path) -> None:
     config = write_settings(tmp_path)
-    done = run("devnet", "--config", str(config), "--rounds", "1")
+    done = ran("devnet", "--config", str(config), "--rounds", "1")
     assert done.returncode == 2
     assert "miners.allow_private_axons must be true" in done.stderr
     assert not (tmp_path / "validator.sqlite").exists()

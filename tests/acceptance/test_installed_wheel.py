@@ -10,6 +10,8 @@ import pytest
 from dry_run import until_a_round_ends, write_settings
 from package_files import ROOT, wheel_of
 
+from validator import __version__
+
 ABSENT = ("localnet", "bandit", "tree_sitter", "tree_sitter_bash", "pip", "hatchling", "pytest")
 
 
@@ -20,12 +22,34 @@ def install(python: Path, *what: str) -> None:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the programs of an environment that holds the validator's wheel alone."""
+    """The folder of the programs of an environment that holds the validator's wheel alone, as pip installs it."""
     folder = tmp_path_factory.mktemp("installed")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
     install(python, "--require-hashes", "-r", str(ROOT / "requirements" / "runtime.txt"))
-    install(python, "--no-deps", str(wheel_of(ROOT, folder)))
+    build: list[str | Path] = [
+        Path(sys.executable).with_name("hatchling"),
+        "build",
+        "--target",
+        "wheel",
+        "--directory",
+        folder,
+    ]
+    subprocess.run(build, check=True, cwd=ROOT, capture_output=True, timeout=120)
+    wheel = folder / f"sssa_validator-{__version__}-py3-none-any.whl"
+    pip: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        wheel,
+    ]
+    subprocess.run(pip, check=True, timeout=120)
     return python.parent
 
 
@@ -50,8 +74,10 @@ def run(programs: Path, folder: Path, *command: str) -> subprocess.CompletedProc
 def test_nothing_of_the_local_network_is_installed(installed: Path, tmp_path: Path) -> None:
     code = f"from importlib.util import find_spec; print([name for name in {ABSENT!r} if find_spec(name)])"
     assert run(installed, tmp_path, "python", "-c", code).stdout == "[]\n"
-    code = "import validator; print(validator.__file__)"
-    assert run(installed, tmp_path, "python", "-c", code).stdout.startswith(str(installed.parent))
+    code = "import validator; print(validator.__file__, validator.__version__)"
+    place, version = run(installed, tmp_path, "python", "-c", code).stdout.split()
+    assert Path(place).is_relative_to(installed.parent)
+    assert version == __version__
 
 
 def test_its_migrations_make_the_tables(installed: Path, tmp_path: Path) -> None:
@@ -66,6 +92,7 @@ async def test_it_runs_dry(installed: Path, tmp_path: Path) -> None:
     command = [str(installed / "validator"), "run", "--config", str(write_settings(tmp_path))]
     assert await until_a_round_ends(command, tmp_path, environment()) == 0
     assert (tmp_path / "chain.json").exists()
+    assert run(installed, tmp_path, "validator", "rounds", "list", "--config", command[-1]).returncode == 0
 
 
 @pytest.mark.parametrize(
