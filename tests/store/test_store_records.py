@@ -26,7 +26,8 @@ from validator.store.checking import checks
 from validator.store.codec import compressed, expanded
 from validator.store.copying import copy_store
 from validator.store.errors import DamagedError, MismatchError
-from validator.store.record import SKIPPED, Head, Items, RoundEnding, frames, head_of, recorded
+from validator.store.record import SKIPPED, Head, Items, OpenRound, RoundEnding, frames, group_of, head_of, recorded
+from validator.store.rows import TaskEnd
 from validator.store.tables import dispatches, groups, records, rounds, sssas, workflow_runs
 
 PACKAGE = Path(validator.__file__).parent
@@ -55,6 +56,17 @@ async def everything(url: str) -> list[Any]:
 async def rows(store: Store, table: Table) -> int:
     async with store.read() as tx:
         return int(await tx.connection.scalar(select(func.count()).select_from(table)) or 0)
+
+
+@pytest.mark.parametrize(("size", "is_frame"), [(256 * 1024, False), (256 * 1024 + 1, True)])
+def test_a_large_proof_is_a_frame_after_the_attestations(size: int, is_frame: bool) -> None:
+    proof = Random(size).randbytes(size)
+    opened = OpenRound(None, b"{}", [TaskEnd("t", "settled", None)], (), {})
+    made = recorded(opened, RoundEnding(Reason.SETTLED, b"{}", proofs={"t": compressed(proof)}))
+    items = Items()
+    _, item = [item for frame in made.frames for item in items.take(expanded(frame))]
+    group = group_of(item)
+    assert (group.is_frame, group.proof) == (is_frame, proof)
 
 
 async def test_a_round_that_ends_leaves_its_record_and_narrow_rows(store: Store) -> None:
