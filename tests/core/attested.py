@@ -1,5 +1,6 @@
 """A store with a settled round, a publishing key in its log, and what is published of it; for tests of attestations."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +20,17 @@ BUNDLE = few_tasks()[0].task.bundle_sha256
 OTHER = few_tasks()[1].task.bundle_sha256
 PURL = "pkg:pypi/some-skill@1.0.0"
 DAYS = 90
+SETTINGS = """
+validator.netuid = 1
+wallet.uri = "//Validator"
+chain.kind = "simulated"
+chain.state = "chain.json"
+store.url = "sqlite:///{folder}/store.sqlite"
+[attestations]
+enabled = true
+valid_days = 3650
+package_manifest = "{folder}/packages.json"
+"""
 
 
 class Attested(World):
@@ -73,3 +85,13 @@ async def document_in(folder: Path, days: int = DAYS) -> bytes:
         world.publisher.valid = timedelta(days=days)
         await world.begin()
         return await world.document()
+
+
+def play(folder: Path) -> None:
+    """Play a round into a new store in a folder, and retire one of its two bundles."""
+
+    async def begin() -> None:
+        async with open_store(f"sqlite:///{folder}/store.sqlite", create=True) as store:
+            await Attested(store).begin(vouched=False)
+
+    asyncio.run(begin())

@@ -41,6 +41,11 @@ LEFT = (
         "a chain node; tests/localnet/network/test_localnet_page.py runs every one, in memory or on SUBTENSOR_URL",
     ),
     Left(
+        r"docs/attestations\.md",
+        r".*",
+        "an API that serves; tests/docs/test_docs_attestations.py follows the page",
+    ),
+    Left(
         r"docs/tutorial-miner\.md",
         r"(validator miner|python) .*",
         "a miner that serves; tests/miner/test_miner_tutorial.py follows the page",

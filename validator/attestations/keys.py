@@ -40,7 +40,7 @@ def key_file_of(settings: Settings) -> Path:
 def load_key(file: Path) -> PublishingKey:
     """Return the key in a file (PublishingKeyError: the text says which file and what to do)."""
     try:
-        text = read_secret(file, "attestations.key_file, and `validator attestation key new`")
+        text = read_secret(file, "attestations.key_file, and `validator attestation key --new`")
     except SecretFileError as error:
         raise PublishingKeyError(error.detail) from None
     if not _HEX.fullmatch(text):

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
 from validator import __version__
 from validator.attestations.dsse import PublishingKey
-from validator.attestations.keys import key_file_of, load_key, newest_statement
+from validator.attestations.keys import PublishingKeyError, key_file_of, load_key, newest_statement
 from validator.attestations.packages import purls_of
 from validator.attestations.statement import (
     Agreement,
@@ -93,24 +94,26 @@ class Publisher:
     """The attestations of a validator, for readers of its store.
 
     Args:
-        key: that signs; None where nothing is signed.
+        key: that signs; None where none is read yet, or nothing is signed.
         valid: how long after its round an attestation holds.
         purls: sha256 of a bundle to the URL of its package.
         clock: for the validity of the key and of statements.
+        file: of the key, read again when the log has another; None where nothing is signed, or `key` is all there is.
     """
 
     key: PublishingKey | None
     valid: timedelta
     purls: Mapping[str, str]
     clock: Clock
+    file: Path | None = None
     _made: dict[str, _Facts] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Settings, clock: Clock) -> "Publisher":
-        """Return that of the settings (PublishingKeyError, TaskError: the key or the manifest cannot be used)."""
+        """Return that of the settings (TaskError: the manifest cannot be used)."""
         chosen = settings.attestations
-        key = load_key(key_file_of(settings)) if chosen.enabled else None
-        return cls(key, timedelta(days=chosen.valid_days), purls_of(chosen.package_manifest), clock)
+        file = key_file_of(settings) if chosen.enabled else None
+        return cls(None, timedelta(days=chosen.valid_days), purls_of(chosen.package_manifest), clock, file)
 
     def bundles_of(self, purl: str) -> tuple[str, ...]:
         """Return the sha256 of every bundle that was packed from the package with this URL."""
@@ -140,15 +143,22 @@ class Publisher:
 
     async def _vouched(self, tx: Transaction) -> tuple[PublishingKey, bytes]:
         """Return the key, and the line of the receipt that vouches for it."""
-        if self.key is None:
+        if self.key is None and self.file is None:
             raise _SilentError("attestations.enabled is false")
         newest = await newest_statement(tx)
-        if newest is None or newest[1].public_key != self.key.public:
-            raise _SilentError("the newest key in the log is not the one here (validator attestation key new)")
+        if newest is None:
+            raise _SilentError("there is no key (validator attestation key --new)")
         receipt, statement = newest
+        if self.file is not None and (self.key is None or self.key.public != statement.public_key):
+            try:
+                self.key = load_key(self.file)
+            except PublishingKeyError as error:
+                raise _SilentError(str(error)) from None
+        if self.key is None or self.key.public != statement.public_key:
+            raise _SilentError("the newest key in the log is not the one here (validator attestation key --new)")
         fault = key_fault(statement, self.clock.now())
         if fault is not None or await tx.receipts.about("revocation", statement.public_key) is not None:
-            raise _SilentError(f"{fault or 'its key was revoked'} (validator attestation key new)")
+            raise _SilentError(f"{fault or 'its key was revoked'} (validator attestation key --new)")
         return self.key, receipt.line
 
     async def _facts(self, tx: Transaction, sha256: str) -> _Facts:

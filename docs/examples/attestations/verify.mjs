@@ -1,11 +1,12 @@
-// Verify an attestation with sigstore's packages: node verify.mjs ENVELOPE.json KEY.pem
+// Verify an attestation with sigstore's packages: node verify.mjs ATTESTATION.json KEY.pem
 // npm install @sigstore/verify@3.1.1 @sigstore/bundle@4.0.0
 import { readFileSync } from "node:fs";
 import { bundleFromJSON } from "@sigstore/bundle";
 import { Verifier, toSignedEntity, toTrustMaterial } from "@sigstore/verify";
 
-const [envelopeFile, keyFile] = process.argv.slice(2);
-const envelope = JSON.parse(readFileSync(envelopeFile, "utf8"));
+const [file, keyFile] = process.argv.slice(2);
+const document = JSON.parse(readFileSync(file, "utf8"));
+const envelope = document.envelope ?? document;
 const hint = envelope.signatures[0].keyid;
 
 // A bundle of sigstore without its transparency log: the validator's own log has the key.

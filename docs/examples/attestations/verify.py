@@ -1,4 +1,4 @@
-"""Verify an attestation with securesystemslib: python verify.py ENVELOPE.json KEY.pem."""
+"""Verify an attestation with securesystemslib: python verify.py ATTESTATION.json KEY.pem."""
 
 import base64
 import json
@@ -9,8 +9,9 @@ from pathlib import Path
 from securesystemslib.dsse import Envelope
 from securesystemslib.signer import SSlibKey
 
-envelope_file, key_file = sys.argv[1:]
-envelope = Envelope.from_dict(json.loads(Path(envelope_file).read_text()))
+file, key_file = sys.argv[1:]
+document = json.loads(Path(file).read_text())
+envelope = Envelope.from_dict(document.get("envelope", document))
 der = base64.b64decode("".join(Path(key_file).read_text().splitlines()[1:-1]))
 keyid = next(iter(envelope.signatures))
 envelope.verify([SSlibKey(keyid, "ed25519", "ed25519", {"public": der[-32:].hex()})], threshold=1)

@@ -1,0 +1,116 @@
+"""docs/attestations.md: a stranger follows the page, on a validator that serves its attestations."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+from attested import BUNDLE, SETTINGS, play
+from cli_store import PROGRAM, called, environment
+from doc_pages import DOCS, ROOT
+from shell_kit import commands
+from world import few_tasks
+
+PAGE = "docs/attestations.md"
+EXAMPLES = DOCS / "examples" / "attestations"
+ADDRESS = "127.0.0.1:9338"
+SERVE = '[web]\napi = true\nport = 0\npublic = ["attestations"]\n[log]\nformat = "json"\n'
+TRIES = 1_000
+
+
+class Stranger(NamedTuple):
+    """A folder in which the page's commands are run, and the address of the API that they ask."""
+
+    folder: Path
+    address: str
+
+    def run(self, line: str) -> subprocess.CompletedProcess[str]:
+        """Run a line of a page as a shell does, where the programs are installed; ours in this process."""
+        if line.startswith("validator "):
+            return called(*shlex.split(line, comments=True)[1:], cwd=self.folder)
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        return subprocess.run(
+            ["bash", "-ec", line.replace(ADDRESS, self.address)],
+            cwd=self.folder,
+            env=environment(PATH=path, PRE_COMMIT_HOME=str(self.folder / ".cache")),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+
+    def asked(self, line: str, code: int, tries: int = 0) -> str:
+        """Run a line until it ends as it should, so many times more than once."""
+        done = self.run(line)
+        for _ in range(tries):
+            if done.returncode == code:
+                break
+            done = self.run(line)
+        assert done.returncode == code, (line, done.stdout, done.stderr)
+        return done.stdout
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Iterator[Stranger]:
+    play(tmp_path)
+    (tmp_path / "validator.toml").write_text(SETTINGS.format(folder=tmp_path) + SERVE)
+    (tmp_path / "packages.json").write_text(json.dumps({"manifest_version": "1.0", "packages": []}))
+    assert called("attestation", "key", "--new", cwd=tmp_path).returncode == 0
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "skills" / "a-skill.tar.gz").write_bytes(few_tasks()[0].bundle)
+    process = subprocess.Popen([*PROGRAM, "serve"], cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment())
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().partition('"addresses": ["')[2].partition('"')[0]
+        (tmp_path / "docs" / "examples").mkdir(parents=True)
+        shutil.copytree(EXAMPLES, tmp_path / "docs" / "examples" / "attestations")
+        policy = (EXAMPLES / "policy.toml").read_text().replace(ADDRESS, address)
+        for place in (tmp_path, tmp_path / "docs" / "examples" / "attestations"):
+            (place / "policy.toml").write_text(policy)
+        yield Stranger(tmp_path, address)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_stranger_follows_the_page(stranger: Stranger) -> None:
+    """All commands of the page in their order, but npm's verifier, which tests/attestations runs where npm is there."""
+    lines = [one.line for one in commands() if one.page == PAGE]
+    assert len(lines) >= 8
+    for line in lines:
+        stranger.asked(line, 0)
+    assert (stranger.folder / "attestation.json").read_text().count(BUNDLE) == 0  # it is in base64
+    gate = next(line for line in lines if " gate " in line)
+    action = next(step["run"] for step in _steps() if "gate" in step.get("run", ""))
+    (hook,) = yaml.safe_load((EXAMPLES / "pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    shutil.copy(EXAMPLES / "pre-commit-config.yaml", stranger.folder / ".pre-commit-config.yaml")
+    stranger.asked("git init -q", 0)
+    hooked = "pre-commit run --files skills/a-skill.tar.gz"
+    assert re.match(hook["files"], "skills/a-skill.tar.gz")
+    assert "allowed" in stranger.asked(gate, 0)
+    stranger.asked(action, 0)
+    assert "Passed" in stranger.asked(hooked, 0)
+    stranger.asked(f"validator attestation revoke {BUNDLE} --reason {shlex.quote('a wrong verdict')}", 0)
+    assert "revoked what it said" in stranger.asked(gate, 1, TRIES)  # the API sees it within two seconds
+    stranger.asked(action, 1)
+    assert "refused: skills/a-skill.tar.gz" in stranger.asked(hooked, 1)
+    assert stranger.run(f"curl -sf http://{ADDRESS}/api/v1/attestations/{BUNDLE}").returncode != 0
+    (stranger.folder / "skills" / "a-skill.tar.gz").write_bytes(few_tasks()[1].bundle)
+    stranger.asked(gate, 2)
+
+
+def _steps() -> list[dict[str, str]]:
+    action = yaml.safe_load((ROOT / "docs" / "examples" / "attestations" / "github-action.yml").read_text())
+    steps: list[dict[str, str]] = action["jobs"]["gate"]["steps"]
+    return steps
