@@ -1,25 +1,15 @@
 """Inputs of a vector that a state gives: windows of the registered miners, and their standing (SPEC 11; 16, D-23)."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from validator.scoring.rules import Rules
 from validator.scoring.values import MinerStanding, TypeStanding
+from validator.scoring.versions import Version
 from validator.state import Declarations, Pair, State
 
 
-class Paying(Protocol):
-    """A version, as far as a vector's inputs need it."""
-
-    @property
-    def rules(self) -> Rules:
-        """Its constants."""
-
-    def entries_of(self, pair: Pair, name: str) -> list[Any]:
-        """Return the entries of a window that pay."""
-
-
-def windows_of(version: Paying, state: State, hotkeys: Iterable[str]) -> dict[str, dict[str, Sequence[Any]]]:
+def windows_of(version: Version, state: State, hotkeys: Iterable[str]) -> dict[str, dict[str, Sequence[Any]]]:
     """Return {hotkey: {skill_type: entries, oldest first}} of those of the hotkeys that have any, in order."""
     return {
         hotkey: {
@@ -33,7 +23,7 @@ def windows_of(version: Paying, state: State, hotkeys: Iterable[str]) -> dict[st
 
 
 def standing_of(
-    version: Paying, state: State, hotkeys: Iterable[str], declared: Declarations, following: int
+    version: Version, state: State, hotkeys: Iterable[str], declared: Declarations, following: int
 ) -> dict[str, MinerStanding]:
     """Return how those of the hotkeys stand that have a window.
 
