@@ -66,7 +66,7 @@ Room = Annotated[str, AfterValidator(_room)]
 PinnedImageName = Annotated[str, Field(pattern=rf"^{PINNED_IMAGE}$", max_length=400)]
 Epoch = Annotated[int, Field(ge=0, le=MAX_SAFE_INTEGER)]
 
-_SECRETS = frozenset({"uri", "token"})
+_SECRETS = frozenset({"uri", "token", "submit_token"})
 _NAME = "1 to 64 of A-Z a-z 0-9 . _ -, no . or - in front"
 
 
@@ -359,7 +359,7 @@ class AttestationsSettings(Section):
     )
     key_file: PlainPath | None = _key(
         None,
-        "The file of the publishing key, which `validator attestation key --new` writes (mode 600). Not set: "
+        "The file of the publishing key, which `validator attestation key new` writes (mode 600). Not set: "
         "FILE.attestation-key beside the SQLite file, with Postgres validator.attestation-key in the working folder.",
         allowed="a path",
         example="/data/attestation-key",
@@ -424,6 +424,14 @@ class WebSettings(Section):
         "sees more than what is public.",
         allowed="16 to 128 of A-Z a-z 0-9 . _ ~ + / -, then any number of =",
         example="a-long-random-text",
+        secret=True,
+        repr=False,
+    )
+    submit_token: Token | None = _key(
+        None,
+        "What those send who may submit skills, where attestations.submissions is above 0. Not set: nobody may.",
+        allowed="16 to 128 of A-Z a-z 0-9 . _ ~ + / -, then any number of =",
+        example="another-long-random-text",
         secret=True,
         repr=False,
     )

@@ -20,12 +20,12 @@ from validator.audit.explain.round import explain_round
 from validator.audit.views import MinerView, WeightsView, latest_weights, miner_list, round_list, round_view
 from validator.health.client import HealthAnswer
 from validator.health.status import Overview
-from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.round import ReputationKind
 from validator.protocol.skill_types import SkillType
 from validator.store.rows import RoundRecord, WeightsRecord
 from validator.web.admission import Viewer
+from validator.web.refusals import GoneError, NotFoundError
 from validator.web.views import Views
 from validator.weights.preview import PlanView
 
@@ -38,25 +38,6 @@ _OF_PURL: Final = 50
 Number = Annotated[int, Meta(ge=0, le=MAX_ROUND_ID)]
 Limit = Annotated[int, Meta(ge=1, le=200, description="Most items of the page.")]
 Before = Annotated[int, Meta(ge=0, le=MAX_ROUND_ID, description="Items with a smaller number alone: `next` of a page.")]
-
-
-class NotFoundError(ValidatorError):
-    """There is no such thing."""
-
-
-class GoneError(ValidatorError):
-    """What was said is revoked."""
-
-    def __init__(self, line: bytes) -> None:
-        super().__init__()
-        self.line = line
-
-
-class Problem(Struct, frozen=True):
-    """An answer other than what was asked for: `status` is the HTTP status."""
-
-    status: int
-    message: str
 
 
 class Asked(NamedTuple):

@@ -4,9 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from validator import __version__
-from validator.web.api import PREFIX, Problem, Route
+from validator.web.api import PREFIX, Route
+from validator.web.refusals import Problem
+from validator.web.submissions import PATH, SkillParameters, SubmittedDocument, operation
 
 _REF: Final = "#/components/schemas/{name}"
 _PROBLEMS: Final[Mapping[str, str]] = {
@@ -27,12 +30,15 @@ _GONE: Final = {
 def openapi(routes: Iterable[Route]) -> dict[str, Any]:
     """Return the document."""
     routes = tuple(routes)
-    types = [Problem, *(route.document for route in routes), *(route.parameters for route in routes)]
+    parameters: list[type[Struct]] = [SkillParameters, *(route.parameters for route in routes)]
+    types = [Problem, *(route.document for route in routes), SubmittedDocument, *parameters]
     schemas, components = msgspec.json.schema_components(types, ref_template=_REF)
     documents = dict(zip(routes, schemas[1 : len(routes) + 1], strict=True))
     paths = {f"{PREFIX}{route.path}": {"get": _operation(route, documents[route], components)} for route in routes}
-    for route in routes:
-        components.pop(route.parameters.__name__, None)  # told with each path
+    submitting = _parameters(PATH, components[SkillParameters.__name__])
+    paths[PREFIX + PATH] = {"post": operation({**_problems(), "413": _TOO_LARGE}, schemas[len(routes) + 1], submitting)}
+    for one in parameters:
+        components.pop(one.__name__, None)  # told with each path
     return {
         "openapi": "3.1.0",
         "info": {
@@ -43,38 +49,46 @@ def openapi(routes: Iterable[Route]) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {name: {"type": "http", "scheme": "bearer"} for name in ("token", "submitter")},
         },
     }
 
 
 def _operation(route: Route, document: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
-    schema = components[route.parameters.__name__]
-    problems = {
-        status: {
-            "description": text,
-            "content": {"application/json": {"schema": {"$ref": _REF.format(name=Problem.__name__)}}},
-        }
-        for status, text in _PROBLEMS.items()
-    }
     return {
         "summary": route.what,
         "operationId": route.answer.__name__.strip("_"),
-        "parameters": [
-            {
-                "name": name,
-                "in": "path" if f"{{{name}}}" in route.path else "query",
-                "required": name in schema["required"],
-                "schema": {key: value for key, value in facts.items() if key not in {"description", "examples"}},
-                "description": facts.get("description", ""),
-            }
-            for name, facts in schema["properties"].items()
-        ],
+        "parameters": _parameters(route.path, components[route.parameters.__name__]),
         "responses": {
             "200": {"description": route.what, "content": {"application/json": {"schema": document}}},
             "304": {"description": "It is as the reader has it."},
-            **problems,
+            **_problems(),
             **({"410": _GONE} if route.path.endswith("{sha256}") else {}),
         },
         "security": [{}, {"token": []}] if route.access == "public" else [{"token": []}],
     }
+
+
+def _problems() -> dict[str, Any]:
+    return {status: _problem(text) for status, text in _PROBLEMS.items()}
+
+
+def _problem(text: str) -> dict[str, Any]:
+    schema = {"$ref": _REF.format(name=Problem.__name__)}
+    return {"description": text, "content": {"application/json": {"schema": schema}}}
+
+
+def _parameters(path: str, schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "path" if f"{{{name}}}" in path else "query",
+            "required": name in schema["required"],
+            "schema": {key: value for key, value in facts.items() if key not in {"description", "examples"}},
+            "description": facts.get("description", ""),
+        }
+        for name, facts in schema["properties"].items()
+    ]
+
+
+_TOO_LARGE: Final = _problem("The bundle is larger than any that is taken.")

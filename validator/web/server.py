@@ -10,21 +10,20 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from sqlalchemy.exc import DBAPIError
 
-from validator.audit.explain.round import AmbiguousMinerError, NotAMinerError, NothingToExplainError
 from validator.incoming.server import Bounds, trusted
 from validator.protocol.errors import ValidatorError
-from validator.protocol.text import printable
 from validator.web.admission import ANYBODY, Admission, Viewer
-from validator.web.api import PREFIX, ROUTES, Asked, GoneError, NotFoundError, Problem, Route
+from validator.web.api import PREFIX, ROUTES, Asked, Route
 from validator.web.openapi import openapi
+from validator.web.refusals import RefusedError, problem, refusal
 from validator.web.screens import SCREENS, STYLE, Screen, SignIn, html, page, route_of
+from validator.web.submissions import PATH, Submissions
 from validator.web.views import Views
 
 BOUNDS: Final = Bounds(connections=512, header_s=60.0, request_s=30.0)
 VIEWER: Final = web.RequestKey("viewer", Viewer)
 HOST: Final = web.RequestKey("host", str)
 _MAX_BODY: Final = 4_096
-_MESSAGE: Final = 500
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
@@ -36,16 +35,6 @@ _HEADERS: Final = {
 }
 
 
-class RefusedError(ValidatorError):
-    """The request is refused."""
-
-    def __init__(
-        self, status: int, message: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
-    ) -> None:
-        super().__init__(message)
-        self.status, self.headers, self.body = status, headers or {}, body
-
-
 def web_app(views: Views, admission: Admission) -> web.Application:
     """Return the API and the pages as an application."""
 
@@ -55,7 +44,7 @@ def web_app(views: Views, admission: Admission) -> web.Application:
             response = await _admitted(request, handler, admission)
         except (web.HTTPException, ValidatorError, DBAPIError, OSError) as error:
             viewer = request.get(VIEWER, ANYBODY)
-            refused = _refusal(error, is_operator=viewer.is_operator)
+            refused = refusal(error, is_operator=viewer.is_operator)
             response = problem(refused) if request.path.startswith(PREFIX) else _error_page(refused, viewer)
         response.headers.update(_HEADERS)
         return response
@@ -70,6 +59,7 @@ def web_app(views: Views, admission: Admission) -> web.Application:
         ("/style.css", STYLE, "text/css; charset=utf-8"),
     ):
         app.router.add_get(path, _giving(body, kind))
+    app.router.add_post(PREFIX + PATH, Submissions(views.settings, views.clock, PREFIX).take)
     app.router.add_routes(SignIn(admission, VIEWER, HOST).routes())
     return app
 
@@ -155,35 +145,11 @@ def reply(request: web.Request, body: bytes, content_type: str, *, lasts: bool =
     return web.Response(body=body, headers={**headers, "Content-Type": content_type})
 
 
-def _refusal(error: Exception, *, is_operator: bool) -> RefusedError:
-    """Return what a request is told whose answer failed with this; details of a fault for the operator alone."""
-    match error:
-        case RefusedError():
-            return error
-        case web.HTTPException():
-            kept = {name: error.headers[name] for name in ("Allow", "Location") if name in error.headers}
-            return RefusedError(error.status, error.reason, kept)
-        case GoneError():
-            return RefusedError(HTTPStatus.GONE, error.detail, body=error.line)
-        case NotFoundError() | NothingToExplainError() | NotAMinerError() | AmbiguousMinerError():
-            return RefusedError(HTTPStatus.NOT_FOUND, error.detail)
-        case _:
-            told = str(error) if is_operator else "not available now"
-            return RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, told, {"Retry-After": "2"})
-
-
 def _error_page(error: RefusedError, viewer: Viewer) -> web.Response:
     """Return a refusal for people: strangers are asked to sign in."""
     if error.status == HTTPStatus.UNAUTHORIZED:
         return html(b"", HTTPStatus.SEE_OTHER, {"Location": "/sign-in"})
     return html(page("refused.html", viewer, status=error.status, message=error.detail), error.status, error.headers)
-
-
-def problem(error: RefusedError) -> web.Response:
-    """Return the document of a refusal."""
-    body = error.body or msgspec.json.encode(Problem(error.status, printable(error.detail, _MESSAGE)))
-    headers = {"Cache-Control": "no-store", "Content-Type": "application/json", **error.headers}
-    return web.Response(status=error.status, body=body, headers=headers)
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,100 @@
+"""`POST /api/v1/skills`: a skill that somebody submits waits for a round (docs/attestations.md)."""
+
+import asyncio
+import hmac
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+import msgspec
+from aiohttp import web
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from validator.attestations.submission import NotTakenError, QueueFullError, submit
+from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
+from validator.protocol.skill_types import SkillType
+from validator.settings import Settings
+from validator.sources import Clock
+from validator.store import open_store
+from validator.web.admission import RateLimit
+from validator.web.refusals import RefusedError
+
+PATH: Final = "/skills"
+_PER_S: Final = 1 / 60
+_CHUNK: Final = 64 * 1024
+_EVERYBODY: Final = "submitters"
+
+
+class SkillParameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """The skill's type; guessed from its files where it is not given."""
+
+    skill_type: SkillType | UnsetType = UNSET
+
+
+class SubmittedDocument(Struct, frozen=True):
+    """A skill that waits; the attestation is at `attestation` after the round that has it."""
+
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+    attestation: str
+
+
+class Submissions:
+    """The door for skills: one at a time, one a minute in the mean and ten at once, with the token for submitters."""
+
+    def __init__(self, settings: Settings, clock: Clock, prefix: str) -> None:
+        self._settings, self._clock, self._prefix = settings, clock, prefix
+        self._limit = RateLimit(_PER_S, clock)
+        self._turn = asyncio.Lock()
+
+    async def take(self, request: web.Request) -> web.Response:
+        """Queue the body, a bundle; 202 with where its attestation will be."""
+        token = self._settings.web.submit_token
+        sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
+        if token is None or not hmac.compare_digest(sent, f"Bearer {token}".encode()):
+            raise RefusedError(HTTPStatus.UNAUTHORIZED, "this needs web.submit_token", {"WWW-Authenticate": "Bearer"})
+        try:
+            wanted = msgspec.convert(dict(request.query), SkillParameters, strict=False)
+        except msgspec.ValidationError as error:
+            raise RefusedError(HTTPStatus.BAD_REQUEST, str(error)) from None
+        if (wait_s := self._limit.wait_s(_EVERYBODY)) > 0:
+            after = {"Retry-After": str(int(wait_s) + 1)}
+            raise RefusedError(HTTPStatus.TOO_MANY_REQUESTS, "too many skills are submitted", after)
+        async with self._turn:
+            data = await _body(request)
+            sha256 = await self._submit(data, None if wanted.skill_type is UNSET else wanted.skill_type)
+        told = SubmittedDocument(sha256, f"{self._prefix}/attestations/{sha256}")
+        headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+        return web.Response(status=HTTPStatus.ACCEPTED, body=msgspec.json.encode(told), headers=headers)
+
+    async def _submit(self, data: bytes, skill_type: SkillType | None) -> str:
+        most = self._settings.attestations.submissions
+        try:
+            async with open_store(self._settings.store.url.reveal()) as store:  # all else here opens it to read
+                return await submit(store, data, skill_type, self._clock.now(), most)
+        except QueueFullError as error:
+            raise RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, error.detail, {"Retry-After": "600"}) from None
+        except NotTakenError as error:
+            raise RefusedError(HTTPStatus.BAD_REQUEST, error.detail) from None
+
+
+async def _body(request: web.Request) -> bytes:
+    data = bytearray()
+    while chunk := await request.content.read(_CHUNK):
+        data += chunk
+        if len(data) > MAX_BUNDLE_COMPRESSED:
+            raise RefusedError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a bundle has {MAX_BUNDLE_COMPRESSED} bytes at most"
+            )
+    return bytes(data)
+
+
+def operation(problems: dict[str, Any], document: dict[str, Any], parameters: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return its part of the OpenAPI document."""
+    what = "Submit a skill, a gzipped tar: a later round has it."
+    return {
+        "summary": what,
+        "operationId": "submit",
+        "parameters": parameters,
+        "requestBody": {"required": True, "content": {"application/octet-stream": {"schema": {"type": "string"}}}},
+        "responses": {"202": {"description": what, "content": {"application/json": {"schema": document}}}, **problems},
+        "security": [{"submitter": []}],
+    }
