@@ -2,7 +2,7 @@
 
 Run `make bench-log`; `LOG_ROUNDS` says how many rounds the longest log has: five miners, two tasks a round, seven
 rounds and a vector an epoch. Logs of a sixteenth, a quarter and all of it are verified, each in its own process.
-Beside them stands what going on from a checkpoint costs, for a log that grew by one epoch.
+The cost of continuing from a checkpoint is measured too, for a log that grew by one epoch.
 """
 
 import asyncio

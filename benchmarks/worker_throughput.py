@@ -53,7 +53,7 @@ async def _figures(url: str, folder: Path) -> None:
         for _ in range(JOBS // 2):
             await one_round(world)
         processor, wall = await _cost(store, url, folder)
-        print(f"one job: {1000 * processor:.0f} ms of processor time, {1000 * wall:.0f} ms in turn, beside the image")
+        print(f"one job: {1000 * processor:.0f} ms of processor time, {1000 * wall:.0f} ms in turn, next to the image")
         one = await _throughput(store, url, folder, 1)
         two = await _throughput(store, url, folder, 2)
         rates = f"one worker {one:.2f}, two {two:.2f} jobs a second: {two / one:.2f} x"

@@ -136,7 +136,7 @@ class Population(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         world: what they meet.
         version: scoring version.
         rounds: how many.
-        validators: that ask the same miners, each with tasks and draws of its own.
+        validators: that ask the same miners, each with its own tasks and draws.
         seed: of everything that is drawn.
     """
 

@@ -277,7 +277,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
     ),
     Question(
         "fabricating",
-        "What do twelve fabricators beside ten honest miners earn?",
+        "What do twelve fabricators earn next to ten honest miners?",
         {
             f"{known:.0%} known": _network(_honest(10), _some("fabricator", 12, knows=known))
             for known in (0.0, 0.25, 0.5, 0.9)
@@ -379,8 +379,8 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         },
         (
             Measure("four keys of one stock tool, together", _at("tools", honest_pays, "stock-one")),
-            Measure("the same tool with work of their own: each", _at("own", _each, "tool-one")),
-            Measure("false pairs per 10,000 with work of their own", lambda results: _false({"own": results["own"]})),
+            Measure("the same tool with own work: each", _at("own", _each, "tool-one")),
+            Measure("false pairs per 10,000 with own work", lambda results: _false({"own": results["own"]})),
         ),
     ),
     Question(
@@ -423,8 +423,8 @@ QUESTIONS: Final[tuple[Question, ...]] = (
             for keys, arrives in ((1, 40), (3, 40))
         },
         (
-            Measure("victim's pay beside one younger key", _at("1", _each, "victim"), Bound("≥", 0.9)),
-            Measure("victim's pay beside three younger keys", _at("3", _each, "victim"), Bound("≥", 0.9)),
+            Measure("victim's pay next to one younger key", _at("1", _each, "victim"), Bound("≥", 0.9)),
+            Measure("victim's pay next to three younger keys", _at("3", _each, "victim"), Bound("≥", 0.9)),
             Measure("one younger key", _at("1", _each, "framer")),
             Measure("three younger keys, together", _at("3", honest_pays, "framer")),
         ),

@@ -158,7 +158,7 @@ def honest_pays(result: Result, group: str, round_number: int = 1 << 30) -> floa
 
 
 def peer_pays(result: Result, group: str, round_number: int = 1 << 30) -> float:
-    """Return what a group is paid together, in mean pays of honest miners whose skill is within 0.1 of its own."""
+    """Return what a group is paid together, in mean pays of honest miners whose skill is within 0.1 of theirs."""
     place, members = result.at(round_number), result.of(group)
     peers = [one for one in result.of() if abs(one.level - members[0].level) <= 0.1]
     base = _mean([one.pay[place] for one in peers])

@@ -48,7 +48,7 @@ def told(result: NetworkResult) -> list[str]:
         without = sum(not row.shares for row in rows)
         return [f"{without} of {len(rows)} validators have no row on the chain: there is nothing to compare."]
     apart = (
-        f"{len(rows)} validators asked the same miners, each with draws of its own. Their rows place "
+        f"{len(rows)} validators asked the same miners, each with its own draws. Their rows place "
         f"{payout.spread:.1%} of the weights differently."
     )
     together = (
@@ -257,7 +257,7 @@ _NEXT: Final = (
     ("neurons list --config {config}", "what the validator thinks of everybody"),
     ("flags list --config {config}", "who agrees too much with whom"),
     ("weights show --config {config}", "the last vector and why"),
-    ("executions list --config {config}", "which tasks were executed, and what came of it"),
+    ("executions list --config {config}", "which tasks were executed, with the results"),
     ("audit export --config {config} --out log.jsonl", "the signed log of all rounds, in a file"),
     ("audit verify log.jsonl", "every draw, score and proof computed again from that file alone"),
     ("devnet --scenario collusion", "the three miners on top start to lie"),

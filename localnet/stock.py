@@ -100,7 +100,7 @@ class OwnStock:
         return OwnSource(self.tasks, analyses, doing)
 
     def goals(self, services: Addresses) -> list[WorkflowTask]:  # noqa: ARG002 - as of the other stock
-        """Return the owner's goals; they name services of their own."""
+        """Return the owner's goals; they name the owner's services."""
         return list(self.tasks.goals)
 
     def canary(self, made: SourcedTask) -> SourcedTask:

@@ -1,4 +1,4 @@
-"""Validators of a local network: each with a hotkey, an empty store and salts of its own, all with the same miners."""
+"""Validators of a local network: each with its own hotkey, empty store and salts, all with the same miners."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -149,7 +149,7 @@ async def seated(
     """Yield the validator, put together and bound to the network's chain; close it afterwards.
 
     Args:
-        seat: what it has of its own.
+        seat: its private parts.
         world: what it meets.
         director: ends its rounds.
         others: told of its rounds, too.

@@ -1,4 +1,4 @@
-"""Static analyses in processes of their own, each made once and shared by all local miners."""
+"""Static analyses in separate processes, each made once and shared by all local miners."""
 
 import asyncio
 import multiprocessing

@@ -1,6 +1,6 @@
 """Drafts of truth: what can be read of a packed bundle, for a person who decides what is true of it.
 
-What is known is written into the draft, candidates are listed under a TODO, and TODO stands where a person decides.
+What is known is written into the draft, candidates are listed under a TODO, and TODO marks what a person decides.
 """
 
 import json
@@ -57,7 +57,7 @@ _ABOUT_NOTHING: Final = frozenset({"other", "canary_match", "dependency_cve"})
 
 
 class Placed(NamedTuple):
-    """A word of the bundle, and the first place that has it; empty for what stands nowhere."""
+    """A word of the bundle, and the first place that has it; empty if there is none."""
 
     text: str
     place: str
@@ -79,7 +79,7 @@ class Risky(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Everything that was read; nothing of it is true because it stands here.
+    """Everything that was read; being listed makes none of it true.
 
     Attributes:
         rules: of a policy, each with the place of its first use.
@@ -289,7 +289,7 @@ def read_packed(what: Path, output: Path | None, skill_type: SkillType | None, *
     lies_there = what.is_dir() or what.name == BUNDLE_NAME
     folder = (what if what.is_dir() else what.parent) if lies_there else _folder(what, output)
     if lies_there and output is not None:
-        raise TaskError(f"`{label(what)}` has a folder of its own: its draft goes there - at `--output`")
+        raise TaskError(f"`{label(what)}` has its own folder: its draft goes there - at `--output`")
     if (folder / DRAFT_NAME).exists() and not replace:
         raise TaskError(f"`{label(folder)}` holds a draft already, in which somebody may have decided: --replace it")
     file = folder / BUNDLE_NAME if lies_there else what
@@ -307,7 +307,7 @@ def read_packed(what: Path, output: Path | None, skill_type: SkillType | None, *
         if skill_type not in (None, task.skill_type):
             raise TaskError(f"{TASK_NAME} says {task.skill_type} - at `--type`")
         if task.truth is not None and not replace:
-            raise TaskError(f"{TASK_NAME} has a truth, which somebody decided: --replace makes a draft beside it")
+            raise TaskError(f"{TASK_NAME} has a truth, which somebody decided: --replace makes a draft next to it")
         return Packed(folder, bundle, files, task.skill_type, task.windows, task.canary, is_new=False)
     kind = skill_type or _guessed(files)
     marked = marker_file(files, kind)
@@ -483,7 +483,7 @@ def _sections(known: Known, against: str) -> Iterator[str]:
     yield from _section("findings, candidates", map(_described, known.findings))
     packages = (f"{_said(one.pinned.package)} {_said(one.pinned.version)}{_risks(one)}" for one in known.risky)
     yield from _section(f"packages with advisories, of {known.packages} that are pinned", packages)
-    yield f"  held against {against}"
+    yield f"  compared with {against}"
     yield from _section("hosts in any text", (f"{_said(host.text)}{_at(host.place)}" for host in known.hosts))
     yield from _section("remarks", map(_described, known.remarks))
 

@@ -230,7 +230,7 @@ async def _store_is_whole(history: "History", store: Store) -> None:
         async for one in checks(tx, history.universe.folder / "archive"):
             require(not one.faults, f"{one.name}: {one.faults}")
         calm = [one for one in await tx.rounds.listing(_GO_ON * 20) if one.started_at >= history.calm_since]
-    require(sum(one.state == "settled" for one in calm) >= _GO_ON, "rounds do not go on after the faults")
+    require(sum(one.state == "settled" for one in calm) >= _GO_ON, "rounds do not continue after the faults")
     told = set(history.universe.told.ended_rounds)
     silent = [one.round_id for one in calm if one.state != "open" and str(one.round_id) not in told]
     require(not silent, f"the end of rounds {silent} was not told")

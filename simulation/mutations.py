@@ -116,14 +116,14 @@ MUTATIONS: Final = (
         ("chain_behind",),
     ),
     Mutation(
-        "a stall of our own is charged to the miner",
+        "our own stall is charged to the miner",
         DISPATCH,
         "elif (detail := attribution.stalled(reply, deadline)) is not None:",
         "elif (detail := None) is not None:",
         ("stall",),
     ),
     Mutation(
-        "a fault of our own is charged to the miner",
+        "our own fault is charged to the miner",
         DISPATCH,
         "elif reply.reason == Reason.LOCAL_RESOURCES:",
         "elif reply.reason == Reason.SETTLED:",
@@ -156,7 +156,7 @@ MUTATIONS: Final = (
         "pass",
     ),
     Mutation(
-        "the mark of our own weights is not kept",
+        "the mark of the validator's weights is not kept",
         SUBMISSION,
         "                await tx.weight_guard.set_mark(*self._key, self.hotkey, mark, now)",
         "                mark._asdict()",

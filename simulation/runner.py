@@ -1,4 +1,4 @@
-"""Histories in processes of their own: one fork per seed, with a limit of real time and a guard against real things."""
+"""Histories in separate processes: one fork per seed, with a limit of real time and a guard against real things."""
 
 import faulthandler
 import gc
@@ -31,7 +31,7 @@ class RealThingError(BaseException):
 
 
 def warm_up() -> None:
-    """Play a short history in this process: what is imported and compiled once is there for every fork."""
+    """Play a short history in this process: what is imported and compiled once serves every fork."""
     gc.disable()
     outcome = _played(0, [])
     if outcome.error is not None:

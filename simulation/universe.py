@@ -386,7 +386,7 @@ class Universe:
         self.goals = MemoryGoals([_goal(name) for name in shape.goals])
 
     def stream(self, *names: object) -> Random:
-        """Return a stream of random numbers of its own for a purpose."""
+        """Return a separate stream of random numbers for a purpose."""
         return Random("|".join(map(str, (self.seed, *names))))
 
     def newcomer(self) -> None:

@@ -74,7 +74,7 @@ def _library(url: str, path: Path, rounds: int) -> Iterator[Case]:
 
 
 def _asked(url: str, ask: Callable[[Transaction], Any]) -> float:
-    """Return the milliseconds of one answer; the connection stands."""
+    """Return the milliseconds of one answer; the connection is open."""
     return 1e3 * asyncio.run(_seconds(url, ask))
 
 

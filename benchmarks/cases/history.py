@@ -37,12 +37,12 @@ def cases() -> Iterator[Case]:
 
 
 def _read(url: str, rounds: int) -> float:
-    """Return the milliseconds of one look, wall clock; the connection stands."""
+    """Return the milliseconds of one look, wall clock; the connection is open."""
     return 1e3 * asyncio.run(seconds_of_reading(url, rounds))
 
 
 async def seconds_of_reading(url: str, rounds: int, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Return what one look takes at least on a clock, that of the wall; the connection stands."""
+    """Return what one look takes at least on a clock, that of the wall; the connection is open."""
     everybody = [hotkey(number) for number in range(MINERS)]
     async with open_store(url) as store:
         took = []

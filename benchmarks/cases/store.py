@@ -26,11 +26,11 @@ def _of_a_round(database: str, found: Sizes) -> Iterator[Case]:
     of_a_round = f"a round of 60 answers, 64 miners, {database}"
     for name, size in sorted(found.tables.items(), key=lambda one: -one[1]):
         if size >= _LEAST:
-            kept = "until its retention ends" if name in PASSING else "for good"
+            kept = "until its retention ends" if name in PASSING else "permanently"
             yield _size(f"{of_a_round}: {name}, {kept}", "KB", size / _KB)
     kept_kb = sum(size for name, size in found.tables.items() if name not in PASSING) / _KB
     floor_kb, what, year = found.floor / _KB, "its documents, zstd -19 over all rounds", _YEAR * _KB / _GB
-    yield _size(f"{of_a_round}: all that is kept for good", "KB", kept_kb, floor_kb, what, "≤ 110")
+    yield _size(f"{of_a_round}: all that is permanent", "KB", kept_kb, floor_kb, what, "≤ 110")
     yield _size(f"a year at a round per ten minutes, {database}", "GB", kept_kb * year, floor_kb * year, what, "≤ 6")
 
 

@@ -51,7 +51,7 @@ class ByAnalyser(NamedTuple):
     Attributes:
         row: over everything.
         alone: findings in the packages without a fault.
-        follow: findings that a child is judged, in which a fault lies; they count neither way.
+        follow: findings that a child is judged, in which a fault is; they count neither way.
     """
 
     analyser: str

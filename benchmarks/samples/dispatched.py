@@ -82,7 +82,7 @@ async def dispatched(many: int, url: str | None = None) -> Turn:
 
 
 async def _opened(store: Store, many: int) -> Prepared:
-    """Store a round of so many dispatches, whose tasks all have bundles of their own."""
+    """Store a round of so many dispatches, whose tasks all have different bundles."""
     crowd, _, _ = crowded(_MINERS, version(CURRENT), new=True)
     numbers = range(many // _MEMBERS)
     bundles = [random.Random(number).randbytes(_BUNDLE) for number in numbers]

@@ -151,7 +151,7 @@ async def _measured(url: str) -> Sizes:
 
 
 def with_findings(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
-    """An honest answer: findings of the group's own, of which each miner has most, in words of its own."""
+    """An honest answer: findings of the group's own, of which each miner has most, in its own words."""
     group, own = random.Random(dispatch.bundle_sha256), random.Random(dispatch.nonce + signer.hotkey)
     lines = [f"src/part_{group.randrange(20)}.py#L{group.randrange(1, 400)}" for _ in range(FINDINGS + 1)]
     findings = tuple(

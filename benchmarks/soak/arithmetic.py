@@ -51,7 +51,7 @@ def since(now: Mapping[float, int], before: Mapping[float, int]) -> dict[float, 
 
 
 def histogram_quantile(within: Mapping[float, int], share: float) -> float | None:
-    """Return about the value below which `share` of a cumulative histogram lies; None for an empty one.
+    """Return about the value below which `share` of a cumulative histogram is; None for an empty one.
 
     Inside a bucket the values are taken as evenly spread, as Prometheus does; past the last finite bound that bound
     is returned.

@@ -38,7 +38,7 @@ class Skill(NamedTuple):
 
 
 def skills(half: str) -> Iterator[Skill]:
-    """Yield the skills of one file, `first` or `second`, put together here: none lies ready to run."""
+    """Yield the skills of one file, `first` or `second`, put together here: none exists ready to run."""
     for one in tomllib.loads((HERE / f"{half}.toml").read_text("utf-8"))["skill"]:
         made = []
         for form in ("bad", "good"):

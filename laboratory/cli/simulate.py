@@ -72,7 +72,7 @@ def write_page(path: Path, text: str) -> None:
 @app.command()
 def study(  # noqa: PLR0913, PLR0917 - one for each option
     folder: Annotated[
-        Path, typer.Option(metavar="DIR", help="Keeps results; a study goes on where it stopped.")
+        Path, typer.Option(metavar="DIR", help="Keeps results; a study continues where it stopped.")
     ] = Path("study"),
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds: minutes instead of an hour.")] = False,
     only: Annotated[
@@ -80,7 +80,7 @@ def study(  # noqa: PLR0913, PLR0917 - one for each option
     ] = None,
     page: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write tables into this page, and plots into pictures/ beside it."),
+        typer.Option(metavar="FILE", help="Write tables into this page, and plots into pictures/ next to it."),
     ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, max=1_000, help="At most so many seeds of each question.")] = None,
     jobs: Jobs = None,

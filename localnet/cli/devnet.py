@@ -77,14 +77,12 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
             metavar="N",
             help="With --tasks: the network's time runs N times faster than on chain; 10 unless told otherwise. "
             "Windows, and what an analysis takes of them, are an Nth. Analyses are made before a round, in real time; "
-            "sending, tracing and miners of your own take real time within it.",
+            "sending, tracing and your own miners take real time within it.",
         ),
     ] = None,
     miners: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Who answers, as TOML: behaviours with counts, and urls of miners of your own."
-        ),
+        typer.Option(metavar="FILE", help="Who answers, as TOML: behaviours with counts, and urls of your own miners."),
     ] = None,
     seed: Annotated[str, typer.Option(metavar="WORD", help="Decides keys, nonces and draws.")] = "devnet",
     executions: Annotated[

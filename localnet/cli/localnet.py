@@ -39,9 +39,7 @@ def up(  # noqa: PLR0913, PLR0917 - one for each option
     folder: Annotated[
         Path, typer.Option(metavar="FOLDER", help="For wallets, settings, tasks, store and log; used again.")
     ] = _FOLDER,
-    netuid: Annotated[
-        int | None, typer.Option(min=1, max=65_535, help="A subnet that is there; else one is made.")
-    ] = None,
+    netuid: Annotated[int | None, typer.Option(min=1, max=65_535, help="An existing subnet; else one is made.")] = None,
     miners: Annotated[int, typer.Option(min=1, max=16, help="Reference miners.")] = 5,
     tempo: Annotated[
         int | None, typer.Option(min=10, max=65_535, help="Blocks in an epoch; else what makes about 90 s.")
@@ -51,7 +49,7 @@ def up(  # noqa: PLR0913, PLR0917 - one for each option
         list[SkillType] | None, typer.Option("--type", help="Tasks of these types; else all.")
     ] = None,
     epochs: Annotated[int, typer.Option(min=1, max=1_000, help="Give up after so many without weights.")] = 5,
-    stay: Annotated[bool, typer.Option("--stay", help="Go on once weights have landed, until Ctrl-C.")] = False,
+    stay: Annotated[bool, typer.Option("--stay", help="Continue once weights have landed, until Ctrl-C.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Look at the chain, say what would be done, and do nothing.")
     ] = False,
@@ -77,7 +75,7 @@ def up(  # noqa: PLR0913, PLR0917 - one for each option
         print_json(outcome)
     print_next(options, console)
     if outcome is None:
-        typer.echo("stopped before weights landed; the same command goes on from here", err=True)
+        typer.echo("stopped before weights landed; the same command continues from here", err=True)
         raise typer.Exit(Exit.CUT_OFF)
     if not outcome.equal:
         say_no("the chain's row is not the plan")

@@ -149,7 +149,7 @@ def summary(story: ExecutionStory) -> str:
 
 
 def verdict(miner: ExecutedMiner, story: ExecutionStory) -> str:
-    """Return in a sentence what inventing its traces is worth, beside honest work."""
+    """Return in a sentence what inventing its traces is worth, relative to honest work."""
     honest = [one for one in story.miners if one.behaviour in HONEST]
     entries = [one.mean_entry for one in honest if one.mean_entry is not None]
     reputations = [one.reputation for one in honest if one.reputation is not None]

@@ -60,7 +60,7 @@ async def require_development_chain(alice: Alice) -> str:
         ) from None
     genesis = str(found).removeprefix("0x").lower()
     if genesis in _PUBLIC:
-        raise NotDevelopmentChainError(f"{alice.place} is {_PUBLIC[genesis]}; name a node of your own with --url")
+        raise NotDevelopmentChainError(f"{alice.place} is {_PUBLIC[genesis]}; name your own node with --url")
     try:
         key = await alice.query("Sudo", "Key")
     except ChainUnreachableError:
@@ -69,7 +69,5 @@ async def require_development_chain(alice: Alice) -> str:
         key = None
     if key != alice.address:
         whose = "nobody" if key is None else printable(str(key), 64)
-        raise NotDevelopmentChainError(
-            f"root at {alice.place} is {whose}, not //Alice; name a node of your own with --url"
-        )
+        raise NotDevelopmentChainError(f"root at {alice.place} is {whose}, not //Alice; name your own node with --url")
     return genesis

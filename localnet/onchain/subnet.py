@@ -158,7 +158,7 @@ def explained(netuid: int | None, tempo: int, miners: int) -> Iterator[str]:
     for knob in chain_knobs():
         yield f"as root: {knob}: {knob.why}"
     if netuid is None:
-        yield "as //Alice: register_network: a subnet of its own"
+        yield "as //Alice: register_network: a new subnet"
     for knob in subnet_knobs(netuid or 0, tempo):
         yield f"as root: {knob}: {knob.why}"
     yield "as //Alice: start_call, where the subnet is not active"

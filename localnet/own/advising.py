@@ -101,7 +101,7 @@ def _late(task: OwnTask, counts: Counts, heard: Heard) -> str:
 def _failed(task: OwnTask, counts: Counts) -> str:
     reason = next(iter(counts.failed), None)
     if task.skill_type is SkillType.WORKFLOW and reason is Reason.DEADLINE_STATUS:
-        return f"no plan came: {_READABLE}; bring a planner of your own (--miners)"
+        return f"no plan came: {_READABLE}; bring your own planner (--miners)"
     return "no answer came" if reason is None else f"no answer passed: {reason}: {reason.meaning}"
 
 

@@ -23,7 +23,7 @@ from validator.protocol.task import Provenance, Task, Truth, Windows, check_task
 
 
 class Meta(Document, frozen=True):
-    """`meta.json`: what a task says beside the truth."""
+    """`meta.json`: what a task says next to the truth."""
 
     skill_type: SkillType
     provenance: Provenance

@@ -42,7 +42,7 @@ class Trial(NamedTuple):
     Attributes:
         name: what is sent, for people.
         part: what it is about.
-        round_id: of its own, so that an old answer is known for one.
+        round_id: unique, so that an old answer is known for one.
         task: with its truth, which is not sent.
         role: the miner's.
         request: as it is sent.

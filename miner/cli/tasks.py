@@ -46,7 +46,7 @@ def draft(  # noqa: PLR0913, PLR0917 - one for each option
     output: Annotated[
         Path | None, typer.Option("--output", "--out", metavar="DIR", help="The folder of a bundle; else tasks/NAME.")
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a draft that is there already.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing draft.")] = False,
     as_json: Json = False,
 ) -> None:
     """Draft the truth of a packed task: what can be read, and TODO where a person decides.
@@ -88,7 +88,7 @@ def goals(
     ] = 1,
     as_json: Json = False,
 ) -> None:
-    """Write the benchmark's goals as workflow.json for services of your own.
+    """Write the benchmark's goals as workflow.json for your own services.
 
     Those are written that the given services can reach. The services offer the actions of the local network's, at its
     prices and speeds (docs/workflows.md).
@@ -101,7 +101,7 @@ def goals(
         raise TaskError("no goal takes these services alone - at `--service`")
     whole = folder.absolute()
     if os.path.lexists(whole):
-        raise TaskError(f"`{label(folder)}` is there already: name another folder")
+        raise TaskError(f"`{label(folder)}` exists already: name another folder")
     with made_folders(whole.parent), new_folder(whole) as made:
         for name, task in found:
             (made / name).mkdir()

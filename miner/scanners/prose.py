@@ -149,7 +149,7 @@ class _Sentence(NamedTuple):
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[list[_Sentence]]:
-    """Yield the sentences of each paragraph; a list's item, a heading, a row or a record is one of its own."""
+    """Yield the sentences of each paragraph; a list's item, a heading, a row or a record is a separate one."""
     start = 0
     for index in range(1, len(lines) + 1):
         if index < len(lines) and index - start < _MOST_LINES and lines[index].strip():

@@ -31,7 +31,7 @@ _TOLD: Final = 300  # characters of an error
 
 
 class _Anything(ModuleType):
-    """Stands for the solution while tests are counted, so that their number is the task's alone."""
+    """Stand-in for the solution while tests are counted, so that their number is the task's alone."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

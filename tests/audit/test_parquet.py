@@ -80,7 +80,7 @@ def halves(folder: Path) -> list[Path]:
 async def test_nothing_is_written_over(used: Store, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     async with used.read() as tx:
-        with pytest.raises(ExportError, match=f"{tmp_path}/there is there; name a new folder"):
+        with pytest.raises(ExportError, match=f"{tmp_path}/there exists; name a new folder"):
             await export_tables(tx, tmp_path / "there")
         with pytest.raises(ExportError, match=f"{tmp_path}/no/folder: No such file or directory"):
             await export_tables(tx, tmp_path / "no" / "folder")

@@ -1,4 +1,4 @@
-"""The rows on chain are those that the log tells, and nothing is there that it does not tell (SPEC 16, D-28)."""
+"""The rows on chain are those that the log tells, and nothing else is on chain (SPEC 16, D-28)."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -74,7 +74,7 @@ async def test_another_row_in_the_same_block_is_found() -> None:
     [
         ((0, 9), None, None),
         ((0, 9), 7, None),
-        ((0, 9), 4, "it does not tell yet what became of the vector of block 4; export it again"),
+        ((0, 9), 4, "it does not tell yet the fate of the vector of block 4; export it again"),
         ((0, 5), None, "export it again"),
     ],
 )

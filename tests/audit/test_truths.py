@@ -1,4 +1,4 @@
-"""Truths in a log: committed to, told in lines of their own, and left out of what is public (SPEC 16, D-31)."""
+"""Truths in a log: committed to, written in separate lines, and left out of what is public (SPEC 16, D-31)."""
 
 import asyncio
 import json

@@ -120,7 +120,7 @@ def test_a_file_is_held_to_what_its_owner_anchored_on_chain(exported: Path, tmp_
 
     code, anchor, text = asked(None)
     assert (code, anchor["block"]) == (0, None)
-    assert "no confirmed vector to hold against the chain" in text
+    assert "no confirmed vector to compare with the chain" in text
     assert f"NOT anchored: {owner} has committed to nothing on subnet 7" in text
     code, anchor, text = asked(b"https://example.org")
     assert (code, "is no anchor of a log" in text) == (0, True)
@@ -196,7 +196,7 @@ def test_two_exports_are_compared(exported: Path, example: Example, tmp_path: Pa
     first = tmp_path / "first.jsonl"
     first.write_bytes(exported.read_bytes().splitlines(keepends=True)[0])
     done = called("audit", "compare", str(first), str(exported))
-    assert (done.returncode, f"{exported} goes on where the other one ends" in done.stdout) == (0, True)
+    assert (done.returncode, f"{exported} continues where the other one ends" in done.stdout) == (0, True)
     other = tmp_path / "other.jsonl"
     other.write_bytes(forged(exported.read_bytes(), 1, lambda one: replace(one, issued_at="2031-01-01T00:00:00Z")))
     done = called("audit", "compare", str(part), str(other), "--json")

@@ -67,7 +67,7 @@ def test_a_backup_that_does_not_replay_is_not_restored(own: Example, tmp_path: P
 def test_a_backup_needs_a_new_name(example: Example) -> None:
     done = called("db", "backup", str(example.database), "--config", str(example.config))
     assert (done.returncode, done.stdout) == (Exit.NOT_READY, "")
-    assert done.stderr == f"There is no backup: {example.database} is there already; name a new file\n"
+    assert done.stderr == f"There is no backup: {example.database} exists already; name a new file\n"
 
 
 def test_a_restored_store_is_json_too(own: Example, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_an_export_names_its_files_and_refuses_what_is_no_table(own: Example, tm
     assert said == {"tables": [{"name": "scores", "file": str(folder / "scores.parquet"), "rows": 60}]}
     again = called("db", "export", str(folder), *where)
     assert (again.returncode, again.stdout) == (Exit.INPUT, "")
-    assert again.stderr == f"Nothing was exported: {folder} is there; name a new folder\n"
+    assert again.stderr == f"Nothing was exported: {folder} exists; name a new folder\n"
 
 
 def test_an_export_without_the_extra_says_how_to_get_it(own: Example, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_files_that_were_begun_with_are_taken_back_where_one_has_no_place(tmp_pa
     (tmp_path / "secrets").write_bytes(b"dear")
     done = called("init", str(tmp_path), *INIT)
     assert done.returncode == Exit.INPUT
-    assert done.stderr.endswith(f"{tmp_path}/secrets is there; name another folder\n")
+    assert done.stderr.endswith(f"{tmp_path}/secrets exists; name another folder\n")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("secrets", b"dear")]
 
 

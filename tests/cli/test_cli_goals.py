@@ -29,7 +29,7 @@ def test_the_goals_are_written_for_services_of_ones_own(tmp_path: Path) -> None:
     assert {task_sha256(task) for task in found} == {task_sha256(task) for _, task in named_goals(addresses, None)}
     assert [task.problems for task in check_tasks(tmp_path)] == [()] * 47
     again = called("tasks", "goals", "tasks/benchmark", *given(*SERVICES), cwd=tmp_path)
-    said = "The task is refused: `benchmark` is there already: name another folder\n"
+    said = "The task is refused: `benchmark` exists already: name another folder\n"
     assert (again.returncode, again.stderr) == (2, said)
 
 

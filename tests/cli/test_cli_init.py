@@ -147,7 +147,7 @@ def test_nothing_is_overwritten_and_nothing_half_done(there: str, tmp_path: Path
     (tmp_path / there).write_text("mine")
     done = called("init", str(tmp_path), "--netuid", "1")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"{tmp_path}/{there} is there; name another folder, or move it away" in done.stderr
+    assert f"{tmp_path}/{there} exists; name another folder, or move it away" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == [there]
     assert (tmp_path / there).read_text() == "mine"
 

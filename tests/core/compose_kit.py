@@ -107,7 +107,7 @@ class Stack:
 
     Attributes:
         variables: of `.env`, such as COMPOSE_PROFILES.
-        files: beside docker-compose.yml.
+        files: next to docker-compose.yml.
         services: what one more compose file changes of them.
     """
 

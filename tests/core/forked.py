@@ -1,6 +1,6 @@
 """`validator` commands in forks of one process that has loaded the daemon: a start without its seconds of imports.
 
-What a fork runs is `main`, in a process, session, folder and environment of its own; it ends as any process does.
+What a fork runs is `main`, in its own process, session, folder and environment; it ends as any process does.
 Tests of the start itself, and of what is loaded when, start the program whole (`daemon_process.PROGRAM`).
 """
 

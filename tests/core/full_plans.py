@@ -62,7 +62,7 @@ _GOALS: Final = {
 
 
 class _Runner(PlanRunner):
-    """Runs each plan on virtual time of its own."""
+    """Runs each plan on its own virtual time."""
 
     async def run(
         self, round_id: str, expected: Expected[GoalTask], accepted: AcceptedPlan, seconds: float

@@ -61,7 +61,7 @@ PLANS: Final[dict[int, tuple[tuple[dict[str, Any], ...], tuple[tuple[str, str], 
 
 
 class JumpingRunner(PlanRunner):
-    """Runs each plan on virtual time of its own."""
+    """Runs each plan on its own virtual time."""
 
     async def run(
         self, round_id: str, expected: Expected[GoalTask], accepted: AcceptedPlan, seconds: float

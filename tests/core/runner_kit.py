@@ -39,7 +39,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def judging(folder: Path, code: str, tests: str, *, seconds: float = 60, test_s: float = 20) -> subprocess.Popen[str]:
-    """Begin to judge the code by the tests in processes of their own."""
+    """Begin to judge the code by the tests in separate processes."""
     file = folder / "solution.py"
     file.write_text(dedent(code))
     order = {"file": str(file), "tests": dedent(tests), "seconds": seconds, "test_s": test_s}
@@ -60,7 +60,7 @@ def judging(folder: Path, code: str, tests: str, *, seconds: float = 60, test_s:
 
 
 def judged(folder: Path, code: str, tests: str, **budget: float) -> Ran:
-    """Judge the code by the tests in processes of their own."""
+    """Judge the code by the tests in separate processes."""
     return ended(judging(folder, code, tests, **budget))
 
 

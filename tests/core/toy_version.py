@@ -23,7 +23,7 @@ def score_idle_as_nothing(version: Ruled, run: WorkflowRun) -> WorkflowScore:
 
 
 class ToyVersion(Version):
-    """1.0.0 with one function of its own."""
+    """1.0.0 with one different function."""
 
     score_workflow = score_idle_as_nothing
 

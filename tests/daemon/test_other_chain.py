@@ -13,7 +13,7 @@ def standing(report: Any) -> dict[str, str]:
 
 
 async def red(daemon: Running, condition: str, words: str) -> None:
-    """The condition stands and nothing is done; then it is over and rounds continue."""
+    """The condition is active and nothing is done; then it is over and rounds continue."""
     await daemon.until(lambda: daemon.daemon.board.is_active(condition))
     report = await daemon.health()
     assert report["status"] == "unhealthy"

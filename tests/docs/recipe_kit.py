@@ -38,7 +38,7 @@ class Tree:
         self.touched.add(path)
 
     def put(self, path: str, old: str, new: str) -> None:
-        """Replace the one place where `old` stands."""
+        """Replace the one place that has `old`."""
         file = self.folder / path
         text = file.read_text()
         assert text.count(old) == 1, f"{path} holds the recipe's anchor {text.count(old)} times, not once: {old!r}"

@@ -150,7 +150,7 @@ async def test_a_node_that_lags_is_a_warning(late: FakeNode, tmp_path: Path) -> 
         (
             -600.0,
             "warning",
-            "the newest block is 600 s old: the clock is ahead, or the chain stands still",
+            "the newest block is 600 s old: the clock is ahead, or the chain has stopped",
             "timedatectl",
         ),
     ],

@@ -285,7 +285,7 @@ def test_tests_use_functions_classes_errors_and_objects_of_the_solution_as_in_on
 
 
 def test_the_number_of_tests_is_the_tasks(honest: Ran, tmp_path: Path) -> None:
-    """Whatever the solution is: functions of its own that are called test_… are none."""
+    """Whatever the solution is: its own functions that are called test_… are none."""
     assert "test_of_its_own" not in honest.keys
     broken = judged(tmp_path, "def (", TESTS)
     assert (broken.keys, broken.passed) == (honest.keys, set())

@@ -46,7 +46,7 @@ def first(folder: Path) -> Path:
 
 
 def manifest_of(data: bytes) -> tuple[Manifest, bytes]:
-    """The manifest of a file, and what lies before it."""
+    """The manifest of a file, and the part before it."""
     length = int.from_bytes(data[-TAIL : -TAIL + 8], "big")
     return read_manifest(data[-TAIL - length : -TAIL]), data[: -TAIL - length]
 

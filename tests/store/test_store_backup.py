@@ -109,7 +109,7 @@ def test_what_is_written_meanwhile_waits_for_nothing_and_is_not_in_it(sqlite_url
 @pytest.mark.parametrize(
     ("there", "kind", "words"),
     [
-        ("backup.sqlite", BackupError, "backup.sqlite is there already; name a new file"),
+        ("backup.sqlite", BackupError, "backup.sqlite exists already; name a new file"),
         ("backup.sqlite.part", BackupError, "backup.sqlite.part is there: somebody else is at it, or was killed"),
     ],
 )
@@ -149,7 +149,7 @@ def test_nothing_is_restored_over_a_store_or_its_log(sqlite_url: str, tmp_path: 
     (tmp_path / f"other.sqlite{beside}").write_bytes(b"")
     target = sqlite_of(tmp_path / "other.sqlite")
     with (
-        pytest.raises(NotEmptyError, match=f"other.sqlite{beside} is there; with the validator stopped move it away"),
+        pytest.raises(NotEmptyError, match=f"other.sqlite{beside} exists; with the validator stopped move it away"),
         restoring(tmp_path / "backup.sqlite", target),
     ):
         pytest.fail("something was there")

@@ -28,7 +28,7 @@ SELECT pg_terminate_backend(pid, 10000) FROM pg_locks WHERE locktype = 'advisory
 
 async def test_there_is_one_writer(store_url: str) -> None:
     async with open_store(store_url, writer=True):
-        with pytest.raises(StoreLockedError, match="stop it first, or give this one a store of its own"):
+        with pytest.raises(StoreLockedError, match="stop it first, or give this one its own store"):
             await open_store(store_url, writer=True)
     async with open_store(store_url, writer=True):
         pass

@@ -51,7 +51,7 @@ def share(skill_type: SkillType) -> int:
 
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three packed tasks of each type without a truth; every second one with windows of its own."""
+    """Three packed tasks of each type without a truth; every second one with its own windows."""
     folder = tmp_path_factory.mktemp("bases")
     for number, bundle in enumerate(written_bundles()):
         canary = None if bundle.canary is None else bundle.canary.file
@@ -96,7 +96,7 @@ def test_canaries_and_seeded_tasks_cannot_be_told_apart(canaries: Dispatched, cu
 
 
 def test_canaries_of_older_programs_can(curated: Dispatched) -> None:
-    """One fixed form in two types, and never a fault (SPEC 5): what the classifier is there to find."""
+    """One fixed form in two types, and never a fault (SPEC 5): what the classifier must find."""
     old: Dispatched = {}
     for kind in OLD_TYPES:
         drawn = [draw_skeleton(kind, Draws(SeededRandom(f"{kind} {n}"))) for n in range(len(curated[kind]))]

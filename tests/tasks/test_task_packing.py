@@ -474,6 +474,6 @@ def test_skills_below_a_folder_are_noted(tmp_path: Path) -> None:
         (tmp_path / "all" / name).mkdir(parents=True)
         (tmp_path / "all" / name / "SKILL.md").write_text("# Sort\n")
     packed = pack_task(tmp_path / "all")
-    noted = "`mail/SKILL.md` and 1 more: a folder with SKILL.md is a skill of its own"
+    noted = "`mail/SKILL.md` and 1 more: a folder with SKILL.md is a separate skill"
     assert (packed.task.task.skill_type, packed.notes[0]) == (SkillType.RAG_KNOWLEDGE, noted)
     assert pack_task(tmp_path / "all" / "mail").notes == ("added manifest.json",)

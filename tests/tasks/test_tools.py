@@ -12,7 +12,7 @@ from validator.tasks.source import TaskError
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return where a program lies that the PATH finds as `fake`."""
+    """Return the path of a program that the PATH finds as `fake`."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "work").mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")

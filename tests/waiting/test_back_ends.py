@@ -42,7 +42,7 @@ async def embedded(world: World, sandbox: Sandbox, at_once: int = 2) -> AsyncIte
 
 
 def queued(url: str) -> Working:
-    """The validator's sweep and a worker with connections of its own; the world's clock is the only one."""
+    """The validator's sweep and a worker with its own connections; the world's clock is the only one."""
 
     @asynccontextmanager
     async def working(world: World, sandbox: Sandbox, at_once: int = 2) -> AsyncIterator[None]:

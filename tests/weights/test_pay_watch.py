@@ -53,7 +53,7 @@ class Scene:
         self.board.tick()
 
     async def vector(self, uids: dict[int, float], paid: int) -> dict[str, str]:
-        """Show it a vector; return what stands then."""
+        """Show it a vector; return the active conditions."""
         weights = dict.fromkeys(self.hotkeys[:paid], 0.1)
         vector = Vector(uids, weights, weights, 0.0, None, "1.1.0", ())
         await self.watch.saw_vector(0, KINDS, self.world.subnet.snapshot(), vector)

@@ -108,7 +108,7 @@ async def export_tables(
                 rows = await _written(made / file, schema, batches, progress)
                 written.append(ExportedTable(name, folder / file, rows))
     except FileExistsError:
-        raise ExportError(f"{printable(str(folder))} is there; name a new folder") from None
+        raise ExportError(f"{printable(str(folder))} exists; name a new folder") from None
     except OSError as error:
         raise ExportError(f"{printable(str(folder))}: {why(error)}") from None
     return tuple(written)

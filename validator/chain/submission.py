@@ -162,7 +162,7 @@ class Submission:
 
     def _lost(self, once: OneSignature, why: str) -> ChainError:
         if once.used:
-            return ChainError(f"{self._what}: what became of it is unknown: {why}")
+            return ChainError(f"{self._what}: its fate is unknown: {why}")
         return ChainUnreachableError(f"{self._what}: nothing was sent: {why}")
 
 

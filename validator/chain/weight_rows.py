@@ -86,7 +86,7 @@ def incentives(rows: Mapping[int, Mapping[int, float]], stakes: Mapping[int, flo
 
 
 def weighted_median(values: Sequence[float], stakes: Sequence[float], kappa: float = KAPPA) -> float:
-    """Return the value up to which more than 1 - kappa of the stake lies, and below which no more than that does.
+    """Return the value up to which more than 1 - kappa of the stake is, and below which no more than that does.
 
     Args:
         values: one per stake, at least one.

@@ -65,7 +65,7 @@ def given_row(file: Path) -> ChainRow:
 def row_lines(rows: Sequence[HeldRow], found: Verified, *, asked: bool) -> Iterator[str]:
     """Return a line for each; with none, that there is none, if the chain was asked."""
     if asked and not rows and not found.confirmed:
-        yield "the file has no confirmed vector to hold against the chain"
+        yield "the file has no confirmed vector to compare with the chain"
     for held in rows:
         if held.fault is None:
             row = held.row
@@ -174,13 +174,13 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
             exists=True,
             dir_okay=False,
             readable=True,
-            help="A row of weights on chain, to hold against the newest confirmed vector.",
+            help="A row of weights on chain, to compare with the newest confirmed vector.",
         ),
     ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", dir_okay=False, help="Go on from where this file has it, and write there how far it holds."
+            metavar="FILE", dir_okay=False, help="Continue from this checkpoint, and write the new one there."
         ),
     ] = None,
     against: Annotated[
@@ -209,9 +209,7 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
     checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
     require_regular(file)
     if checkpoint is not None and (bundles or tasks or answers):
-        raise typer.BadParameter(
-            "goes without folders: what lies before it is not read again", param_hint="--checkpoint"
-        )
+        raise typer.BadParameter("excludes folders: lines before it are not read again", param_hint="--checkpoint")
     folders = [None if folder is None else Folder(folder) for folder in (bundles, tasks, answers)]
     given = Given(bundles=folders[0], tasks=folders[1], answers=folders[2])
     settings = settings_of(config) if chain else None
@@ -265,7 +263,7 @@ def _written(gone: GoneOn, checkpoint: Path, key: Key) -> str:
         write_checkpoint(checkpoint, gone.kept, key)
     except OSError as error:
         return f"no checkpoint could be written: {error}"
-    return f"{checkpoint}: goes on behind receipt {gone.kept.position.sequence}"
+    return f"{checkpoint}: continues after receipt {gone.kept.position.sequence}"
 
 
 def _note(text: str) -> None:
@@ -320,7 +318,7 @@ def _print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool)
         of_round = "" if last.round_id is None else f", round {last.round_id}"
         print_line(f"{path}: {span} {last.sequence} ({last.kind}{of_round}, {last.issued_at}), digest {last.digest}")
     if found.longer is not None:
-        print_line(f"{files['ab'.index(found.longer)]} goes on where the other one ends")
+        print_line(f"{files['ab'.index(found.longer)]} continues where the other one ends")
 
 
 def _print_document(
@@ -362,7 +360,7 @@ def _print_verified(found: Verified) -> None:
         (found.revocations, "revocations of attestations"),
         (found.executions, "results of execution, each of an answer that the file shows"),
         (found.executions_before, "results of execution of answers that the file does not show"),
-        (found.filled, "late qualities of code, each held against its answer"),
+        (found.filled, "late qualities of code, each compared with its answer"),
         (found.filled_before, "late qualities of code of answers that the file does not show"),
     )
     _print_weights(found)
@@ -385,7 +383,7 @@ def _open(found: Verified) -> Iterator[str]:
     if found.word:
         yield f"besides on the validator's word: {_listed(found.word)}"
     if found.given:
-        yield f"held against what was given: {_listed(found.given)}"
+        yield f"compared with what was given: {_listed(found.given)}"
     if found.pending:
         yield f"draw pending: {found.pending} rounds, whose epoch's salt is not public yet"
 

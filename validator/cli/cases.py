@@ -104,7 +104,7 @@ def refuse_repeated(hotkeys: Iterable[str], field: str, of_item: str = ".hotkey"
     seen: set[str] = set()
     for i, hotkey in enumerate(hotkeys):
         if hotkey in seen:
-            raise SchemaError(f"this hotkey stands in it twice - at `$.{field}[{i}]{of_item}`")
+            raise SchemaError(f"this hotkey is in it twice - at `$.{field}[{i}]{of_item}`")
         seen.add(hotkey)
 
 

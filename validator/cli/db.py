@@ -422,7 +422,7 @@ def forecast_(config: Config = None, as_json: Json = False) -> None:
     ]
     print_table(
         "kind in_the_store now> a_round> in_a_year> archived,_in_a_year>",
-        [*of_kinds, ("archive files", "beside it", *map(byte_size, of_files))],
+        [*of_kinds, ("archive files", "next to it", *map(byte_size, of_files))],
     )
     if free is None:
         print_line("how much room a Postgres server has, it does not tell")
@@ -469,8 +469,8 @@ def _room(settings: StoreSettings, reusable: int, found: Growth) -> tuple[int | 
 
 def _kept(days: int | None, *, archived: bool = False) -> str:
     if days is None:
-        return "for good"
-    return f"for good, or archived after {days} days" if archived else f"{days} days"
+        return "permanently"
+    return f"permanently, or archived after {days} days" if archived else f"{days} days"
 
 
 def _when(days: int | None) -> str:

@@ -1,4 +1,4 @@
-"""`validator explain …`: why a round was worth to a miner what it was, and where a miner stands."""
+"""`validator explain …`: why a round was worth to a miner what it was, and the state of a miner."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -168,7 +168,7 @@ def _write_weight(page: Page, weight: WeightEffect) -> None:
 
 
 def print_miner_explanation(explained: MinerExplanation) -> None:
-    """Print where the miner stands and how its last rounds went, with a sparkline for each type."""
+    """Print the miner's state and how its last rounds went, with a sparkline for each type."""
     page = Page()
     page.title(f"Miner {explained.hotkey}")
     uid = f"uid {explained.uid}" if explained.registered else "not registered any more"
@@ -202,7 +202,7 @@ def _write_tallies(page: Page, told: TalliesTold) -> None:
     page.heading(f"Tallies: {told.score:.4f} of {told.entries} entries, ramp {told.ramp:.4f}")
     page.line(f"they decide {told.share:.0%} of the assessments' pay; entries of earlier versions the rest")
     for senior in told.seniors:
-        page.line(f"a quarter beside {senior}: they are proven to share one analysis, and that one came first")
+        page.line(f"a quarter next to {senior}: they are proven to share one analysis, and that one came first")
     for one in told.types:
         page.line(f"{one.skill_type}: quality {one.quality:.4f}, epsilon {one.epsilon:.4f}, adds {one.worth:.4f}")
         page.rows(

@@ -112,7 +112,7 @@ def _print_miners(found: FaultList) -> None:
             for miner in found.miners
         ),
     )
-    print_line("beside: findings that name no known fault; --kinds lists the kinds of fault")
+    print_line("beside: false alarms, findings that name no known fault; --kinds lists the kinds of fault")
 
 
 def _of(share: FaultShare | None) -> str:

@@ -156,7 +156,7 @@ def _conditions() -> Iterator[str]:
     )
     yield "## What `/readyz` looks at"
     yield _prose(
-        "`checks` in the report has a row for each; it fails while one of its conditions stands. `/readyz` answers 503",
+        "`checks` in the report has a row for each; it fails while a condition is active. `/readyz` answers 503",
         "then, but for what others can make fail.",
     )
     rows = [

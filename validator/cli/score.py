@@ -95,7 +95,7 @@ class ConsensusCase(Case, frozen=True):
 
 
 class WeightsCase(Case, frozen=True):
-    """Windows: hotkey, then skill type, then entries, oldest first; from 1.1.0 on also who stands how (D-23)."""
+    """Windows: hotkey, then skill type, then entries, oldest first; from 1.1.0 on also each miner's standing (D-23)."""
 
     windows: dict[Text, dict[Text, tuple[Entry, ...]]]
     standing: dict[Text, MinerStanding] | None = None

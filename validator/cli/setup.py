@@ -133,7 +133,7 @@ def install(
     if file.resolve() == hotkey_file(settings).resolve():
         raise WalletError(f"{printable(str(file))} is the hotkey's own file; name another folder")
     if folder.exists() and any(one.name != settings.name for one in folder.iterdir()):
-        raise WalletError(f"{printable(str(folder))} holds other things; name a folder of its own")
+        raise WalletError(f"{printable(str(folder))} holds other things; name a new folder")
     with suppress(FileNotFoundError):
         if file.read_bytes() != data:
             raise WalletError(f"{printable(str(file))} holds another key; move it away, nothing was changed")

@@ -300,5 +300,5 @@ def check_pairs(pairs: Sequence[HotkeyPair], field: str, of_item: str = "") -> N
         if pair[0] >= pair[1]:
             raise SchemaError(f"must be two hotkeys, the smaller first - at `$.{field}[{i}]{of_item}`")
         if pair in seen:
-            raise SchemaError(f"this pair stands in it twice - at `$.{field}[{i}]{of_item}`")
+            raise SchemaError(f"this pair is in it twice - at `$.{field}[{i}]{of_item}`")
         seen.add(pair)

@@ -89,7 +89,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
             help="JSON: takes what was packed, pinned by hash. Without SOURCE all that is in it is packed again.",
         ),
     ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a task that is there already.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing task.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make a task from local or fetched files: task.json and bundle.tar.gz. Nothing of it is run.
@@ -120,7 +120,7 @@ def _pack_again(manifest: Path, output: Path, *, replace: bool, as_json: bool) -
         done.append(one)
         if not as_json:
             bundle = f"bundle {one.package.bundle_sha256}"
-            print_line(f"{one.path}: {one.fault or (f'is there, {bundle}' if one.there else bundle)}")
+            print_line(f"{one.path}: {one.fault or (f'exists, {bundle}' if one.there else bundle)}")
     faults = sum(one.fault is not None for one in done)
     if as_json:
         print_json({"packages": [_rebuilt_document(one) for one in done]})
@@ -251,9 +251,7 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
     ] = None,
     shapes: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Shapes of faults of your own, as tasks.shapes names them.", show_default=False
-        ),
+        typer.Option(metavar="DIR", help="Your own shapes of faults, like tasks.shapes.", show_default=False),
     ] = None,
     domains: Annotated[
         list[str] | None,

@@ -59,7 +59,7 @@ class Program:
 
 
 class _Copy(threading.Thread):
-    """Copies a stream to standard error and keeps its end. A thread: who reads standard error may stop."""
+    """Copies a stream to standard error and keeps its end. A thread, since a reader of standard error may stop."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
         super().__init__(name="stderr", daemon=True)

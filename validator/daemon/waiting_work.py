@@ -76,7 +76,7 @@ class QueueWatch:
         return here if self.elsewhere is None else self.elsewhere(kind)
 
     def _tell(self, kind: str, counts: Mapping[str, int], oldest: datetime | None, at_once: int) -> None:
-        """Tell how one kind stands."""
+        """Report the state of one kind."""
         states = {state: counts.get(state, 0) for state in WORK_STATES}
         waited = None if oldest is None else round((self.clock.now() - oldest).total_seconds(), 3)
         self.health.saw(kind, **states, oldest_s=waited, at_once=at_once)

@@ -252,7 +252,7 @@ class FigureWatch:
         metrics, health: told of them.
         netuid: the subnet.
         mechids: the mechanisms that weights are sent for; empty where none are.
-        most_epochs: after so many without weights on chain a condition stands.
+        most_epochs: after so many without weights on chain a condition is raised.
         folders: where the validator writes, by the name that the metrics give them.
     """
 

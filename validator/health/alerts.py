@@ -73,7 +73,7 @@ ALERTS: Final = (
         "workers](../operators/stop.md#worker-processes).",
     ),
     Alert("ValidatorParked", "page", 5, "The validator ended, and its container waits for somebody."),
-    Alert("ValidatorStuck", "page", 2, "The validator stands still: {{ $labels.condition }}."),
+    Alert("ValidatorStuck", "page", 2, "The validator does not proceed: {{ $labels.condition }}."),
     Alert("ValidatorFailing", "page", 10, "Errors of the validator's own, again and again: {{ $labels.condition }}."),
     Alert(
         "ValidatorFault",

@@ -86,7 +86,7 @@ _ALL: Final = (
         "The validator ended, a restart would end the same way, and its container waits.",
         "Do what `daemon_parked` in the log says, then start the container again (`docker compose restart validator`).",
         "waits in the image's entry point after an exit code that a restart repeats",
-        Unseen("The cause has a fatal condition of its own."),
+        Unseen("The cause has its own fatal condition."),
         "ValidatorParked",
     ),
     Condition(
@@ -394,7 +394,7 @@ _ALL: Final = (
         "degraded",
         "The chain takes more than a second for an answer. Rounds and weights continue; from about 5 s a call a "
         "submission may miss its epoch.",
-        "Check the node's load and the network, or put a nearer node first in `chain.endpoints`, best one of your own.",
+        "Check the node's load and the network, or put a nearer node first in `chain.endpoints`, ideally your own.",
         "measures each call",
         "endpoints",
         "ValidatorBehind",

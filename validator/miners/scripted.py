@@ -35,7 +35,7 @@ Script = Callable[[str, Call], ScriptedReply]
 class ScriptedMinerClient:
     """A `MinerClient` whose miners follow a script; gate 1 and the body limit hold as over HTTP.
 
-    The script decides every reply when the request is sent; scripted miners mostly have no address of their own.
+    The script decides every reply when the request is sent; most scripted miners have no address.
     """
 
     def __init__(self, script: Script, clock: Clock, *, allow_private: bool = True) -> None:

@@ -113,7 +113,7 @@ class Spool:
 
 
 Sent = Callable[[], Awaitable[None]]
-"""Awaited once, when the connection stands and before the first byte goes out; its time does not count for the
+"""Awaited once, when the connection is open and before the first byte goes out; its time does not count for the
 miner. What it raises comes out of the call."""
 
 

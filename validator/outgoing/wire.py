@@ -121,7 +121,7 @@ class Wire(ResponseHandler):
         super().feed_data(data, size)
 
     def resume_reading(self, resume_parser: bool = True) -> None:
-        """Go on: the parser with what it held back, then the backlog, then the transport."""
+        """Continue: the parser with what it held back, then the backlog, then the transport."""
         if not self._reading_paused:
             return  # asked after every chunk: nothing to do, and not worth a system call
         super().resume_reading(resume_parser)

@@ -35,7 +35,7 @@ _REGISTERED: Final = (
 
 
 class Tool(NamedTuple):
-    """A tool that a source registers; `span` is where its description lies."""
+    """A tool that a source registers; `span` is the place of its description."""
 
     path: str
     name: str
@@ -92,7 +92,7 @@ Path = tuple[str | int, ...]
 
 
 class Item(NamedTuple):
-    """A member of an object or an element of a list (key None): where its text begins, and where its value lies."""
+    """A member of an object or an element of a list (key None): where its text begins, and where its value begins."""
 
     key: str | None
     start: int
@@ -132,7 +132,7 @@ def items(text: str, at: int) -> list[Item]:
 
 
 def place_of(text: str, path: Sequence[str | int]) -> Item:
-    """Return where the value at `path` lies, the whole document for an empty one. It exists."""
+    """Return the place of the value at `path`, the whole document for an empty one. It exists."""
     start = _skip(text, 0)
     item = Item(None, start, start, len(text.rstrip()))
     for step in path:

@@ -215,7 +215,7 @@ def truth_of(files: Files, skill_type: SkillType, faults: Sequence[tuple[str, st
 
 
 def _risk(findings: Sequence[KnownFinding], children: Iterable[str]) -> float:
-    """Return the greatest risk of a skill and its children, each with the findings that are in no child of its own."""
+    """Return the greatest risk of a skill and its children, each with the findings that are in no child."""
     folders = sorted(children, key=len, reverse=True)
     apart: dict[str, list[KnownFinding]] = {}
     for finding in findings:
@@ -470,7 +470,7 @@ class _Bed:
         return shape.plant(self._draws, self.seen, self._type, asked)
 
     def _hold(self, family: Family, planted: Plant, before: Files) -> None:
-        """Quote what a plant adds; where words make the difference, it is one that stands as it is."""
+        """Quote what a plant adds; where words make the difference, it is a fixed one."""
         if family in HARMLESS_BY_WORDS:
             self._take(planted)
         elif self._company is not None:
@@ -513,7 +513,7 @@ def _suffix(planted: Plant) -> str:
 
 
 def _kept(fault: Fault, files: Files, changed: Mapping[str, bytes]) -> Fault | None:
-    """Return the fault as it lies once files are changed, None if it is not certain where."""
+    """Return the fault with its place after files changed, None if it is not certain where."""
     path, line = fault.plant.path, fault.plant.line
     if path not in changed or line is None:
         return fault

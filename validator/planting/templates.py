@@ -1,6 +1,6 @@
 """Templates of faults and of benign bundles: text files with a head in TOML, and forms of which one is drawn.
 
-docs/seeding.md describes the format for people who write shapes of their own.
+docs/seeding.md describes the format for people who write their own shapes.
 """
 
 import re
@@ -145,7 +145,7 @@ def _forms(text: str, first: int) -> Iterator[Form]:
     lines = text.split("\n")
     starts = [at for at, line in enumerate(lines) if _FORM.fullmatch(line)]
     if not starts or any(line.strip() for line in lines[: starts[0]]):
-        raise TemplateError(f"line {first}: behind the head stands `=== PLACE`, and then its text")
+        raise TemplateError(f"line {first}: the head is followed by `=== PLACE` and its text")
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         match = _FORM.fullmatch(lines[start])
         parts, part, at = {}, "", start + 1

@@ -103,7 +103,7 @@ def _document(path: str, text: str, draws: Draws) -> str:
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key appears twice")
     return dict(pairs)
 
 
@@ -135,7 +135,7 @@ def _python(text: str, draws: Draws) -> str:
 
 
 def _renamed(text: str, tree: ast.Module, draws: Draws) -> str:
-    """Return the module with other names for some locals of functions that hold no scope of their own."""
+    """Return the module with other names for some locals of functions that hold no inner scope."""
     if not text.isascii():  # the columns of the tree count bytes
         return text
     taken = set(re.findall(r"[A-Za-z_]\w*", text))

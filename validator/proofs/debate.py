@@ -48,7 +48,7 @@ class Critique(Document, frozen=True):
 
 
 class Ballot(Document, frozen=True):
-    """An agent's own vote; it stands instead of the one that its critiques would give it."""
+    """An agent's own vote; it replaces the one that its critiques would give it."""
 
     agent: Name
     vote: Literal["agree", "disagree", "abstain", "conditional"]

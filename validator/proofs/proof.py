@@ -273,7 +273,7 @@ class ConsensusProof:
         return found
 
     def get_partial_consensus(self) -> list[ClaimConsensus]:
-        """Return who is for and who is against every claim that stands, and whether it is agreed on (SPEC 14)."""
+        """Return who is for and who is against every active claim, and whether it is agreed on (SPEC 14)."""
         return partial_consensus(self.claims, self.votes, self.dissents, self.metadata.get("kind"))
 
     def get_dissent_summary(self) -> str:

@@ -169,7 +169,7 @@ def _files(raw: "BoundedTar", expanded: int, file_size: int, entries: int) -> It
             if member.size > file_size or total > expanded:
                 raise ArchiveTooLargeError(f"`{printable(name)}` takes the files over their size limit")
             if name in seen:
-                raise ArchiveError(f"`{printable(name)}` stands in it twice")
+                raise ArchiveError(f"`{printable(name)}` is in it twice")
             seen.add(name)
             yield name, raw.content(member)
     except (tarfile.TarError, ValueError, OverflowError, EOFError, OSError, RecursionError) as error:

@@ -231,7 +231,7 @@ def input_lines(plain: dict[str, Any]) -> tuple[bytes, list[dict[str, Any]]]:
     """Return the line of an input's plain form, and the documents of the truths that it commits to.
 
     It is without the seed, which follows from the salt once that is public (SPEC 8), and without those truths, which
-    have lines of their own (SPEC 16, D-31). The form is used up.
+    have their own lines (SPEC 16, D-31). The form is used up.
     """
     del plain["seed"]
     truths = take_truths(plain["tasks"])

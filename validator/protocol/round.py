@@ -141,7 +141,7 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
     Attributes:
         provenance: where the truth comes from; `none` goes without one.
         truth: what is known of the bundle.
-        canary: where its marker stands; None for a bundle without one.
+        canary: the place of its marker; None for a bundle without one.
         index: of the bundle as dispatched.
         own_windows: whether the task came with its windows, or they are those of the round's version (D-28).
         truth_random: hex of the bytes that its truth is committed to with (SPEC 16, D-31); unset where there is none.

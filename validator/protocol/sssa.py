@@ -70,7 +70,7 @@ def parse_evidence_ref(text: str) -> EvidenceRef:
     if not separator:
         rest = text
     elif not _SPAN_ID.fullmatch(span):
-        raise EvidenceRefError("what stands before `::` must be 1 to 64 of A-Z a-z 0-9 _ . -")
+        raise EvidenceRefError("the part before `::` must be 1 to 64 of A-Z a-z 0-9 _ . -")
     path, hash_sign, lines = rest.partition("#")
     return EvidenceRef(_normal_path(path), *(_line_range(lines) if hash_sign else (None, None)))
 

@@ -98,9 +98,9 @@ def pattern_fault(resource: str, pattern: str) -> str:
     What a bundle spells in another way has no pattern, and is meant by the rule for `*`.
     """
     if not pattern:
-        return "is empty: a use without a pattern stands under `*`"
+        return "is empty: a use without a pattern is under `*`"
     if len(pattern) > MAX_PATTERN:
-        return f"is longer than {MAX_PATTERN} characters: such a use stands under `*`"
+        return f"is longer than {MAX_PATTERN} characters: such a use is under `*`"
     return "" if pattern == ANY else _FAULTS[resource](pattern)
 
 

@@ -169,7 +169,7 @@ def disk_check(rules_at: RulesAt, folders: Sequence[Path]) -> Check:
                 needs[disk] = needs.get(disk, LEAST_FREE) + most
                 free = shutil.disk_usage(folder).free
                 if free < needs[disk]:
-                    what = f"{free // _MIB} MiB are free where {folder} lies"
+                    what = f"{free // _MIB} MiB are free at {folder}"
                     return Missing(Reason.LOCAL_DISK, f"{what}, a round takes up to {needs[disk] // _MIB} MiB")
         except OSError as error:
             return Missing(Reason.LOCAL_DISK, f"{folder}: {error.strerror}")

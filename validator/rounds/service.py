@@ -137,7 +137,7 @@ class RoundService:
         Raises:
             ChainError: no snapshot could be had; nothing was stored.
             RoundsPausedError: the settings want none now; the same.
-            RoundsWaitError: something was missing on this machine; the same. It is there now, or a stop was asked for.
+            RoundsWaitError: something was missing on this machine; the same. It exists now, or a stop was asked for.
         """
         started = self.clock.monotonic()
         snapshot = await self.chain.snapshot()

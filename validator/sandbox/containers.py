@@ -1,4 +1,4 @@
-"""The runtime image in containers of an engine, each run in one of its own, in which every limit holds (SPEC 15).
+"""The runtime image in containers of an engine, one for each run, in which every limit holds (SPEC 15).
 
 A tmpfs is gone with the last container that uses it. So a container of ours, the holder, keeps a run's folders: what an
 image wrote is read from a container that still runs after the image's has ended, and whose own files no stranger made.

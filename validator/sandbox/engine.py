@@ -49,7 +49,7 @@ class TooLargeError(ValidatorError):
 class Engine:
     """A connection to a container engine (unix://, tcp:// or https://); it is opened by the first call.
 
-    A call that has no limit of its own may take `call_s`.
+    A call without its own limit may take `call_s`.
     """
 
     def __init__(self, host: str, call_s: float = 60.0) -> None:

@@ -21,7 +21,7 @@ ENV_FILE: Final = Path(".env")
 URL_FILE: Final = Path("secrets", "store_url")
 PASSWORD_FILE: Final = Path("secrets", "postgres_password")
 MOUNTED: Final = Path("wallets")
-"""Beside the settings: what a container sees of the wallets."""
+"""In addition to the settings: what a container sees of the wallets."""
 SIMULATED: Final = "simulated"
 LOCAL: Final = "local"
 _LOCAL_NODE: Final = "ws://127.0.0.1:9944"
@@ -42,7 +42,7 @@ STORE_URL_FILE={url_file}
 VALIDATOR_STORE__URL_FILE={url_file}
 """
 _OWN_POSTGRES: Final = """
-# Postgres beside the validator, started before it and ended after it, and the file with its password.
+# Postgres next to the validator, started before it and ended after it, and the file with its password.
 COMPOSE_PROFILES=postgres
 COMPOSE_FILE=docker-compose.yml:docker-compose.postgres.yml
 POSTGRES_PASSWORD_FILE={password_file}
@@ -100,7 +100,7 @@ def begin(folder: Path, beginning: Beginning) -> tuple[Path, ...]:
     _check(texts[DEFAULT_FILE][0], beginning, folder / DEFAULT_FILE)
     for file in texts:
         if os.path.lexists(folder / file):
-            raise AlreadyThereError(f"{printable(str(folder / file))} is there; name another folder, or move it away")
+            raise AlreadyThereError(f"{printable(str(folder / file))} exists; name another folder, or move it away")
     try:
         with ExitStack() as written:
             written.enter_context(made_folders(folder))
@@ -109,7 +109,7 @@ def begin(folder: Path, beginning: Beginning) -> tuple[Path, ...]:
                 write_file(folder / file, text.encode(), mode=mode)
                 written.push(partial(_take_back, folder / file))
     except FileExistsError as error:
-        raise AlreadyThereError(f"{printable(str(error.filename))} is there; name another folder") from None
+        raise AlreadyThereError(f"{printable(str(error.filename))} exists; name another folder") from None
     return tuple(folder / file for file in texts)
 
 

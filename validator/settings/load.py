@@ -99,7 +99,7 @@ def load_settings(path: Path | None, environ: Mapping[str, str]) -> Settings:
 
 
 def settings_file(path: Path | None, environ: Mapping[str, str]) -> Path:
-    """Return the file that `load_settings` reads; whether it is there is not looked at where one is named.
+    """Return the file that `load_settings` reads; the existence of a named one is not checked.
 
     Raises:
         SettingsError: none is named and none exists.

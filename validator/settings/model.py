@@ -203,7 +203,7 @@ class RoundsSettings(Section):
     interval_s: float = _key(600.0, "Pause between the starts of two rounds.", unit="s", ge=0, le=86_400)
     grace_s: float = _key(
         960.0,
-        "How long the round in hand may take to finish after SIGTERM; whoever stops the process must wait as long.",
+        "How long the round in hand may take to finish after SIGTERM; the stop time-out must be longer.",
         unit="s",
         ge=0,
         le=3_600,
@@ -245,7 +245,7 @@ class TasksSettings(Section):
     )
     shapes: PlainPath | None = _key(
         None,
-        "Shapes of faults of your own, planted in canaries like the built-in ones (docs/seeding.md).",
+        "Your own shapes of faults, planted in canaries like the built-in ones (docs/seeding.md).",
         allowed="a path",
         example="shapes",
     )
@@ -289,7 +289,7 @@ class WeightsSettings(Section):
     )
     stop_file: PlainPath | None = _key(
         None,
-        "The file that locks weights when another program uses the hotkey. Not set: FILE.weights-locked beside the "
+        "The file that locks weights when another program uses the hotkey. Not set: FILE.weights-locked next to the "
         "SQLite file, with Postgres validator.weights-locked in the working folder.",
         allowed="a path",
         example="/data/validator.weights-locked",

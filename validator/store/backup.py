@@ -180,7 +180,7 @@ class Restoring:
         try:
             put(self._part, self._target.path)
         except FileExistsError:
-            raise NotEmptyError(f"{self._target.shown} is there by now; nothing was restored") from None
+            raise NotEmptyError(f"{self._target.shown} exists by now; nothing was restored") from None
 
 
 @contextmanager
@@ -234,7 +234,7 @@ def _require_empty(url: str, target: StoreUrl) -> None:
         beside = target.path.with_name(target.path.name + suffix)
         if beside.exists():
             raise NotEmptyError(
-                f"{printable(str(beside))} is there; with the validator stopped move it away, or name a new file in"
+                f"{printable(str(beside))} exists; with the validator stopped move it away, or name a new file in"
                 " store.url"
             )
 
@@ -248,7 +248,7 @@ def _part_of(file: Path, suffix: str = ".part") -> Iterator[Path]:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         raise BackupError(
-            f"{printable(str(part))} is there: somebody else is at it, or was killed; remove it if nobody is"
+            f"{printable(str(part))} exists: another restore runs, or was killed; remove it if nobody is"
         ) from None
     except OSError as error:
         raise BackupError(f"{printable(str(part))}: {why(error)}") from None
@@ -269,7 +269,7 @@ def _require_nothing(file: Path) -> None:
 
 
 def _there(file: Path) -> BackupError:
-    return BackupError(f"{printable(str(file))} is there already; name a new file")
+    return BackupError(f"{printable(str(file))} exists already; name a new file")
 
 
 def _copy_pages(source: Path, target: Path, progress: Progress) -> None:

@@ -43,7 +43,7 @@ def _encodable(text: str) -> bool:
 
 
 class Word(TypeDecorator[T]):
-    """A value that is a string of its own class, stored as that string: a skill type, or any reason's code."""
+    """A value that is an instance of its class, stored as that string: a skill type, or any reason's code."""
 
     impl = Name
     cache_ok = True

@@ -94,7 +94,7 @@ class Place:
 
     def _same(self, found: os.stat_result) -> None:
         if (found.st_dev, found.st_ino) != self._identity:
-            raise StoreDamagedError(f"{self._shown}: another file lies there now; {_FILE_ADVICE}")
+            raise StoreDamagedError(f"{self._shown}: another file is there now; {_FILE_ADVICE}")
 
 
 def _fault(path: Path) -> str | None:
@@ -184,7 +184,7 @@ class Store:
             raise trouble from None
 
     async def lasting(self, work: Callable[[Transaction], Awaitable[T]], *, patience_s: float | None = None) -> T:
-        """Return what `work` returns of its own write transaction, as soon as the database takes it.
+        """Return what `work` returns, in its own write transaction, as soon as the database takes it.
 
         While the database is away or takes no write this waits and begins anew; `tell` learns of it. What the database
         committed although its answer was lost is not done again. `work` is done in one transaction, perhaps several

@@ -21,7 +21,7 @@ from validator.store.urls import StoreUrl
 _SHARED_FROM: Final = 0x40000002
 _SHARED_BYTES: Final = 510
 _MADE = "a store was made here\n"
-_ADVICE = "stop it first, or give this one a store of its own"
+_ADVICE = "stop it first, or give this one its own store"
 
 
 _SESSION: Final = text("SELECT pid, backend_start, current_schema() FROM pg_stat_activity WHERE pid = pg_backend_pid()")

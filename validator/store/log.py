@@ -69,7 +69,7 @@ class Commitments(NamedTuple):
 
 
 async def commitments(tx: Transaction) -> Commitments:
-    """Return what stands now (WrongStateError: no salt is committed to for the next epoch)."""
+    """Return the current salt (WrongStateError: no salt is committed to for the next epoch)."""
     running, pending = await tx.salts.newest(), await tx.salts.pending()
     if pending is None:
         raise WrongStateError("no salt is committed to for the next epoch")

@@ -57,7 +57,7 @@ def url_of(path: Path) -> str:
     resolved = path.resolve()
     text = f"sqlite:///{resolved}"
     if parse_url(text).path != resolved:
-        raise StoreUrlError(f"the name {printable(str(path))} has characters with a meaning of their own; use another")
+        raise StoreUrlError(f"the name {printable(str(path))} has characters with a special meaning; use another")
     return text
 
 

@@ -142,7 +142,7 @@ def _note_skills_below(files: Mapping[str, bytes], skill_type: SkillType, collec
     below = sorted(name for name in files if name.endswith(f"/{_SKILL}"))
     if below and _SKILL not in files and skill_type is not SkillType.DECLARATIVE:
         more = f" and {len(below) - 1} more" if below[1:] else ""
-        collection.notes.append(f"`{printable(below[0], 200)}`{more}: a folder with {_SKILL} is a skill of its own")
+        collection.notes.append(f"`{printable(below[0], 200)}`{more}: a folder with {_SKILL} is a separate skill")
 
 
 def _complete(files: dict[str, bytes], skill_type: SkillType, collection: Collection) -> list[str]:

@@ -276,7 +276,7 @@ def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
     with writing(out), made_folders(out), ExitStack() as undo:
         folder = out / _PART
         if os.path.lexists(folder):
-            told = f"`{label(out)}/{_PART}` is there: another seeding runs, or one was killed; if none runs, remove it"
+            told = f"`{label(out)}/{_PART}` exists: another seeding runs, or one was killed; if none runs, remove it"
             raise TaskError(told)
         folder.mkdir()
         undo.callback(rmtree, folder, ignore_errors=True)
@@ -297,4 +297,4 @@ def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
 
 def _require_free(out: Path, name: str) -> None:
     if os.path.lexists(out / name):
-        raise TaskError(f"`{label(out)}/{name}` is there already: name another folder (--output)")
+        raise TaskError(f"`{label(out)}/{name}` exists already: name another folder (--output)")

@@ -26,7 +26,7 @@ class Event(StrEnum):
 
     Attributes:
         meaning: one line.
-        fields: what it may carry beside time and level.
+        fields: what it may carry in addition to time and level.
         folds: the fields that tell one from another where a line that comes again is counted, not written; None for
             events of which every line counts. Such a line may carry `repeats`.
         todo: what an operator does about it; empty: nothing.
@@ -57,7 +57,7 @@ class Event(StrEnum):
     DAEMON_STOPPED = _entry("daemon_stopped", "Everything is closed.", "finished seconds")
     DAEMON_FAILED = _entry(
         "daemon_failed",
-        "The validator ends because it cannot go on; `exit_code` is what its process ends with.",
+        "The validator ends because it cannot continue; `exit_code` is what its process ends with.",
         "reason exit_code exception",
         todo="Look up `exit_code` in [exit codes](conditions.md#exit-codes); with `exception`: report it.",
     )
@@ -69,9 +69,9 @@ class Event(StrEnum):
     )
     DAEMON_CUT_OFF = _entry(
         "daemon_cut_off",
-        "The time to stop is over: the process ends where it stands, and the next start takes up what was open.",
+        "The time to stop is over: the process ends at once, and the next start resumes what was open.",
         "requests",
-        todo="Nothing. Regularly: whoever stops it must wait ten seconds longer than `rounds.grace_s`.",
+        todo="Nothing. Regularly: make the stop time-out ten seconds longer than `rounds.grace_s`.",
     )
     PRECONDITION = _entry(
         "precondition",
@@ -319,7 +319,7 @@ class Event(StrEnum):
         todo="Look at their answers and decide: [flags](../operators/miners.md#flags).",
     )
     MINER_STARTED = _entry("miner_started", "A reference miner listens.", "hotkey host port behaviour")
-    MINER_ANNOUNCED = _entry("miner_announced", "A reference miner's address stands on chain.", "netuid uid ip port")
+    MINER_ANNOUNCED = _entry("miner_announced", "A reference miner's address is on chain.", "netuid uid ip port")
     LOCAL_RUN_FAILED = _entry(
         "local_run_failed",
         "A miner of the local network could not run a bundle.",
@@ -400,7 +400,7 @@ class Event(StrEnum):
     )
     LOG_ANCHORED = _entry(
         "log_anchored",
-        "The digest of the log's newest receipt stands on chain.",
+        "The digest of the log's newest receipt is on chain.",
         "netuid sequence digest block extrinsic",
     )
     LOG_ANCHOR_BLOCKED = _entry(

@@ -161,7 +161,7 @@ class Metrics:
         self.chain_age = made.figure("chain_block_age_seconds", "For how long the newest block has been the newest.")
         self.clock_off = made.figure("clock_offset_seconds", "By how much the clock is ahead of the chain's.")
         self.permit = made.figure("permit", "1 while this hotkey is registered and has a validator permit, else 0.")
-        self.weights = made.counter("weights_submissions", "Weight submissions, by what came of them.", "reason")
+        self.weights = made.counter("weights_submissions", "Weight submissions, by result.", "reason")
         self.weights_blocked = made.gauge("weights_blocked", "1 for the reason why none can be sent now.", "reason")
         self.weights_age = made.figure("blocks_since_weights", "Blocks since this hotkey's last weights on chain.")
         self.weights_epochs = made.gauge("epochs_since_weights", "Epochs since weights were confirmed.", "mechid")
@@ -223,11 +223,11 @@ class Metrics:
         self.chain_block.set(number)
 
     def condition(self, name: str, stands: bool) -> None:
-        """Note whether a condition stands."""
+        """Note whether a condition is active."""
         self.conditions.labels(name).set(stands)
 
     def queue(self, kind: str, states: Mapping[str, int], oldest_s: float, at_once: int) -> None:
-        """Note how a queue of waiting work stands: how many in each state, and seconds that the oldest has waited."""
+        """Note the state of a queue of waiting work: how many in each state, and seconds that the oldest has waited."""
         for state, many in states.items():
             self.queued.labels(kind, state).set(many)
         self.queue_oldest.labels(kind).set(oldest_s)

@@ -23,7 +23,7 @@ def open_queue(url: str, *, make: bool, connections: int = 1) -> "AbstractAsyncC
         NoQueueError: the extra `scale` is not installed.
     """
     if parse_url(url).path is not None:
-        raise QueueSettingsError("workers in processes of their own need a store on Postgres: set store.url")
+        raise QueueSettingsError("worker processes need a store on Postgres: set store.url")
     try:
         importlib.import_module("procrastinate")
     except ImportError:

@@ -97,7 +97,7 @@ async def make_tables(place: Place) -> None:
         if found is not None and not found.startswith(_OURS):
             raise QueueError(
                 f"the database has a schema `{printable(place.schema, 80)}` that is not ours; the jobs of waiting work"
-                " belong there: rename it, or give the validator a database of its own"
+                " belong there: rename it, or give the validator its own database"
             )
         try:
             async with connection.transaction():

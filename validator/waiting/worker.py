@@ -21,7 +21,7 @@ from validator.waiting.jobs import STALLED_S, JobQueue, LiveWorker
 from validator.waiting.life_cycle import QueueAwayError, Tries, Work
 
 GRACE_S: Final = 180.0
-"""How long tries may go on after a request to stop: longer than an image may run."""
+"""How long tries may continue after a request to stop: longer than an image may run."""
 _POLL_S: Final = 5.0
 _LOOK_S: Final = 30.0
 _AGAIN_S: Final = 5.0

@@ -119,7 +119,7 @@ async def answer_of(route: Route, views: Views, viewer: Viewer, sent: Iterable[t
         raise _not_for(viewer)
     named = list(sent)
     if len(dict(named)) < len(named):
-        raise RefusedError(HTTPStatus.BAD_REQUEST, "a parameter is there twice")
+        raise RefusedError(HTTPStatus.BAD_REQUEST, "a parameter is given twice")
     try:
         parameters = msgspec.convert(dict(named), route.parameters, strict=False)
     except msgspec.ValidationError as error:

@@ -93,7 +93,7 @@ def read_stop_file(file: Path) -> str | None:
         return None
     except OSError as error:
         return f"the stop-file cannot be read: {error.strerror}"
-    return printable(text.strip().partition("\n")[0], 1_000) or "the stop-file is there"
+    return printable(text.strip().partition("\n")[0], 1_000) or "the stop-file exists"
 
 
 def _write(file: Path, text: str) -> str:

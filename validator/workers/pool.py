@@ -286,7 +286,7 @@ class WorkerPool:
     call waits and is made again with the same budget.
 
     Args:
-        size: workers for calls that are not urgent; None for one per core. Urgent ones have one of their own.
+        size: workers for calls that are not urgent; None for one per core. Urgent ones have their own.
         preload: modules that a worker imports before its address space is measured.
         budget: what one call may cost until something else is set.
     """

@@ -1,1 +1,1 @@
-"""Stands for the tests of a task, which are on no disk."""
+"""Stand-in for the tests of a task, which are on no disk."""

@@ -1,4 +1,4 @@
-"""Hostile attestations: well-formed JSON that lies, or is as heavy as the limits allow."""
+"""Hostile attestations: well-formed JSON that is false, or is as heavy as the limits allow."""
 
 import json
 from typing import Any

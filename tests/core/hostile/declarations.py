@@ -103,7 +103,7 @@ async def declaration_out_of_time(case: Declaration) -> Made:
 
 @kind("declarations", "capabilities", REFUSED)
 async def declaration_of_odd_types(case: Declaration) -> Made:
-    """Types that do not exist, or texts that want to be shown where a type stands."""
+    """Types that do not exist, or texts that want to be shown in place of a type."""
     return case.changed(skill_types=(case.rng.choice(["x", everything(), "workflow\n"]),))
 
 

@@ -155,7 +155,7 @@ def test_plans_whose_code_waits_are_told_from_tasks_without_truth() -> None:
     waiting = [OwnAnswer(1, who, "primary", Reason.WORKFLOW_DEFERRED, 1, None, 1, None, None, {}) for who in "ABC"]
     assert told(waiting, goal).why == "unjudged"
     refused = told([failed("A", Reason.DEADLINE_STATUS)], goal)
-    assert "bring a planner of your own (--miners)" in refused.advice
+    assert "bring your own planner (--miners)" in refused.advice
 
 
 def test_types_add_their_tasks_up() -> None:

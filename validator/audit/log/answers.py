@@ -260,7 +260,7 @@ def _contradiction(raw: RawAnswer | None, reason: Reason | None, *, passed: bool
     if judged and (raw is None or not raw.complete):
         return "is not that of a whole answer, and it was judged"
     if raw is not None and reason in _NEVER_ASKED:
-        return f"is there, although nothing was sent: {reason}"
+        return f"exists, although nothing was sent: {reason}"
     if raw is not None and raw.complete and reason in (Reason.DEADLINE_STATUS, Reason.DEADLINE_TRANSPORT):
         return f"is that of a whole answer, although none came: {reason}"
     return None

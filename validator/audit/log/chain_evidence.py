@@ -190,7 +190,7 @@ def _not_told(found: Verified, place: Place, block: int) -> str | None:
     if block < mechanism.since:
         return "they are older than its first vector"
     if mechanism.open_since is not None and block >= mechanism.open_since:
-        return f"it does not tell yet what became of the vector of block {mechanism.open_since}; export it again"
+        return f"it does not tell yet the fate of the vector of block {mechanism.open_since}; export it again"
     return None
 
 

@@ -72,7 +72,7 @@ class Key:
 
 
 def key_file() -> Path:
-    """Return where the key lies: in the user's configuration folder."""
+    """Return the key's path: in the user's configuration folder."""
     folder = os.environ.get("XDG_CONFIG_HOME", "")
     return (Path(folder) if Path(folder).is_absolute() else Path.home() / ".config") / "validator" / "checkpoint.key"
 

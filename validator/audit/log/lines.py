@@ -197,7 +197,7 @@ class LineReader:
             raise FaultError(self.number + 1, expected, round_id, "missing: the file ends before it")
         found_kind, found = found.kind, found._replace(kind=expected)
         if found_kind != expected:
-            raise found.fault(f"missing: a line of kind {found_kind} stands in its place")
+            raise found.fault(f"missing: a line of kind {found_kind} is in its place")
         if digest is not None and found.digest != digest:
             raise found.fault("was changed: it does not have the digest that was signed")
         return found
@@ -249,7 +249,7 @@ def read_outcome(reader: LineReader, end: RoundEnd, outcome_digest: str) -> tupl
 
 
 def converted(plain: Any, kind: Any, found: Line, path: str) -> Any:
-    """Return a plain value of a line, which is there at `path`, as a `kind` (FaultError: it is none)."""
+    """Return a plain value of a line, found at `path`, as a `kind` (FaultError: it is none)."""
     try:
         return typed.convert(plain, kind)
     except msgspec.ValidationError as error:
@@ -272,7 +272,7 @@ def _contradictions(frozen: RoundInput) -> Iterator[Wrong]:
         if task.truth_random is not UNSET:
             yield f"tasks[{i}].truth_random", "belongs into the line of the truth"
         elif task.truth_sha256 is not UNSET and task.secret is not None:
-            yield f"tasks[{i}].truth_sha256", "stands beside the truth that it commits to"
+            yield f"tasks[{i}].truth_sha256", "is next to the truth that it commits to"
         elif task.truth_sha256 is UNSET and isinstance(task, GoalTask) and task.secret is None:
             yield f"tasks[{i}].goal.reference", "is missing, and nothing commits to it"
 

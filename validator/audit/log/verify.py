@@ -128,7 +128,7 @@ def _begun(planned: Planned, state: State, counts: Counts) -> tuple[State, Chang
     try:
         change.clear(frozen.acts)
     except UnknownFlagError as error:
-        what = "is not a flag that stands: it was never raised, or cleared before"
+        what = "is not an active flag: it was never raised, or cleared before"
         raise planned.input_line.fault(what, f"acts{error.place}") from None
     return state, change
 
@@ -188,7 +188,7 @@ def _window_faults(planned: Planned, scored_by: Version) -> Iterator[Wrong]:
     frozen = planned.frozen
     for i, task in enumerate(frozen.tasks):
         if not task.brings_windows and task.windows != scored_by.rules.windows_of(task.skill_type):
-            what = f"are not those of version {frozen.scoring_version}, and the task has none of its own"
+            what = f"are not those of version {frozen.scoring_version}, and the task has no windows"
             yield f"tasks[{i}].windows", what
     registered = {neuron.hotkey for neuron in frozen.snapshot.neurons}
     names = [miner.hotkey for miner in frozen.miners]

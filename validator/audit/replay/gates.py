@@ -23,7 +23,7 @@ class StoredGates:
     _judged: dict[str, Judged] = field(default_factory=dict)
 
     def judge(self, hotkey: str, role: Role, body: bytes, seconds: float, stored: Packed | Rejection | None) -> None:
-        """Send an answer through its gates; a run cannot be had again, so that of `stored` stands for it."""
+        """Send an answer through its gates; a run cannot be had again, so that of `stored` is used."""
         expected = expected_of(self.frozen, self.task, hotkey, role)
         judged = kind_of(self.task).judge(expected, body, seconds)
         self._judged[hotkey] = judged if isinstance(judged, Judged) else judged.as_ran(expected, seconds, stored)

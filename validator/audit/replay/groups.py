@@ -193,7 +193,7 @@ class GroupsReplay:
     ) -> AbstractSet[str]:
         """Send what is kept of a group's raw answers through the gates again; return whose attestations they confirm.
 
-        What was too costly to judge is never judged again: the stored reason stands (D-27).
+        What was too costly to judge is never judged again: the stored reason is kept (D-27).
         """
         gates, judged = StoredGates(self.frozen, task), set[str]()
         brought = [record for record in records if record.body_bytes is not None and record.seconds is not None]

@@ -71,7 +71,7 @@ class Past:
         try:
             state = acted(self.state, frozen.acts)
         except UnknownFlagError as error:
-            return Difference(f"input.acts{error.place}", "is not a flag that stands")
+            return Difference(f"input.acts{error.place}", "is not an active flag")
         wrong = input_fault(scored_by, state, frozen)
         return None if wrong is None else Difference(f"input.{wrong[0]}", wrong[1])
 

@@ -128,7 +128,7 @@ _USED_BY_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MOST_NAMES: Final = 5
 
 
-@check("look at the disk that the wallet lies on; the hotkey must be a plain file", 5.0)
+@check("check the disk of the wallet; the hotkey must be a plain file", 5.0)
 async def check_wallet(site: Site) -> list[Finding]:
     """The hotkey's file: whose hotkey, readable by this user alone, unlocked if encrypted, no coldkey next to it."""
     return await asyncio.to_thread(_hotkey_findings, site.settings.wallet, site.signer)
@@ -197,7 +197,7 @@ def _others(file: Path) -> Iterator[Finding]:
 def _coldkey(file: Path) -> Iterator[Finding]:
     coldkey = file.parents[1] / "coldkey"
     if os.access(coldkey, os.R_OK):
-        seen = f"the coldkey lies beside it ({printable(str(coldkey))})"
+        seen = f"the coldkey is next to it ({printable(str(coldkey))})"
         yield note("wallet", seen, "a validator never needs it: better not have it on this machine")
 
 

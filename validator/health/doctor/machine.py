@@ -103,7 +103,7 @@ def _round(site: Site, snapshot: MetagraphSnapshot) -> Iterator[Finding]:
         return
     del clock
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    shown = (f"{limit} in this shell; a service has a limit of its own", f"enough in {spool_folder()} and at the store")
+    shown = (f"{limit} in this shell; a service has its own limit", f"enough in {spool_folder()} and at the store")
     for about, missing_in, fine in zip(("file descriptors", "disk for a round"), others, shown, strict=True):
         missing = missing_in(snapshot)
         if missing is None:

@@ -205,7 +205,7 @@ def _on_subnet(site: Site, found: Subnet) -> Iterator[Finding]:
 
 
 _EVERY_S: Final = 0.5
-_OLD_BLOCK: Final = "wait for a new block and ask again; if none comes, the node or its chain stands still"
+_OLD_BLOCK: Final = "wait for a new block and ask again; if none comes, the node or its chain has stopped"
 
 
 @check("compare the clock with a time server (`timedatectl`)", LIMITS.endpoint + LIMITS.fresh_block + 2.0)
@@ -246,7 +246,7 @@ def _clock_finding(watch: ClockWatch, age: float) -> Finding:
     if watch.wrong and wrong is not None:
         return fault("clock", wrong, CONDITIONS["local_clock"].advice)
     if watch.off is None:
-        seen = f"the newest block is {age:.0f} s old: the clock is ahead, or the chain stands still"
+        seen = f"the newest block is {age:.0f} s old: the clock is ahead, or the chain has stopped"
         return warning("clock", seen, f"{_OLD_BLOCK}; compare the clock with a time server (`timedatectl`)")
     return ok("clock", f"no more than {MOST_OFF_S:.0f} s off: the newest block is {max(0.0, age):.0f} s old")
 

@@ -150,7 +150,7 @@ def _file(url: StoreUrl, path: Path) -> list[Finding]:
         seen = f"{printable(str(folder))} takes no file: {error.strerror or type(error).__name__}"
         found.append(fault("database write", seen, f"free space, or let user {os.getuid()} write there"))
     free = shutil.disk_usage(folder).free
-    seen = f"{free / _GIB:.1f} GiB free where {printable(str(folder))} lies"
+    seen = f"{free / _GIB:.1f} GiB free at {printable(str(folder))}"
     found.append(
         warning("disk", seen, "make room, or lower store.retention_raw_days") if free < _LITTLE else ok("disk", seen)
     )
@@ -321,7 +321,7 @@ def _newest_weights(record: WeightsRecord) -> Finding:
     seen = f"the newest, of epoch {record.epoch}: {record.state}, {format_time(record.updated_at)}"
     if record.state == "rejected":
         said = f"{seen}: {record.message or 'no word why'}"
-        return warning("weights", said, "`validator weights plan` says what stands in the way")
+        return warning("weights", said, "`validator weights plan` says what blocks it")
     return ok("weights", seen)
 
 

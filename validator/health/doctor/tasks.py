@@ -64,7 +64,7 @@ class _Folder(NamedTuple):
         return "" if self.passed_over else ", ".join(str(kind) for kind in kinds if not self.types.get(kind))
 
 
-@check("look at the disk that tasks.directory lies on, or at the task server", 14.0)
+@check("check the disk of tasks.directory, or the task server", 14.0)
 async def check_tasks(site: Site) -> list[Finding]:
     """The task folder by type with its newest task and what is broken; or what the task server gives this hotkey."""
     tasks = site.settings.tasks
@@ -154,7 +154,7 @@ _MOST_BASES: Final = 200  # that are read whole
 _BUILT_IN: Final = "set tasks.bases to the benign tasks that the others were seeded from (docs/seeding.md)"
 
 
-@check("look at the disk that tasks.bases lies on", 14.0)
+@check("check the disk of tasks.bases", 14.0)
 async def check_bases(site: Site) -> list[Finding]:
     """Material of canaries: the benign tasks of tasks.bases by type, the shapes of tasks.shapes, and their faults."""
     tasks = site.settings.tasks

@@ -42,7 +42,7 @@ class Goals:
 
 
 def goal_task(rules: Rules, round_id: str, slot: int, goal: WorkflowTask, nonce: bytes) -> GoalTask:
-    """Return a workflow task as a task of the round; its document's hash stands for the source bundle's."""
+    """Return a workflow task as a task of the round; its document's hash takes the place of the source bundle's."""
     source = task_sha256(goal)
     return GoalTask(
         task_id=task_id(round_id, SkillType.WORKFLOW.value, slot, source),

@@ -1,4 +1,4 @@
-"""A file of code as lines, and lines put into it in its own style: none of its own is changed or lost.
+"""A file of code as lines, and lines put into it in its own style: no existing line is changed or lost.
 
 A template's text is indented by four spaces, quotes with `"`, and ends statements of JavaScript with `;`. Its marks:
 
@@ -130,7 +130,7 @@ class Source(NamedTuple):
         return at < len(self.lines) and not self.lines[at].strip()
 
     def above_comment(self, at: int, marks: tuple[str, ...]) -> int:
-        """Return the first line of the comment that stands right above line `at`; `at` where none does."""
+        """Return the first line of the comment right above line `at`; `at` without one."""
         while at and self.lines[at - 1].startswith(marks):
             at -= 1
         return at

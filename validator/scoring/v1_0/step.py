@@ -156,7 +156,7 @@ def _strike(change: Change, struck: StruckEntry) -> None:
 
 
 def _late(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcome) -> None:
-    """Take what came off what is to come, and add what this round has executed and judged later (SPEC 12, 15)."""
+    """Remove arrived results from the expected ones, and add those of this round (SPEC 12, 15)."""
     frozen = ended.frozen
     for key in dict.fromkeys((int(one.round_id), one.task_id) for one in frozen.executions):
         change.came(*key)

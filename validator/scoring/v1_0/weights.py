@@ -39,7 +39,7 @@ def miner_score(version: Ruled, windows: Mapping[str, Sequence[float]], types: S
 def score_weights(version: Ruled, windows: Windows, standing: Standing = NOBODY) -> WeightPlan:  # noqa: ARG001 - 1.1.0 asks
     """Return scores and capped weights from {hotkey: {skill_type: entries, oldest first}} (SPEC 11).
 
-    Who stands how decides nothing before 1.1.0.
+    Standing decides nothing before 1.1.0.
     """
     return plan_weights(version, {hotkey: miner_score(version, of_types) for hotkey, of_types in windows.items()})
 
@@ -51,7 +51,7 @@ def mechanism_weights(
     standing: Standing = NOBODY,  # noqa: ARG001 - nobody is unpaid in this version
     basis: PayBasis = NO_BASIS,  # noqa: ARG001 - 2.0.0 looks at more
 ) -> WeightPlan:
-    """Return scores and capped weights of one mechanism (SPEC 11). Who stands how decides nothing before 1.1.0.
+    """Return scores and capped weights of one mechanism (SPEC 11). Standing decides nothing before 1.1.0.
 
     Where several kinds have miners with positive scores, a miner's score is the sum of its parts of each kind's scores
     times the kind's share, in the order given; a kind without any cedes its share to the others. The cap comes last.

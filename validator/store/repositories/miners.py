@@ -112,7 +112,7 @@ class OperatorActs(Repository):
     async def reset(self, pair: HotkeyPair, reason: str, at: datetime) -> bool:
         """Set the value of a pair to 1; return whether it had another (EmptyReasonError).
 
-        It stands until a round has told the act.
+        It is kept until a round has recorded the act.
         """
         if not reason.strip():
             raise EmptyReasonError("write down why, it is stored with the pair")

@@ -277,7 +277,7 @@ class WeightGuard(Repository):
             await self._connection.execute(insert(weight_locks).values(locked_at=at, seen=seen))
 
     async def locked(self) -> WeightLock | None:
-        """Return the lock that stands."""
+        """Return the active lock."""
         w = weight_locks.c
         statement = select(w.id, w.locked_at, w.seen).where(w.cleared_at.is_(None)).order_by(w.id).limit(1)
         return await self._one(WeightLock, statement)

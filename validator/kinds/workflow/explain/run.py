@@ -156,7 +156,7 @@ def explain_measured(run: WorkflowRun) -> tuple[Measure, ...]:
             "tries after the first; the limit is what was declared",
         ),
         Measure("timeouts", run.timeouts, None, "tries cut off at their declared limit"),
-        Measure("hard failures", run.hard_failures, None, "steps that were tried and failed for good"),
+        Measure("hard failures", run.hard_failures, None, "steps that were tried and failed finally"),
     )
 
 
