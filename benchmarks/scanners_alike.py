@@ -1,4 +1,4 @@
-"""How alike real scanners are: what each sees of planted faults, by kind, type and language, and where they agree.
+"""Similarity of real scanners: planted faults that each finds, by kind, type and language, and their agreement.
 
     make bench-scanners BUNDLES=180
 

@@ -90,7 +90,7 @@ ORDERS: Final = re.compile(
 LEAKS: Final = re.compile(r"https?://[^\s)]*[?&][^\s)]*(?:\{\{|\$\{)")
 SECRETS: Final = re.compile(r"AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]")
 LOOKS: Final = (
-    (ORDERS, "prompt_injection", "high", "Gives the assistant orders of its own."),
+    (ORDERS, "prompt_injection", "high", "Gives orders to the assistant."),
     (LEAKS, "excessive_capability", "medium", "Puts what was said into an address."),
     (SECRETS, "secrets_exposure", "high", "Holds a key."),
 )
@@ -110,7 +110,7 @@ def find(files: dict[str, bytes]) -> Iterator[Find]:
 
 
 def marker_of(dispatch: dict[str, Any], files: dict[str, bytes]) -> Iterator[Find]:
-    """Yield the canary: the marker that follows from the nonce, at the line where it stands."""
+    """Yield the canary: the marker that follows from the nonce, at its line."""
     if dispatch["canary_spec"] is not None:
         path = dispatch["canary_spec"]["file"]
         marker = b"CANARY-" + hashlib.sha256(bytes.fromhex(dispatch["nonce"]) + b"canary").hexdigest()[:16].encode()

@@ -1,4 +1,4 @@
-"""What is said about a skill, and of which skills nothing is said."""
+"""Published attestations of a skill, and skills that get none."""
 
 from datetime import timedelta
 from pathlib import Path

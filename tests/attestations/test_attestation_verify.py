@@ -83,7 +83,7 @@ def changed(made: Made, **changes: Any) -> dict[str, Any]:
 
 
 def refusals(made: Made) -> dict[str, tuple[bytes, str]]:
-    """What forgers hand out, by what they did, and why it is refused."""
+    """Return forged documents by kind of forgery, each with the expected refusal."""
     plain, envelope = made.payload, made.handed.envelope
     other = base64.b64encode(canonical_bytes(changed(made, verdict="BLOCK"))).decode()
     swapped = msgspec.structs.replace(envelope, payload=other)

@@ -100,7 +100,7 @@ def to_the_submitted(script: Script) -> Script:
 
 
 class Came(NamedTuple):
-    """What rounds came to: the submitted task's members, all else of the outcome, and the state after it."""
+    """Results of rounds: the submitted task's members, the rest of the outcome, and the state after it."""
 
     submitted: tuple[MemberOutcome, ...]
     rest: RoundOutcome

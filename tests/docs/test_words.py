@@ -11,7 +11,8 @@ from doc_pages import DOCS, ROOT, SPEC
 
 OPENERS = re.compile(r"(What|Whether|Who|Whose|Which|How|Why|Where|Of)\b")
 OLD = re.compile(
-    r"what (becomes|became|comes|came) of|\b(whoever|likewise|beside|whereof|lest|for good|stands(?! for)|lies|is there)\b"
+    r"what (becomes|became|comes|came) of|\b(whoever|likewise|beside|whereof|lest|for good|stands(?! for)|lies)\b"
+    r"|(?<!file )\bis there\b"
     r"|\bof (its|their|his|your|our) own\b|\bh(olds?|eld) against|\b(goes|go) on\b",
     re.IGNORECASE,
 )
@@ -27,7 +28,6 @@ EXCEPT = {
     "validator/kinds/assessment/explain/consensus.py": " of its own ",
     "miner/behaviours.py": "most of its own window",
     "miner/services/actions.py": "how often it stands there",
-    "miner/template/miner.py": "orders of its own",
     "localnet/cli/devnet.py": "urls of your own miners",
     "tests/proofs/test_holding.py": "of our own debate",
 }

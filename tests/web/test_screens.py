@@ -79,7 +79,7 @@ def test_every_screen_is_looked_at() -> None:
 
 
 class Tags(HTMLParser):
-    """What a browser makes elements and attributes of."""
+    """Elements and attributes as a browser parses them."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -87,7 +87,7 @@ class Policy(Document, frozen=True):
             raise ValueError("`threshold` is above the number of hotkeys")
 
     def allows(self, found: Verified) -> bool:
-        """Whether an attestation is good enough."""
+        """Return whether an attestation is good enough."""
         predicate = found.statement.predicate
         return predicate.verdict in self.verdicts and predicate.risk <= self.max_risk
 

@@ -82,7 +82,7 @@ class _SilentError(Exception):
 
 
 class _Facts(NamedTuple):
-    """What is signed about a bundle: of which round, how long it holds, and the statement's bytes."""
+    """Signed facts about a bundle: the round, the validity, and the statement's bytes."""
 
     round_id: int
     until: datetime

@@ -160,7 +160,7 @@ class KeyStatement(Document, frozen=True):
 
 
 class Revocation(Document, frozen=True):
-    """What the validator takes back, permanently.
+    """Permanent revocation of the validator's attestations.
 
     Attributes:
         what: the attestations of a bundle, or all that a key signed.

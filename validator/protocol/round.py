@@ -245,7 +245,7 @@ RoundTask = AssessmentTask | GoalTask
 
 
 def is_submitted(task: RoundTask) -> bool:
-    """Whether somebody submitted the bundle, so that its answers enter nothing (SPEC 17, D-45)."""
+    """Return whether somebody submitted the bundle, so that its answers enter nothing (SPEC 17, D-45)."""
     return isinstance(task, AssessmentTask) and task.submitted is True
 
 

@@ -225,7 +225,7 @@ def _from_tar(path: Path) -> Collection:
                 elif member.size > limits.MAX_BUNDLE_FILE:
                     collection.leave_out(member.name, f"{member.size} bytes, at most {limits.MAX_BUNDLE_FILE}")
                 elif member.name in files:
-                    collection.leave_out(member.name, "stands in it twice")
+                    collection.leave_out(member.name, "is in it twice")
                 else:
                     files[member.name] = bytes(raw.getbuffer()[member.offset_data : member.offset_data + member.size])
     except (ArchiveError, tarfile.TarError, ValueError, OverflowError, EOFError, OSError, RecursionError) as error:

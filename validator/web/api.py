@@ -53,58 +53,58 @@ class NoParameters(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PageParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which page of a list, newest first."""
+    """Page of a list, newest first."""
 
     limit: Limit = 50
     before: Before | UnsetType = UNSET
 
 
 class ListParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many of the newest."""
+    """Number of the newest entries."""
 
     limit: Limit = 50
 
 
 class RoundParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which round."""
+    """The round."""
 
     round_id: Number
 
 
 class MinerParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which miner, and how many of its last rounds are looked at."""
+    """The miner, and the number of its last rounds."""
 
     hotkey: Hotkey
     last: Annotated[int, Meta(ge=1, le=100)] = 30
 
 
 class ExplanationParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which round of which miner."""
+    """The round and the miner."""
 
     round_id: Number
     hotkey: Hotkey
 
 
 class MechanismParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which mechanism; that of assessments, where none is named."""
+    """The mechanism; by default that of assessments."""
 
     mechid: Annotated[int, Meta(ge=0, le=255)] | UnsetType = UNSET
 
 
 class SequenceParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which receipt."""
+    """The receipt."""
 
     sequence: Number
 
 
 class AttestationParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which bundle."""
+    """The bundle."""
 
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$", description="Of the bundle, a gzipped tar.")]
 
 
 class AttestationsParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which package; else a page of all attestations, in the order of their digests."""
+    """The package; without one a page of all attestations, in the order of their digests."""
 
     purl: Annotated[str, Meta(pattern=r"^pkg:[!-~]{1,500}$", description="A package URL.")] | UnsetType = UNSET
     after: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$", description="`next` of a page.")] | UnsetType = UNSET
@@ -112,7 +112,7 @@ class AttestationsParameters(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProofParameters(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which task."""
+    """The task."""
 
     task_id: Annotated[str, Meta(pattern=r"^[!-~]{1,128}$", description="As a round's tasks name it.")]
 
