@@ -85,7 +85,7 @@ def stranger(tmp_path: Path) -> Iterator[Stranger]:
 
 
 def test_a_stranger_follows_the_page(stranger: Stranger) -> None:
-    """All commands of the page in their order, but npm's verifier, which tests/attestations runs if npm is installed."""
+    """All commands of the page in order, except npm's verifier, which tests/attestations runs if npm is installed."""
     lines = [one.line for one in commands() if one.page == PAGE]
     assert len(lines) >= 8
     for line in lines:
