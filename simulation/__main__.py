@@ -74,7 +74,7 @@ def _different(found: dict[int, str]) -> list[int]:
     some = [seed for seed in found if seed % _EVERY == 0]
     if not some:
         return []
-    again = [runner.digests(some, hash_seed) for hash_seed in _HASH_SEEDS]
+    again = runner.digests(some, _HASH_SEEDS)
     return [seed for seed in some if {one[seed] for one in again} != {found[seed]}]
 
 

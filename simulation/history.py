@@ -246,24 +246,20 @@ class History:
         """Archive old rounds, as `validator db archive` does: from another process."""
         folder = self.universe.folder / "archive"
         folder.mkdir(exist_ok=True)
-        try:
+        with suppress(StoreError):  # busy: the operator tries again
             async with open_store(self._url, archive=folder, handles=self._visitor(loop)) as store:
                 now = self.universe.own.now()
                 archiver = Archiver(store, folder, VALIDATOR, now, keep=3, file_rounds=2)
                 async for _ in archiver.run(now + timedelta(days=1)):
                     self.faults.count("archive")
-        except StoreError:
-            pass  # busy: the operator tries again
 
     async def _prune(self, loop: VirtualLoop) -> None:
         """Remove raw answers and bundles, as `validator db prune` does: from another process."""
-        try:
+        with suppress(StoreError):
             async with open_store(self._url, handles=self._visitor(loop)) as store:
                 now = self.universe.own.now()
                 pruned = await prune(store, answers_before=now, bundles_before=now)
                 self.faults.counts["retention"] += any(pruned)
-        except StoreError:
-            pass  # busy: the operator tries again
 
     async def _intrude(self, loop: VirtualLoop) -> None:
         """Start a second validator on the same store."""
@@ -288,14 +284,9 @@ class History:
         """Let an event happen."""
         subnet = self.universe.subnet
         miners = [one.hotkey for one in subnet.snapshot().neurons if one.hotkey != VALIDATOR.hotkey]
-        if event.kind == "archive":
-            visits.append(loop.create_task(self._archive(loop)))
-            return
-        if event.kind == "retention":
-            visits.append(loop.create_task(self._prune(loop)))
-            return
-        if event.kind == "intruder":
-            visits.append(loop.create_task(self._intrude(loop)))
+        visit = {"archive": self._archive, "retention": self._prune, "intruder": self._intrude}.get(event.kind)
+        if visit is not None:
+            visits.append(loop.create_task(visit(loop)))
             return
         if event.kind == "stall":  # while an answer is on its way
             self.universe.on_dispatch.append(partial(loop.call_later, 0.15, self._stall, loop, event.value))

@@ -194,15 +194,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
             result, error = func(*args), None
         except Exception as raised:  # noqa: BLE001 - passed on, as from a thread
             result, error = None, raised
-        self.after(self.duration(), _answer, answer, result, error)
+        self.call_later(self.duration(), _answer, answer, result, error)
         return answer
-
-    def after(self, seconds: float, call: Callable[..., Any], *args: Any) -> None:
-        """Call later, or soon where that takes no time."""
-        if seconds:
-            self.call_later(seconds, call, *args)
-        else:
-            self.call_soon(call, *args)
 
     def duration(self) -> float:
         """Draw how long a statement or a thread takes, seconds."""

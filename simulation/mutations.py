@@ -46,11 +46,11 @@ MUTATIONS: Final = (
     Mutation(
         "a round is settled in two transactions",
         SETTLE,
-        '        await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))\n\n'
+        '        await write_receipt(tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, lines))\n\n'
         "    await store.lasting(write)\n",
         "\n    await store.lasting(write)\n    await store.lasting(\n"
         "        lambda tx: write_receipt("
-        'tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, scored.lines))\n'
+        'tx, signer, now, round_end(frozen, "settled", Reason.SETTLED, lines))\n'
         "    )\n",
     ),
     Mutation(

@@ -138,12 +138,14 @@ def _forbid_real_things() -> None:
     threading.Thread.start = no_thread  # type: ignore[assignment,method-assign]  # the standard library's: no module of ours
 
 
-def digests(seeds: Sequence[int], hash_seed: int) -> dict[int, str]:
-    """Return each seed's digest as another process with another hash seed gets it."""
+def digests(seeds: Sequence[int], hash_seeds: Sequence[int]) -> list[dict[int, str]]:
+    """Return each seed's digest as other processes get it, one with each of the hash seeds, at the same time."""
     import subprocess  # noqa: PLC0415 - never in a fork
 
     command = [sys.executable, "-m", "simulation", "digests", *map(str, seeds)]
-    output = subprocess.run(
-        command, check=True, capture_output=True, cwd=_ROOT, env=os.environ | {"PYTHONHASHSEED": str(hash_seed)}
-    ).stdout
-    return {int(seed): digest for seed, digest in json.loads(output.splitlines()[-1]).items()}
+    others = [
+        subprocess.Popen(command, cwd=_ROOT, env=os.environ | {"PYTHONHASHSEED": f"{one}"}, stdout=subprocess.PIPE)
+        for one in hash_seeds
+    ]
+    answers = [json.loads(one.communicate()[0].splitlines()[-1]) for one in others]
+    return [{int(seed): digest for seed, digest in answer.items()} for answer in answers]

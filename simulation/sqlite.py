@@ -1,5 +1,6 @@
 """SQLite on the loop's own thread, with durations, faults and kills at commits."""
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.util import LRUCache
 
 from simulation.faults import Faults
-from simulation.loop import VirtualLoop, _answer
+from simulation.loop import VirtualLoop
 from validator.store.connections import Handles
 
 T = TypeVar("T")
@@ -19,6 +20,7 @@ _CODES = {
     "busy": (sqlite3.SQLITE_BUSY, "database is locked"),
 }
 _TAKES_TIME = ("execute", "executemany", "executescript", "commit", "rollback")
+_INSTANT = ("BEGIN", "PRAGMA query_only = ON", "PRAGMA query_only = OFF")
 _WRITES = ("INSERT", "UPDATE", "DELETE", "PRAGMA user_version =")
 
 
@@ -45,8 +47,10 @@ class TimedConnection(InlineConnection):
     async def _execute(self, fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         connection = self._open()
         name, sql = getattr(fn, "__name__", ""), args[0] if args and isinstance(args[0], str) else ""
-        if name not in _TAKES_TIME or sql.startswith("PRAGMA query_only"):
-            return fn(*args, **kwargs)  # cursors and rows that are there already
+        if name == "rollback":
+            self._writing = False
+        if name not in _TAKES_TIME or sql in _INSTANT or (name == "rollback" and not connection.in_transaction):
+            return fn(*args, **kwargs)
         commits = name == "commit" and self._writing and connection.in_transaction
         if commits and self._faults is not None and self._faults.kills("before_commit", self._written):
             await self._loop.die()
@@ -60,7 +64,7 @@ class TimedConnection(InlineConnection):
         elif sql.startswith(_WRITES):
             self._written.add(sql.split(None, 3)[1 if sql.startswith("UPDATE") else 2])
         result = await self._timed(partial(fn, *args, **kwargs), killed_after=commits)
-        if name in ("commit", "rollback"):
+        if name == "commit":
             self._writing = False
         return result
 
@@ -81,15 +85,12 @@ class TimedConnection(InlineConnection):
             raise error
 
     async def _timed(self, call: Callable[[], T], *, killed_after: bool = False) -> T:
-        answer = self._loop.create_future()
         try:
-            result, error = call(), None
-        except Exception as raised:  # noqa: BLE001 - passed on, as from a thread
-            result, error = None, raised
-        if killed_after and self._faults is not None and self._faults.kills("after_commit", self._written):
-            await self._loop.die()
-        self._loop.after(self._loop.duration(), _answer, answer, result, error)
-        return await answer  # type: ignore[no-any-return]
+            return call()
+        finally:  # an error, too, comes as late as from a thread
+            if killed_after and self._faults is not None and self._faults.kills("after_commit", self._written):
+                await self._loop.die()
+            await asyncio.sleep(self._loop.duration())
 
 
 class _Compiled(LRUCache[Any, Any]):

@@ -5,14 +5,12 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any, Self, TypeVar
 
-import aiosqlite
-
-from validator.store.connections import Handles
+from validator.store.connections import Handles, ThreadedConnection
 
 T = TypeVar("T")
 
 
-class InlineConnection(aiosqlite.Connection):
+class InlineConnection(ThreadedConnection):
     """A connection whose statements run where they are called."""
 
     def __await__(self) -> Generator[Any, None, Self]:
