@@ -11,7 +11,7 @@ import socket
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from hostile.declarations import KEPT, REFUSED
 from hostile.kinds import Kind
 from hostile.population import Journal, Plan, Population, goal_documents
 from hostile.shown import unescaped
-from process_watch import Lag, Memory, lag_of, memory_watched, metrics_of
+from process_watch import Lag, Memory, lag_of, memory_group, memory_watched, metrics_of
 from test_daemon_crash import reader
 
 from validator.protocol.reasons import Reason
@@ -44,6 +44,7 @@ DEADLINE_S = 20.0 if LONG else 12.0
 PLAN_S, RUN_S = DEADLINE_S / 2, DEADLINE_S / 3  # a run may take 1.5 times its latency: both end by the deadline
 MOST_LATE_S = 10.0
 MOST_MIB = 600.0
+LIMIT_MIB = 1024  # of the whole daemon, where this user may set one
 EARLY_S = 0.5
 SHOWN = {"injections everywhere", "unknown fields", "injected headers", "service that is not offered"}
 
@@ -56,6 +57,7 @@ class Watched:
     site: Site
     journal: Journal
     memory: Memory
+    limit: str
     lag: Lag
     metrics: str
     exit_code: int
@@ -87,20 +89,31 @@ async def watched(sqlite_url: str, tmp_path: Path) -> AsyncIterator[Watched]:
 
 
 async def watched_to_its_end(site: Site, url: str, journal: Journal) -> Watched:
-    async with site.daemon() as process:
-        store = await reader(url, site)
+    with memory_group(LIMIT_MIB) as group:
+        async with site.daemon() as process:
+            if group is not None:
+                group.add(process.pid)
+            over = await watched_until_enough(site, url, journal, process)
+        if group is None:
+            return over
+        assert group.killed == 0
+        return replace(over, limit=f"{group.peak:.0f} MiB with the cache of files; no process was killed")
 
-        async def enough() -> bool:
-            assert process.returncode is None, site.log.read_text()[-3000:]
-            rounds = [record for record in await all_rounds(store) if record.state != "open"]
-            return len(rounds) >= ROUNDS if LONG else not unused(journal)
 
-        async with memory_watched(process.pid) as memory:
-            await until(enough, site, seconds=100 + 40 * ROUNDS)
-            metrics = await metrics_of(site.health_port)
-            process.send_signal(signal.SIGTERM)
-            exit_code = await asyncio.wait_for(process.wait(), DEADLINE_S + 60)
-    return Watched(store, site, journal, memory, lag_of(metrics), metrics, exit_code)
+async def watched_until_enough(site: Site, url: str, journal: Journal, process: asyncio.subprocess.Process) -> Watched:
+    store = await reader(url, site)
+
+    async def enough() -> bool:
+        assert process.returncode is None, site.log.read_text()[-3000:]
+        rounds = [record for record in await all_rounds(store) if record.state != "open"]
+        return len(rounds) >= ROUNDS if LONG else not unused(journal)
+
+    async with memory_watched(process.pid) as memory:
+        await until(enough, site, seconds=100 + 40 * ROUNDS)
+        metrics = await metrics_of(site.health_port)
+        process.send_signal(signal.SIGTERM)
+        exit_code = await asyncio.wait_for(process.wait(), DEADLINE_S + 60)
+    return Watched(store, site, journal, memory, "none was set", lag_of(metrics), metrics, exit_code)
 
 
 async def test_no_hostility_stops_the_daemon_or_costs_an_honest_miner(watched: Watched) -> None:
@@ -224,5 +237,6 @@ def table(watched: Watched, records: list[RoundRecord]) -> str:
         "within 250 ms": f"{100 * lag.share_within(0.25):.3f} % (p99.9 under {lag.bound_of(0.999):g} s)",
         "memory of all processes": f"{memory.peak:.0f} MiB at most (sum of Pss, {memory.processes} processes)",
         "memory of the daemon itself": f"{memory.daemon:.0f} MiB at most",
+        f"under a limit of {LIMIT_MIB} MiB": watched.limit,
     }
     return "\n" + "".join(f"{name:30} {value}\n" for name, value in lines.items())

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -207,8 +208,11 @@ level = "debug"
                 await process.wait()
 
     @asynccontextmanager
-    async def daemon(self) -> AsyncIterator[asyncio.subprocess.Process]:
-        """A running daemon, from the start of its program on; killed at the end if it still runs."""
+    async def daemon(self, environment: Mapping[str, str] | None = None) -> AsyncIterator[asyncio.subprocess.Process]:
+        """A running daemon, from the start of its program on; killed at the end if it still runs.
+
+        `environment` is added to this process's.
+        """
         with self.log.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
                 *PROGRAM,
@@ -218,6 +222,7 @@ level = "debug"
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # its own: `process_watch.gone` looks for what is left of it
+                env=os.environ | dict(environment or {}),
             )
         try:
             yield process

@@ -1,8 +1,9 @@
 """Looking at a running daemon from outside: memory of its whole tree, lag of its event loop."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,6 +73,50 @@ async def memory_watched(pid: int) -> AsyncIterator[Memory]:
     finally:
         looking.cancel()
         await asyncio.gather(looking, return_exceptions=True)
+
+
+@dataclass(frozen=True)
+class MemoryGroup:
+    """A control group that limits the memory of its processes, as a container's does."""
+
+    folder: Path
+    old: bool  # of the first version
+
+    def add(self, pid: int) -> None:
+        """Put a process into it; what the process starts from now on is in it as well."""
+        (self.folder / "cgroup.procs").write_text(str(pid))
+
+    @property
+    def peak(self) -> float:
+        """The most that was charged to it, MiB; cached pages of files are among it until the room is needed."""
+        return int((self.folder / ("memory.max_usage_in_bytes" if self.old else "memory.peak")).read_text()) / 2**20
+
+    @property
+    def killed(self) -> int:
+        """The number of processes that the kernel killed for room."""
+        events = (self.folder / ("memory.oom_control" if self.old else "memory.events")).read_text()
+        return next(int(line.split()[1]) for line in events.splitlines() if line.startswith("oom_kill "))
+
+
+@contextmanager
+def memory_group(limit_mib: int) -> Iterator[MemoryGroup | None]:
+    """A new group with this limit; None where this user may not make one. Its processes end within the block."""
+    root = Path("/sys/fs/cgroup")
+    old = (root / "memory").is_dir()
+    group = MemoryGroup((root / "memory" if old else root) / f"sssa-{os.getpid()}", old)
+    try:
+        group.folder.mkdir()
+    except OSError:
+        yield None
+        return
+    try:
+        limit = group.folder / ("memory.limit_in_bytes" if old else "memory.max")
+        limited = limit.exists()
+        if limited:
+            limit.write_text(str(limit_mib * 2**20))
+        yield group if limited else None
+    finally:
+        group.folder.rmdir()
 
 
 @dataclass(frozen=True)
