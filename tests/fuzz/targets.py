@@ -1,6 +1,7 @@
 """Every parser of outside bytes as a fuzz target: how it is called, and valid documents to start from."""
 
 import asyncio
+import base64
 import gzip
 import json
 import tempfile
@@ -11,12 +12,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from attested import document_in
 from audit_file import export
 from builders import MINER, V1, expect, finding, make_answer, make_task, trace_files
 from old_rounds import play
 from task_builders import numbered
 from workflow_builders import task_document
 
+from validator.attestations.gate import read_policy
+from validator.attestations.statement import parse_statement
+from validator.attestations.verify import Handed, parse_handed, verify_attestation
 from validator.audit.log.chain_evidence import read_row
 from validator.audit.log.verify import verify_file
 from validator.chain.subnet import SimulatedSubnet, SubnetRules, load_state
@@ -131,6 +136,20 @@ def _log() -> Sequence[bytes]:
     return [asyncio.run(exported())]
 
 
+def _attestation() -> Sequence[bytes]:
+    (folder := _FOLDER / "attested").mkdir(exist_ok=True)
+    (folder / "store.sqlite").unlink(missing_ok=True)
+    return [asyncio.run(document_in(folder))]
+
+
+def _statement() -> Sequence[bytes]:
+    return [base64.b64decode(decode(_attestation()[0], Handed, limit=limits.MIB).envelope.payload)]
+
+
+def _attested(data: bytes) -> Any:
+    return verify_attestation(*parse_handed(data), datetime(2026, 1, 2, tzinfo=UTC))
+
+
 def _chain() -> Sequence[bytes]:
     file, clock = _FOLDER / "chain.json", VirtualClock()
     rules = SubnetRules(seed="f", genesis=int(clock.now().timestamp()))
@@ -194,6 +213,12 @@ TARGETS: Final[Mapping[str, Target]] = {
     "simulated chain": Target(_from_file(load_state, "state.json"), _chain),
     "consensus case": Target(lambda data: decode(data, ConsensusCase, limit=64 * limits.MIB), _vectors("consensus")),
     "weights case": Target(lambda data: decode(data, WeightsCase, limit=64 * limits.MIB), _vectors("weights")),
+    "attestation": Target(_attested, _attestation),
+    "statement": Target(parse_statement, _statement),
+    "policy of a gate": Target(
+        _from_file(read_policy, "policy.toml"),
+        lambda: [(TESTS.parent / "docs" / "examples" / "attestations" / "policy.toml").read_bytes()],
+    ),
     "settings": Target(
         _from_file(lambda file: load_settings(file, {}), "validator.toml"),
         lambda: [(TESTS.parent / "config" / name).read_bytes() for name in ("validator.toml", "demo.toml")],

@@ -1,4 +1,8 @@
-"""Attestations for consumers: signed statements about skills that will not be dispatched again, and their use.
+"""Attestations for consumers: what a group came to about a skill that no round has again, signed, verified and asked for.
 
-Touches the store and the keys that sign statements; verification touches files alone. Called by commands.
+In-toto statements (`statement.py`) in DSSE envelopes (`dsse.py`), from records of rounds (`publish.py`), under a key
+that the hotkey vouches for in the log (`keys.py`). `verify.py` needs neither store nor network; `gate.py` asks
+validators before an install; `submission.py` queues skills of others.
+
+Touches the store and the key's file; the gate calls APIs. Called by `validator attestation`, `web/` and the daemon.
 """
