@@ -1,16 +1,31 @@
 """The views on both databases, for what the command line's example store does not hold."""
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
 
-from builders import V1
+from builders import V1, make_sssa, make_task
+from group_rounds import settled, signed, signer
+from msgspec import to_builtins
+from msgspec.structs import replace
 from state_kit import plant_flag
+from task_builders import make_truth
 from world import World, on_virtual_time
 
-from validator.audit.views import MAX_FLAG_ID, flag_details, latest_weights, miner_list, round_list, round_view
+from validator.audit.views import (
+    MAX_FLAG_ID,
+    FaultShare,
+    fault_list,
+    flag_details,
+    latest_weights,
+    miner_list,
+    round_list,
+    round_view,
+)
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FlagRaised
-from validator.protocol.skill_types import ASSESSED_TYPES
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.rounds.prepare import Prepared
 from validator.store import Store
 from validator.store.repositories.weights import PlannedWeights
@@ -32,6 +47,25 @@ async def test_answers_that_enter_nothing_say_why(store: Store) -> None:
             assert dispatch.reason == Reason.ACCEPTED
             assert (dispatch.quality, dispatch.consensus, dispatch.window_entry) == (None,) * 3
     assert {miner.score for miner in miners} == {0.0}
+
+
+async def test_who_was_asked_of_faultless_bundles_alone_is_listed_with_no_fault() -> None:
+    known = replace(make_truth(), findings=())
+    task = make_task(SkillType.DECLARATIVE, truth=known, provenance="curated")
+    example = settled(task, {"P1": signed(task, "P1", to_builtins(make_sssa(task).analysis))})
+
+    async def told(answer: Any) -> Any:
+        return answer
+
+    tx: Any = SimpleNamespace(
+        rounds=SimpleNamespace(
+            listing=lambda _: told([SimpleNamespace(round_id=5, state="settled")]),
+            get=lambda _: told(SimpleNamespace(input=example.frozen)),
+        ),
+        submissions=SimpleNamespace(results=lambda *_: told(example.results)),
+    )
+    (miner,) = (await fault_list(tx, 1)).miners
+    assert (miner.hotkey, miner.answers, miner.total) == (signer("P1").hotkey, 1, FaultShare(0, 0))
 
 
 async def test_a_skipped_round_has_nothing_but_its_reason(store: Store) -> None:

@@ -21,6 +21,7 @@ from validator.cli.dispatch import COMPLETE, INDEX, candidates
         (["rounds", "show", ""], []),  # a round's id
         (["rounds", "list", "--be"], ["--before"]),
         (["rounds", "list", "--config", ""], []),  # a file
+        (["rounds", "list", "--limit", "--"], []),  # a number
         (["rounds", "list", "--json", "--lim"], ["--limit"]),
         (["status", "--no"], ["--no-chain"]),
         (["nonsense", ""], []),

@@ -23,6 +23,9 @@ from plain_tallies import (
 )
 
 from validator.cli import tally_cases as cases
+from validator.scoring.v2_0.evidence import step_of
+from validator.scoring.v2_0.rules import RULES
+from validator.state import PairEvidence
 
 Json = dict[str, Any]
 VECTORS = Path(__file__).parent.parent / "vectors"
@@ -168,6 +171,13 @@ def test_a_pair_meets_where_as_many_as_a_group_has_may_be_drawn(many: int, met: 
     }
     check("selection_20", case)
     assert compute("selection_20", case)["met"] == met
+
+
+@pytest.mark.parametrize(
+    ("value", "was", "proven"), [(1e5, False, True), (99_999.0, False, False), (10.0, True, True), (9.9, True, False)]
+)
+def test_a_pair_is_proven_from_the_one_value_until_the_other(value: float, was: bool, proven: bool) -> None:
+    assert step_of(RULES.evidence, PairEvidence(value, was), 1.0) == PairEvidence(value, proven)
 
 
 CVES = ["CVE-2019-11324", "cve-2019-11324", "CVE-2020-14343"]
