@@ -1,6 +1,7 @@
 """`validator devnet`: a whole network on this machine."""
 
 import asyncio
+import socket
 import sys
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple
@@ -22,6 +23,7 @@ from validator.daemon.signals import Stop
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.scoring import Schedule
+from validator.settings import Settings
 from validator.telemetry import configure_logging
 
 DEMO = Path("config/demo.toml")
@@ -105,8 +107,16 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
     console = Console(stderr=as_json, highlight=False)
     own_tasks, own_miners = _brought(Own(tasks, pace, miners), scenario, console)
     many = validators or (2 if scenario == "demo" and own_tasks is None else 1)
+    settings = _with_free_port(settings)
     options = Options(
-        scenario, rounds or _ROUNDS[scenario], seed, executions, validators=many, tasks=own_tasks, miners=own_miners
+        scenario,
+        rounds or _ROUNDS[scenario],
+        seed,
+        executions,
+        settings.chain.state,
+        validators=many,
+        tasks=own_tasks,
+        miners=own_miners,
     )
 
     async def run(stop: Stop) -> NetworkResult:
@@ -125,6 +135,15 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
     if stop.asked.is_set():
         typer.echo(f"interrupted after {result.rounds} of {options.rounds} rounds", err=True)
         raise typer.Exit(Exit.CUT_OFF)
+
+
+def _with_free_port(settings: Settings) -> Settings:
+    """Return the settings, with any free health port if theirs is taken, as by another run."""
+    try:
+        socket.create_server((settings.health.host, settings.health.port)).close()
+    except OSError:
+        return settings.model_copy(update={"health": settings.health.model_copy(update={"port": 0})})
+    return settings
 
 
 def _brought(own: Own, scenario: Scenario, console: Console) -> tuple[OwnTasks | None, MinersFile | None]:
