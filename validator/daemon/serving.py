@@ -1,6 +1,8 @@
 """`validator serve`: settings in, a process that answers readers until told to stop, an exit code out."""
 
 import asyncio
+import os
+from typing import Final
 
 import structlog
 
@@ -16,6 +18,8 @@ from validator.telemetry import Event, configure_logging
 from validator.web.admission import Admission
 from validator.web.server import BOUNDS, web_app
 from validator.web.views import Views
+
+_NICE: Final = 10
 
 
 class WebOffError(ValidatorError):
@@ -38,6 +42,7 @@ def run_serve(settings: Settings, signals: Signals) -> int:
     configure_logging(settings.log.level, settings.log.format, rooms=settings.log.rooms)
     if not settings.web.api:
         raise WebOffError("set [web] api = true; docs/api.md says who can read what then")
+    os.nice(_NICE)  # a round that needs the processor goes first
     return run_whole(_serve(settings, signals))
 
 

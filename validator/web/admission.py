@@ -22,6 +22,7 @@ _MINER_S: Final = 3_600.0
 _SESSIONS: Final = 1_000
 _ADDRESSES: Final = 4_096
 _BURST_S: Final = 5.0
+_DEAR: Final = 10.0
 _MAX_HEADER: Final = 300
 _STAMP: Final = 8
 _RANDOM: Final = 16
@@ -55,16 +56,16 @@ class RateLimit:
         self._clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def wait_s(self, address: str) -> float:
-        """Take one request of the address; return 0, or after how many seconds it may ask again."""
+    def wait_s(self, address: str, cost: float = 1.0) -> float:
+        """Take a request of the address that costs as many; return 0, or after how many seconds it may ask again."""
         key, now = _network(address), self._clock.monotonic()
         left, since = self._buckets.pop(key, (self._most, now))
         left = min(self._most, left + (now - since) * self._per_s)
-        may = left >= 1.0
-        self._buckets[key] = left - may, now
+        may = left >= cost
+        self._buckets[key] = left - cost * may, now
         if len(self._buckets) > _ADDRESSES:
             self._buckets.popitem(last=False)
-        return 0.0 if may else (1.0 - left) / self._per_s
+        return 0.0 if may else (cost - left) / self._per_s
 
 
 def _network(address: str) -> str:
@@ -99,8 +100,12 @@ class Admission:
         return self._name or host  # what a miner signs must not follow from what a request names
 
     def wait_s(self, request: web.Request, viewer: Viewer) -> float:
-        """Return after how many seconds the request may be made again, 0 if it may be now."""
-        return 0.0 if viewer.is_operator else self._limit.wait_s(request.remote or "")
+        """Return after how many seconds the request may be made again, 0 if it may be now.
+
+        An explanation scores again, and counts as ten.
+        """
+        cost = _DEAR if "/miners/" in request.path else 1.0
+        return 0.0 if viewer.is_operator else self._limit.wait_s(request.remote or "", cost)
 
     def viewer_of(self, request: web.Request) -> Viewer:
         """Return who asks: by the token, by a session, or by asking on this machine where there is no token."""

@@ -108,7 +108,7 @@ class AttestationsParameters(Struct, frozen=True, forbid_unknown_fields=True):
 
     purl: Annotated[str, Meta(pattern=r"^pkg:[!-~]{1,500}$", description="A package URL.")] | UnsetType = UNSET
     after: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$", description="`next` of a page.")] | UnsetType = UNSET
-    limit: Limit = 50
+    limit: Annotated[int, Meta(ge=1, le=50, description="Most bundles looked at for the page.")] = 50
 
 
 class ProofParameters(Struct, frozen=True, forbid_unknown_fields=True):
@@ -199,12 +199,14 @@ class ReceiptList(Struct, frozen=True):
 
 async def _attestations(asked: Asked) -> AttestationList:
     wanted, publisher = asked.parameters, asked.views.attested.publisher
-    if wanted.purl is not UNSET:
-        answers = [await asked.views.attestation_of(sha256) for sha256 in publisher.bundles_of(wanted.purl)[:_OF_PURL]]
-        return AttestationList(_told(answers))
     async with asked.views.read() as tx:
-        answers = list(await publisher.listing(tx, "" if wanted.after is UNSET else wanted.after, wanted.limit))
-    return AttestationList(_told(answers), answers[-1].sha256 if len(answers) == wanted.limit else None)
+        if wanted.purl is UNSET:
+            digests = tuple(await tx.retired.after("" if wanted.after is UNSET else wanted.after, wanted.limit))
+        else:
+            digests = publisher.bundles_of(wanted.purl)[:_OF_PURL]
+        answers = [await asked.views.attested.read(tx, sha256) for sha256 in digests]
+    is_last = wanted.purl is not UNSET or len(digests) < wanted.limit
+    return AttestationList(_told(answers), None if is_last else digests[-1])
 
 
 def _told(answers: Sequence[Answer]) -> tuple[AttestationFacts, ...]:

@@ -107,8 +107,12 @@ class Attested:
         until, answer = self._kept.get(sha256, (0.0, None))
         return answer if until > self._clock.monotonic() else None
 
-    def put(self, sha256: str, answer: Answer) -> Answer:
-        """Keep an answer, the newest ones, and return it."""
+    async def read(self, tx: Transaction, sha256: str) -> Answer:
+        """Return what is said of a bundle, and keep the newest answers."""
+        known = self.get(sha256)
+        return known or self._keep(sha256, await self.publisher.attestation_of(tx, sha256))
+
+    def _keep(self, sha256: str, answer: Answer) -> Answer:
         if (old := self._kept.pop(sha256, None)) is not None:
             self._bytes -= _size(old[1])
         self._kept[sha256] = self._clock.monotonic() + _ATTESTED_S, answer
@@ -167,10 +171,10 @@ class Views:
     async def attestation_of(self, sha256: str) -> Answer:
         """Return what is said of a bundle."""
         known = self.attested.get(sha256)
-        if known is not None:
-            return known
-        async with self.read() as tx:
-            return self.attested.put(sha256, await self.attested.publisher.attestation_of(tx, sha256))
+        if known is None:
+            async with self.read() as tx:
+                return await self.attested.read(tx, sha256)
+        return known
 
     async def _close(self) -> None:
         for one in (self.health, self.overview, self.plan):
