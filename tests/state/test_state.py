@@ -15,6 +15,7 @@ from validator.state import (
     Declarations,
     Ended,
     ExecutedTask,
+    FrozenRound,
     Late,
     Miner,
     Pair,
@@ -55,6 +56,14 @@ def test_each_round_keeps_what_was_declared_in_it(rounds: list[frozenset[tuple[s
     for pairs, found in zip(rounds, state.shared.rounds, strict=True):
         declared = {(one, name) for one in "abcdefgh" for name in SkillType if found.declares(numbered(one, name))}
         assert declared == pairs
+
+
+@pytest.mark.parametrize(("rounds", "holds"), [(1, True), (2, True), (3, False)])
+def test_a_type_that_is_missing_in_more_than_half_of_the_rounds_is_not_declared(rounds: int, holds: bool) -> None:
+    declared = [b"\x01", *[b""] * (rounds - 1)]
+    seen = tuple(FrozenRound(number, 0, "1.1.0", pairs, counted=True) for number, pairs in enumerate(declared))
+    assert Declarations(seen, counted=True).holds(0) is holds
+    assert not Declarations(seen, counted=True).holds(1)
 
 
 def test_flags_that_rounds_before_a_log_raised_stand_beside_those_of_the_log() -> None:

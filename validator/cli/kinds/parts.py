@@ -108,13 +108,10 @@ def _write_gates(page: Page, gates: Gates) -> None:
 def write_members(page: Page, names: str, members: Sequence[Any], hotkey: str) -> None:
     """Write a row per member of a group, the miner `hotkey` marked; `names` are the columns of a kind's own results."""
     shown = columns(f". role hotkey uid> {names} outcome=reason~")
-    page.table(
-        shown,
-        (
-            (">" if one.hotkey == hotkey else "", one.role, short(one.hotkey), *cells_of(shown[3:], one))
-            for one in members
-        ),
-    )
+    rows = [
+        (">" if one.hotkey == hotkey else "", one.role, short(one.hotkey), *cells_of(shown[3:], one)) for one in members
+    ]
+    page.table(shown, rows)
 
 
 def print_members(
