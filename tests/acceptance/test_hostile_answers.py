@@ -117,9 +117,9 @@ async def watched_until_enough(site: Site, url: str, journal: Journal, process: 
 
 
 async def test_no_hostility_stops_the_daemon_or_costs_an_honest_miner(watched: Watched) -> None:
-    assert watched.exit_code == 0, watched.site.log.read_text()[-3000:]
     records = await all_rounds(watched.store)
     sys.stdout.write(table(watched, records))
+    assert watched.exit_code == 0, watched.site.log.read_text()[-3000:]
     assert {record.state for record in records} == {"settled"}
     await check_answers(watched.store, watched.journal, records)
     await check_steps(watched.store, watched.journal, records)

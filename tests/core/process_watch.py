@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -116,7 +116,8 @@ def memory_group(limit_mib: int) -> Iterator[MemoryGroup | None]:
             limit.write_text(str(limit_mib * 2**20))
         yield group if limited else None
     finally:
-        group.folder.rmdir()
+        with suppress(OSError):  # a part of a daemon that was killed is about to end
+            group.folder.rmdir()
 
 
 @dataclass(frozen=True)

@@ -287,6 +287,8 @@ def _prepare_sqlite(engine: Engine, busy_ms: int, *, foreign_keys: bool) -> None
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
         write = connection.get_execution_options().get(WRITE, False)
-        connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
+        if connection.info.get(WRITE) != write:  # of the driver's connection: it keeps the pragma from turn to turn
+            connection.exec_driver_sql(f"PRAGMA query_only = {'OFF' if write else 'ON'}")
+            connection.info[WRITE] = write
         # A write transaction takes its lock at once: one that starts as a reader may find that it can never write.
         connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
