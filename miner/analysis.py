@@ -158,6 +158,11 @@ def _path(place: str) -> str:
     return parse_evidence_ref(place).path
 
 
+def _lines(place: str) -> set[tuple[str, int]]:
+    ref = parse_evidence_ref(place)
+    return {(ref.path, line) for line in range(ref.first or 0, (ref.last or 0) + 1)}
+
+
 def _canaries(bundle: Bundle, marker: str | None) -> Iterator[Finding]:
     """Yield every line that holds the marker of this dispatch; markers of others are no concern (SPEC 5, 13)."""
     needle = marker.encode() if marker else b""
@@ -261,7 +266,7 @@ def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, .
     secrets are sent away.
     """
     severe = [f for f in findings if f.severity in _SEVERE]
-    bad_places = {f.evidence_ref for f in severe}
+    bad_lines = {line for f in severe for line in _lines(f.evidence_ref)}
     leaking = any(f.category == "secrets_exposure" and f.severity == "critical" for f in severe)
     bad_targets = {name for f in severe for name in (f.target_pattern, host_of(f.target_pattern)) if name}
     patterns: defaultdict[str, dict[str, bool]] = defaultdict(dict)
@@ -273,7 +278,7 @@ def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, .
             open_ended.add(resource)
             continue
         leaked = leaking and resource == "environment"
-        bad = leaked or use.place in bad_places or use.pattern in bad_targets
+        bad = leaked or not bad_lines.isdisjoint(_lines(use.place)) or use.pattern in bad_targets
         patterns[resource][use.pattern] = patterns[resource].get(use.pattern, False) or bad
     rules = {
         Rule(resource, "deny" if bad else "allow", pattern)

@@ -45,9 +45,8 @@ def _findings(source: SourceFile, tree: ast.Module) -> Iterator[Finding]:
         category = next(
             (one for one, names in rules_of("bandit")["categories"].items() if name in names.split()), "other"
         )
-        description = name if category == "secrets_exposure" else f"{name}: {text}"  # its text may repeat the value
         severity = _SEVERITY.get(issue.severity, "low")
-        yield found(cast("Category", category), severity, source.place(line), f"Bandit {description}", source.path)
+        yield found(cast("Category", category), severity, source.place(line), f"Bandit {name}: {text}", source.path)
 
 
 def _parsed(content: bytes) -> ast.Module | None:

@@ -11,7 +11,7 @@ import binascii
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -47,8 +47,8 @@ _FLAG: Final = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")  #
 _FEW_TAGS: Final = 2  # of one line that spell out nothing
 _FEW_UNSEEN: Final = 3  # characters of one line that say nothing
 _TAG_BASE: Final = 0xE0000
-_BASE64: Final = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{40,4000}={0,2}(?![\w+/=-])")
-_HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){30,2000}+")
+_BASE64: Final = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,4000}={0,2}(?![\w+/=-])")
+_HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){20,2000}+")
 _NEEDLESS: Final = re.compile(r"\\u00[2-7][0-9a-fA-F]")  # an escape of what needs none
 _ROTATED: Final = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
@@ -123,15 +123,19 @@ def _rules() -> _Rules:
     return _Rules(
         tuple(_Rule(r["what"], r["severity"], re.compile(r["pattern"]), r["readers"]) for r in data["phrase"]),
         {name: re.compile(pattern) for name, pattern in data["signs"].items()},
-        tuple(
+        _worst_first(
             _Order(r["what"], r["severity"], frozenset(r["here"]), frozenset(r["near"]), r["readers"])
             for r in data["order"]
         ),
-        tuple(_Order(hidden, "critical", frozenset(r["here"]), frozenset(), True) for r in data["hidden"]),
+        _worst_first(_Order(hidden, r["severity"], frozenset(r["here"]), frozenset(), True) for r in data["hidden"]),
         tuple(languages),
         tuple(_Rule(r["what"], r["severity"], re.compile(r["pattern"])) for r in data["tool"]),
         tuple((r["what"], re.compile(r["pattern"])) for r in data["concealed"]),
     )
+
+
+def _worst_first(orders: Iterable[_Order]) -> tuple[_Order, ...]:
+    return tuple(sorted(orders, key=lambda order: SEVERITIES.index(order.severity)))
 
 
 def plain(line: str) -> str:
@@ -182,22 +186,28 @@ def _sentences(lines: Sequence[str], start: int, end: int) -> Iterator[_Sentence
 
 
 def orders_in(lines: Sequence[str], given: frozenset[str] = OPEN) -> Iterator[Phrase]:
-    """Yield the orders to a model in the lines of one text.
+    """Yield the orders to a model in the lines of one text: of those that share a line the most severe.
 
     Args:
         lines: of the text.
         given: signs that every sentence of it has, by where it is; `readers` for fewer rules.
     """
     texts = [plain(line[:_LINE]) for line in lines]
-    told: set[int] = set()
-    for phrase in _phrases(texts, given):
-        told.update(range(phrase.first, phrase.last + 1))
-        yield phrase
-    for phrase in _told_by_signs(texts, given):
-        span = range(phrase.first, phrase.last + 1)
-        if told.isdisjoint(span):
-            told.update(span)
-            yield phrase
+    phrases: list[Phrase] = []
+    told: dict[int, int] = {}  # by line
+    for phrase in (*_phrases(texts, given), *_told_by_signs(texts, given)):
+        at = next((told[line] for line in range(phrase.first, phrase.last + 1) if line in told), len(phrases))
+        if at == len(phrases):
+            phrases.append(phrase)
+        elif SEVERITIES.index(phrase.severity) < SEVERITIES.index(phrases[at].severity):
+            phrases[at] = phrase
+        told |= dict.fromkeys(range(phrase.first, phrase.last + 1), at)
+    yield from phrases
+
+
+def covert(severity: Severity) -> Severity:
+    """Return the severity of an order that readers do not see: at least high."""
+    return "critical" if severity == "critical" else "high"
 
 
 def _phrases(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
@@ -212,7 +222,7 @@ def _phrases(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
 
 def _told_by_signs(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
     rules = _rules()
-    orders = (*rules.orders, *rules.hidden) if "hidden" in given else rules.orders
+    orders = _worst_first((*rules.orders, *rules.hidden)) if "hidden" in given else rules.orders
     for paragraph in _paragraphs(texts):
         # Where somebody in a dialogue speaks, the rest of the paragraph is said by or to a model.
         spoken = given | {"model"} if any(_SPEAKER.match(sentence.text) for sentence in paragraph) else given
@@ -232,7 +242,8 @@ def _told_by_signs(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
             abroad = foreign[index]
             near = set().union(*foreign[max(0, index - 1) : index + 2])
             if "forgetting" in abroad:
-                yield Phrase("tells a model, in another language, to forget what it was told", "high", first, last)
+                what = "tells a model, in another language, to forget what it was told"
+                yield Phrase(what, "critical" if {"send", "away"} <= abroad else "high", first, last)
             elif "readers" not in given and (
                 ({"send", "away"} <= abroad and ("still" in near or "private" in signs[index] or "model" in given))
                 or ("away" in abroad and "still" in near)
@@ -333,7 +344,7 @@ def _comments(source: SourceFile) -> Iterator[Finding]:
         for phrase in phrases:
             place = source.place(start + phrase.first, start + phrase.last)
             text = f"An HTML comment that readers do not see {phrase.what}."
-            yield found("prompt_injection", "critical", place, text, source.path)
+            yield found("prompt_injection", covert(phrase.severity), place, text, source.path)
         if not phrases and _SPEAKS_TO_MODEL.search(match[1].casefold()):
             place = source.place(start, start + len(lines) - 1)
             text = "An HTML comment that readers do not see addresses the model."
@@ -343,11 +354,14 @@ def _comments(source: SourceFile) -> Iterator[Finding]:
 def _unseen(source: SourceFile, *, in_code: bool) -> Iterator[Finding]:
     """Yield a finding per line that holds invisible or direction-changing characters."""
     for number, line in enumerate(source.lines if not source.text.isascii() else (), start=1):
-        unseen = set(_UNSEEN.findall(_FLAG.sub("", line)))
+        bare = _FLAG.sub("", line)
+        unseen = set(_UNSEEN.findall(bare))
         place = source.place(number)
-        said = "".join(chr(ord(c) - _TAG_BASE) for c in sorted(unseen) if ord(c) >= _TAG_BASE)
-        if len(said) > _FEW_TAGS:
-            yield found("prompt_injection", "critical", place, "Unicode tag characters spell out text.", source.path)
+        said = "".join(chr(ord(c) - _TAG_BASE) for c in bare if ord(c) >= _TAG_BASE)
+        if len(set(said)) > _FEW_TAGS:
+            phrase = next(orders_in([said], HIDDEN), None)
+            severity = covert(phrase.severity if phrase is not None else "high")
+            yield found("prompt_injection", severity, place, "Unicode tag characters spell out text.", source.path)
         elif unseen & _BIDI:
             text = "Bidirectional controls show this line in another order than it is read in."
             yield found("other", "high" if in_code else "medium", place, text, source.path)
@@ -363,7 +377,7 @@ def _out_of_sight(source: SourceFile) -> Iterator[Finding]:
             phrase = next(orders_in(text.split("\n"), HIDDEN), None)
             if phrase is not None:
                 said = f"{what.capitalize()}, which readers do not see, {phrase.what}."
-                yield found("prompt_injection", "critical", source.place(number), said, source.path)
+                yield found("prompt_injection", covert(phrase.severity), source.place(number), said, source.path)
                 break
             if _SPEAKS_TO_MODEL.search(text.casefold()):
                 said = f"{what.capitalize()}, which readers do not see, addresses the model."
@@ -375,16 +389,23 @@ def _concealed(line: str, *, rotated: bool) -> Iterator[tuple[str, str]]:
     for what, pattern in _rules().concealed:
         for match in pattern.finditer(line):
             yield what, match[1][::-1] if "backwards" in what else match[1]
+    for text in decoded_texts(line):
+        if " " in text:
+            yield "an encoded text", text
+    if rotated:
+        yield "a text of shifted letters", line.translate(_ROTATED)
+
+
+def decoded_texts(line: str) -> Iterator[str]:
+    """Yield the printable texts that a line holds in base64 or hexadecimal digits."""
     for pattern, decode in ((_BASE64, _of_base64), (_HEX, bytes.fromhex)):
         for match in pattern.finditer(line):
             try:
-                text = decode(match[0].replace(":", "")).decode()
+                text = decode(match[0].replace(":", "")).decode().strip("\n")
             except (binascii.Error, ValueError):
                 continue
-            if " " in text and text.isprintable():
-                yield "an encoded text", text
-    if rotated:
-        yield "a text of shifted letters", line.translate(_ROTATED)
+            if text.isprintable():
+                yield text
 
 
 def _of_base64(text: str) -> bytes:

@@ -4,6 +4,7 @@ The rules are data (`rules/*.yml`); the id of a rule says what a match is. Costl
 the sources alone in which they can find something.
 """
 
+import base64
 import re
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
@@ -13,7 +14,7 @@ import msgspec
 
 from miner.scanners.commands import shown, uses_of_command, words_of
 from miner.scanners.engine import Match, Target, run
-from miner.scanners.prose import READERS, audience_of, host_of
+from miner.scanners.prose import READERS, audience_of, decoded_texts, host_of
 from miner.scanners.scanner import Bundle, Report, Tool, Use, found
 from miner.scanners.source import KIB, SourceFile, is_document, read_object
 from validator.protocol import vocabulary as cap
@@ -59,6 +60,10 @@ _STOLEN: Final = re.compile(r"AWS_|GITHUB_TOKEN|GH_TOKEN|NPM_TOKEN|SSH|\w*(?:PRI
 _MINIFIED: Final = re.compile(
     rb"[^\n]{8000}"
 )  # the engine's time is not linear in such lines, and no reader can check them
+_LINE: Final = 8_000  # characters of a line that are decoded
+_BETWEEN_LINES: Final = re.compile(r"\\[nr]|[\"'`],?\s*\+?\s*[\"'`]|\s")
+_MOST_OF_KEY: Final = 8_000
+_FEWEST_OF_KEY: Final = 200  # characters
 _BINARY: Final = 1_024  # bytes in which a NUL tells that a file is no text
 
 
@@ -129,6 +134,9 @@ def _targets(bundle: Bundle) -> tuple[list[Target], list[Finding]]:
             part = bundle.part_of(source.path)
             trusted = is_document(source) and audience_of(source, part.skill_type) is READERS
             targets.append(Target(source, "regex", source.content, trusted=trusted))
+            decoded = "\n".join(" ".join(decoded_texts(line[:_LINE])) for line in source.lines)
+            if decoded.strip():
+                targets.append(Target(source, "regex", decoded.encode(), trusted=trusted))
     for one in sorted(bundle.snippets, key=lambda snippet: snippet.trusted):
         cost = len(one.text) * (_SCRIPT_COST if one.language == "javascript" else 1)
         if cost <= code:
@@ -154,6 +162,8 @@ def _findings(matches: Iterable[Match], *, is_library: bool) -> Iterator[Finding
         line = "".join(match.target.source.lines[match.line - 1 : match.line]).lstrip()
         if line.startswith(("#", "//")) and not is_document(match.target.source):
             continue  # a pattern of text matched in a comment
+        if "private-key" in match.rule and not _is_whole_key(match):
+            continue
         is_written = category == "secrets_exposure" and not re.search(r"sent|file|clear", match.rule)
         if (match.target.trusted and not is_written) or ("secret-sent" in match.rule and _is_credential(match)):
             severity = "low"
@@ -161,6 +171,21 @@ def _findings(matches: Iterable[Match], *, is_library: bool) -> Iterator[Finding
         if severity == "medium" and category != "secrets_exposure" and is_library:
             severity = "low"
         yield found(cast("Category", category), cast("Severity", severity), match.place, match.message, target)
+
+
+def _is_whole_key(match: Match) -> bool:
+    """Return whether a private key is as long as its first bytes say: examples end early."""
+    after = match.target.content[match.start :][:_MOST_OF_KEY].decode("ascii", "replace")
+    head, _, rest = after.removeprefix("-----BEGIN ").partition("-----")
+    body = _BETWEEN_LINES.sub("", rest.partition("-----END")[0])
+    if "OPENSSH" in head or ":" in body:
+        return len(body) > _FEWEST_OF_KEY
+    digits = re.match(r"[A-Za-z0-9+/]*", body)
+    der = base64.b64decode(body[: digits.end() // 4 * 4 if digits else 0])
+    size = der[1] if der[1:] else 0
+    more = size & 0x7F if size & 0x80 else 0
+    length = int.from_bytes(der[2 : 2 + more]) if more else size
+    return der[:1] == b"\x30" and len(der) + 2 >= 2 + more + length
 
 
 def _is_library(bundle: Bundle) -> bool:

@@ -76,9 +76,13 @@ def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
 
 
 def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
-    """Yield one finding for each tool whose description is more than one: its worst fault."""
+    """Yield one finding for each tool whose description is more than one: its worst fault, where it is said first."""
     names = frozenset(tool.name for tool in tools)
+    said: set[tuple[str, str]] = set()
     for tool in tools:
+        if tool.texts and (tool.name, tool.texts[0]) in said:
+            continue
+        said |= {(tool.name, text) for text in tool.texts}
         faults = [fault for text in tool.texts for fault in tool_faults(text, tool.name, names)[:1]]
         if faults:
             severity, what = faults[0]

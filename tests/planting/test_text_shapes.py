@@ -85,14 +85,14 @@ OF_NODE = {
 
 # What the line that is pointed at holds, where a template marks a part of several lines.
 SHOWN = {
-    "wide-permissions": r'"\*"|"network:\*"|"/"|"enabled": false',
+    "wide-permissions": r'"\*"|"network:\*"|"/"',
     "credential-in-a-manifest": r"[\w/+.:-]{16}",
-    "over-privileged-child": r'"\*"|"full"|"sandbox": false|"root"',
+    "over-privileged-child": r'"\*"|"full"|"root"',
     "prompt-from-elsewhere": r"https://",
     "children-inherit-secrets": r'"inherit": true|"\*"|"parent"|"pass_environment": true|"everything"',
     "order-in-a-schema": r"\w+ \w+ \w+",
     "privileged-container": r"privileged|docker.sock|localEnv|cap-add",
-    "approval-switched-off": r"bypassPermissions|Bash\(\*\)|autoApprove|autoRun|autoAccept",
+    "approval-switched-off": r'bypassPermissions|Bash\(\*\)|auto(Approve|Run|Accept)|"enabled": false|"pass_through": "\*"',
 }
 
 
