@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Final, NamedTuple, Protocol, cast
 
 from validator.planting.planting import Files, readable
+from validator.protocol import limits
 from validator.protocol.findings import found_in, risk_of, verdict_of
 from validator.protocol.results import Checks
 from validator.protocol.skill_types import SkillType
@@ -20,11 +21,13 @@ from validator.protocol.sssa import (
     Analysis as AnalysisClaim,
 )
 from validator.protocol.sssa import (
+    Category,
     Dependency,
     Evidence,
     Finding,
     Policy,
     Rule,
+    Severity,
     Signature,
     Skill,
     Sssa,
@@ -38,11 +41,30 @@ from validator.tasks.seeding import Base
 from validator.tasks.source import TaskError
 
 ANALYSERS: Final = "validator.analysers"
+_MIDDLE: Final = 0.5  # the risk of a REVIEW that follows from nothing
 _SHOWN: Final = 5  # findings of a base
 _OTHERS: Final = ("a", "b", "c", "d")  # of a group
 _GREPPED: Final = re.compile(
     rb"\.test\b|\.invalid\b|203\.0\.113\.|ngrok-free|trycloudflare|webhook\.site|\| ?(?:ba)?sh\b|PRIVATE KEY"
     rb"|gh[po]_\w{36}|AKIA[0-9A-Z]{16}|sk_live_|[Ii]gnore (?:all|every)|[Dd]isregard|[Ff]orget everything|\.ssh/id_"
+)
+# Lines that faults like to lie on: what a guesser names who reads none of them.
+_LIKELY: Final[Sequence[tuple[Category, re.Pattern[bytes]]]] = (
+    ("secrets_exposure", re.compile(rb"https?://|urlopen|requests\.|httpx|fetch\(|socket|\bcurl\b|\bwget\b|nslookup")),
+    ("secrets_exposure", re.compile(rb"environ|getenv|process\.env|(?i:token|secret|passw|api_?key|private key)")),
+    (
+        "excessive_capability",
+        re.compile(
+            rb"subprocess|os\.(?:system|popen)|exec|spawn|\beval\b|\b(?:ba)?sh -c|chmod|\brm -|rmtree|extractall|pickle"
+            rb"|[Rr]andom|RANDOM|http://|CERT_NONE|curl -k|0\.0\.0\.0|(?i:allow|permission|approv|sandbox|host)"
+        ),
+    ),
+    (
+        "prompt_injection",
+        re.compile(rb"(?i)\b(?:assistant|model|user|answers?|instructions?|never|always|must|ignore|rules)\b|<!--|SYSTEM"),
+    ),
+    ("tool_poisoning", re.compile(rb"\"description\"|description=")),
+    ("transitive_risk", re.compile(rb"\"(?:sha256|version|permissions|tools|trust|env|approval|update_from|prompt)\"")),
 )
 
 
@@ -129,22 +151,35 @@ def find_analyser() -> Analyser | None:
 
 def grepped(files: Files) -> Said:
     """Return what a search for well-known signs of faults says of a bundle: each line with one is a finding."""
-    findings = tuple(
-        Finding(f"g{path}{number}", "prompt_injection", "high", "A known sign.", f"{path}#L{number}", (), "")
-        for path, content in readable(files).items()
-        for number, line in enumerate(content.split(b"\n"), 1)
-        if _GREPPED.search(line)
-    )
+    findings = _marked(files, "high", (("prompt_injection", _GREPPED),))
     risk = risk_of(findings)
     return Said(verdict_of(risk), risk, findings)
 
 
+def guessed(files: Files) -> Said:
+    """Return what is said of a bundle by naming every line on which faults like to lie, as many as an answer may."""
+    return Said("REVIEW", _MIDDLE, _marked(files, "low", _LIKELY))
+
+
+def _marked(
+    files: Files, severity: Severity, signs: Sequence[tuple[Category, re.Pattern[bytes]]]
+) -> tuple[Finding, ...]:
+    """Return a finding for each line and category of which the line has a sign."""
+    return tuple(
+        Finding(f"{category}{path}{number}", category, severity, "A known sign.", f"{path}#L{number}", (), "")
+        for path, content in readable(files).items()
+        for number, line in enumerate(content.split(b"\n"), 1)
+        for category in dict.fromkeys(name for name, sign in signs if sign.search(line))
+    )[: limits.MAX_FINDINGS]
+
+
 class Answered(NamedTuple):
-    """A planted task, and what a grep and an analyser say of it; None where there is no analyser, or it failed."""
+    """A planted task, and what is said of it; None where there is no analyser, or it failed."""
 
     skill_type: SkillType
     truth: Truth
     grep: Said
+    guess: Said
     analysed: Said | None
 
 
@@ -162,7 +197,7 @@ def answered(files: Files, skill_type: SkillType, truth: Truth, analyser: Analys
                 tuple(found.capabilities),
                 tuple(found.dependencies),
             )
-    return Answered(skill_type, truth, grepped(files), said)
+    return Answered(skill_type, truth, grepped(files), guessed(files), said)
 
 
 def found_before(base: Base, analyser: Analyser | None) -> str:
@@ -197,9 +232,10 @@ def earned(tasks: Sequence[Answered], analyser: Analyser | None) -> Iterator[Ear
     for name, said in plain.items():
         yield _earned(name, tasks, [said] * len(tasks), paid(lambda _, said=said: said))  # type: ignore[misc]
     yield _earned("grep", tasks, [task.grep for task in tasks], paid(lambda task: task.grep))
+    yield _earned("guess at likely lines", tasks, [task.guess for task in tasks], paid(lambda task: task.guess))
     if analyser is not None and looked:
         failed = len(tasks) - len(looked)
-        parsed = [one._replace(verdict="REVIEW", risk_score=0.5, findings=()) for one in analysed]
+        parsed = [one._replace(verdict="REVIEW", risk_score=_MIDDLE, findings=()) for one in analysed]
         yield _earned("parser plus REVIEW", looked, parsed, _paid(looked, parsed, analysed))
         name = f"{analyser.name} (failed on {failed})" if failed else analyser.name
         yield _earned(name, looked, analysed, _paid(looked, analysed, analysed))
