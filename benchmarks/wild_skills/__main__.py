@@ -17,7 +17,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import parse_task
 
 HERE: Final = Path(__file__).parent
-HALVES: Final = ("first", "second", "third")
+HALVES: Final = ("first", "second", "third", "fourth")
 _PARTS: Final = {
     "<HOST>": ("assets-sync", ".invalid"),
     "<KEY>": ("id_", "rsa"),
