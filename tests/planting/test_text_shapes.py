@@ -92,7 +92,7 @@ SHOWN = {
     "children-inherit-secrets": r'"inherit": true|"\*"|"parent"|"pass_environment": true|"everything"',
     "order-in-a-schema": r"\w+ \w+ \w+",
     "privileged-container": r"privileged|docker.sock|localEnv|cap-add",
-    "approval-switched-off": r'bypassPermissions|Bash\(\*\)|auto(Approve|Run|Accept)|"enabled": false|"pass_through": "\*"',
+    "approval-switched-off": r'bypassPermissions|Bash\(\*\)|auto(Approve|Run|Accept)|"enabled": false|"pass_through"',
 }
 
 
