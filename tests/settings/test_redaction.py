@@ -14,6 +14,7 @@ import structlog
 from validator import redaction
 from validator.redaction import PIECE, redact
 from validator.settings import SecretUrl, shown_url
+from validator.settings.urls import secrets_of
 from validator.store.errors import StoreUrlError
 from validator.store.urls import parse_url
 from validator.telemetry import configure_logging
@@ -60,6 +61,10 @@ def test_no_piece_of_a_password_is_shown_of_a_url_an_error_or_a_traceback(many: 
             shown += [redact(str(driver)), redact("".join(traceback.format_exception(driver)))]
             assert {piece for text in shown for piece in leaked(password, text)} == set(), url
             assert "127.0.0.1" in shown_url(url)
+
+
+def test_a_piece_of_a_websockets_path_is_a_key_from_eight_characters_on() -> None:
+    assert secrets_of("wss://host/abcdefg/abcdefgh?k=1234567&key=12345678") == ("abcdefgh", "12345678")
 
 
 def test_the_log_masks_what_an_exception_repeats() -> None:
