@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from audit_file import forged
-from cli_store import Example, called, copied, example_in, started, validator
+from cli_store import Example, called, copied, example_in, validator
 from msgspec.structs import replace
 from recorded import harm, headed
 
@@ -30,7 +30,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory, example: Example) -> Path
 
 
 def test_an_export_verifies_with_nothing_but_the_file(exported: Path) -> None:
-    done = started("audit", "verify", exported.name, cwd=exported.parent)
+    done = validator("audit", "verify", exported.name, cwd=exported.parent)
     assert done.returncode == 0, done.stderr
     assert "holds: log of 5" in done.stdout
     assert "draw pending: 1 rounds" in done.stdout

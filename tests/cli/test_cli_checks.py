@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli_store import called, started
+from cli_store import called, validator
 from explained import HOTKEYS
 from explained_pages import make_store
 from planned import GOOD, GREEDY, SHAKY, SLOW
@@ -23,7 +23,7 @@ def listed(config: Path, *more: str) -> dict[str, dict[str, object]]:
 
 
 def test_the_list(config: Path) -> None:
-    done = started("code-checks", "list", "--config", str(config))
+    done = validator("code-checks", "list", "--config", str(config))
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "done 1, inconclusive 1, pending 1, running 1"

@@ -19,7 +19,6 @@ from cli_store import (
     copied,
     environment,
     example_in,
-    started,
     validator,
 )
 
@@ -133,7 +132,7 @@ def test_flags_are_listed(example: Example) -> None:
     assert every[1]["raised_at"] == "2026-01-01T00:01:00Z"
     assert every[1]["cleared_at"] == "2026-01-02T00:01:00Z"
     assert every[1]["cleared_reason"] == r"[red]looked\u0007 at it[/red]"
-    assert FLAGGED in started("flags", "list", *where).stdout
+    assert FLAGGED in validator("flags", "list", *where).stdout
 
 
 def test_a_flag_is_shown_with_its_agreements(example: Example) -> None:
@@ -202,7 +201,7 @@ def test_the_newest_weights_are_shown(example: Example) -> None:
         (GARBAGE, 0.0, 0.0),
     ]
     assert found["miners"][1]["uid"] == 200
-    text = started("weights", "show", "--config", str(example.config)).stdout
+    text = validator("weights", "show", "--config", str(example.config)).stdout
     assert "message: [green]fine[/green]" in text
     assert "sum 0.200000000, unallocated 0.800000000" in text
     assert "computed under scoring version 1.1.0" in text

@@ -4,7 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from cli_store import EVIL, EVIL_SHOWN, called, started, validator, write_config
+from cli_store import EVIL, EVIL_SHOWN, called, validator, write_config
 from daemon_process import Miners, Site, free_port, until
 
 from validator.protocol.task import Windows
@@ -14,7 +14,7 @@ IMAGE = "registry.example/sssa-runner@sha256:" + "ab" * 32
 
 def test_a_fault_exits_with_1_and_says_what_to_do(tmp_path: Path) -> None:
     config = write_config(tmp_path, f"sqlite:///{tmp_path}/nowhere/v.sqlite", f'[wallet]\npath = "{tmp_path}"\n')
-    done = started("doctor", "--only", "wallet", "--only", "database", "--config", str(config))
+    done = validator("doctor", "--only", "wallet", "--only", "database", "--config", str(config))
     assert (done.returncode, done.stderr) == (1, "")
     lines = [line.split(maxsplit=2) for line in done.stdout.splitlines()]
     assert lines[0] == ["status", "about", "seen"]

@@ -95,7 +95,7 @@ def test_a_store_that_is_not_there_is_not_ready(command: list[str], tmp_path: Pa
 def test_a_fresh_store_has_nothing_to_show(tmp_path: Path) -> None:
     config = ["--config", str(write_config(tmp_path, f"sqlite:///{tmp_path}/new.sqlite"))]
     assert answered_state(config) == (1, "empty\n")
-    made = started("db", "upgrade", *config)
+    made = validator("db", "upgrade", *config)
     assert (made.returncode, made.stderr) == (0, "")
     assert made.stdout == f"sqlite:///{tmp_path}/new.sqlite: was empty, is current now\n"
     assert called("db", "upgrade", *config).stdout == f"sqlite:///{tmp_path}/new.sqlite: is current\n"

@@ -5,7 +5,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from cli_store import Example, called, copied, example_in, started
+from cli_store import Example, called, copied, example_in, validator
 
 from validator.protocol.execution import (
     AnswerFileReport,
@@ -72,7 +72,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def test_the_list(example: Made) -> None:
     store, _ = example
-    done = started("executions", "list", "--config", str(store.config))
+    done = validator("executions", "list", "--config", str(store.config))
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "done 1, inconclusive 2, pending 1"

@@ -16,7 +16,6 @@ from cli_store import (
     called,
     copied,
     example_in,
-    started,
     validator,
 )
 from recorded import dispatched, harm, headed
@@ -122,7 +121,7 @@ def test_rounds_can_be_paged(example: Example) -> None:
 
 
 def test_rounds_as_a_table(example: Example) -> None:
-    done = started("rounds", "list", "--config", str(example.config))
+    done = validator("rounds", "list", "--config", str(example.config))
     assert (done.returncode, done.stderr) == (0, "")
     head, *rows = done.stdout.splitlines()
     assert head.split()[:3] == ["round", "state", "reason"]

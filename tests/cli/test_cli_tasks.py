@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cli_store import PROGRAM, answered, called, environment, started, validator
+from cli_store import PROGRAM, answered, called, environment, validator
 from workflow_builders import task_document
 
 from validator.protocol.signatures import Signer
@@ -47,7 +47,7 @@ def truth_file(folder: Path, **changes: object) -> Path:
 
 
 def test_a_folder_becomes_a_task_that_checks(skill: Path, tmp_path: Path) -> None:
-    done = started("tasks", "pack", str(skill), cwd=tmp_path)
+    done = validator("tasks", "pack", str(skill), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     task = read_task(tmp_path / "tasks" / "greeter")
     assert task.task.skill_type is SkillType.DECLARATIVE
