@@ -295,5 +295,5 @@ class WeightGuard(Repository):
 
 
 def _present(connection: Connection) -> bool:
-    tables = inspect(connection)
-    return all(tables.has_table(table.name) for table in (weight_submissions, weight_marks, weight_locks))
+    tables = inspect(connection).get_table_names()
+    return {table.name for table in (weight_submissions, weight_marks, weight_locks)} <= set(tables)
