@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from localnet.effort import Marked, effort_of
-from localnet.executions.here import Executions, PatientSource, all_run_again, local_executions
+from localnet.executions.local_engine import Executions, PatientSource, all_run_again, local_executions
 from localnet.library import LONG_WINDOWS, WINDOWS, build_library
 from localnet.own.ledger import Ledger
 from localnet.own.meeting import Guest, meet
 from localnet.own.miners_file import MinersFile
-from localnet.own.tasks import OwnTasks, analysed
-from localnet.own.telling import own_story
+from localnet.own.own_tasks import OwnTasks, analysed
+from localnet.own.task_separation import own_story
 from localnet.population import Population
 from localnet.result import NetworkResult, read_result
 from localnet.roster import (
@@ -31,7 +31,7 @@ from localnet.stock import LibraryStock, OwnStock, Stock
 from localnet.validators import Director, Seat, Watcher, clear, run_to_the_end, seated, seats
 from miner.analyses import AnalysisPool
 from miner.services.catalogue import Service, ServiceAddress
-from miner.services.server import LocalServices
+from miner.services.service_server import LocalServices
 from miner.tracing import RunPolicy, Tracer
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules

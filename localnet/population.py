@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from localnet.behaviours import behaviour_of
-from localnet.planner.server import LocalPlanner
+from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS
 from localnet.roster import Resident
 from miner.analyses import Analyser

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from localnet.effort import BundleEffort
 from localnet.executions.story import ExecutionStory, execution_story
-from localnet.own.telling import OwnStory
+from localnet.own.task_separation import OwnStory
 from localnet.roster import Resident
 from localnet.rows import Payout
 from validator.protocol.arithmetic import mean

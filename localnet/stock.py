@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from localnet.executions.here import Executions
+from localnet.executions.local_engine import Executions
 from localnet.library import WINDOWS, Library, analyse_plain
-from localnet.own.tasks import OwnSource, OwnTasks, TimedAnalyses
+from localnet.own.own_tasks import OwnSource, OwnTasks, TimedAnalyses
 from miner.analyses import Analyser, AnalysisPool
 from miner.behaviours import PACE_S
-from miner.goals.written import local_goals
+from miner.goals.goal_files import local_goals
 from miner.services.catalogue import Service, ServiceAddress
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.task import Windows

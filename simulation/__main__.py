@@ -25,9 +25,7 @@ def main() -> None:
     run.add_argument("--seeds", type=int, default=200)
     run.add_argument("--first", type=int, default=1)
     run.add_argument("--jobs", type=int, default=1)
-    run.add_argument(
-        "--results", type=Path, help="a file of ended seeds: a run continues from it"
-    )
+    run.add_argument("--results", type=Path, help="a file of ended seeds: a run continues from it")
     run.add_argument("--stop-at-first", action="store_true", help="end at the first seed that fails")
     run.add_argument("--kinds", nargs="+", default=KINDS, help="play only seeds that draw one of these faults")
     run.add_argument("--quick", action="store_true", help="neither shrink nor look for determinism")

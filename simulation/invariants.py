@@ -13,7 +13,7 @@ from simulation.universe import MECHANISMS, VALIDATOR
 from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
-from validator.audit.replay.rounds import replay_round
+from validator.audit.replay.round_replay import replay_round
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import anchor_of
 from validator.rounds.facts import PASSED

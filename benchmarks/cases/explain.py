@@ -24,7 +24,7 @@ from samples.played import play
 from world import miner_signer
 
 from validator.audit.explain.miner import explain_miner
-from validator.audit.explain.round import explain_round
+from validator.audit.explain.round_explanation import explain_round
 from validator.store import Transaction, open_store
 
 MINERS: Final = [miner_signer(number).hotkey for number in range(6)]

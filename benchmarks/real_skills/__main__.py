@@ -19,7 +19,7 @@ from rich.text import Text
 
 from real_skills.bases import MANIFEST, RefusedError, bases, same_by_git
 from real_skills.figures import PRECISION, RECALL, ROOT, Figures, measure, rules, sow, write_sown
-from real_skills.network import PACE, network
+from real_skills.network_run import PACE, network
 from real_skills.page import PAGE, replaced, tables
 from real_skills.shape_files import later_shapes
 from validator.cli.rendering import progress

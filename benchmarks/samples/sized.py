@@ -26,7 +26,7 @@ from validator.settings import WeightsSettings
 from validator.store import Store, open_store
 from validator.store.connections import make_engine
 from validator.store.forecast import table_sizes
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import VectorRecord
 from validator.store.urls import parse_url
 from validator.store.vector_inputs import basis_of

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from soak.report import Report
 from soak.site import SPEED, Site
+from soak.soak_report import Report
 from soak.watch import Watch, free_port
 
 OUT = Path("soak.json")

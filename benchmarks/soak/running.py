@@ -23,7 +23,7 @@ async def network(site: Site) -> AsyncIterator[Process]:
         RuntimeError: they did not become ready.
     """
     with (site.folder / "network.log").open("ab") as log:
-        command = (sys.executable, "-m", "soak.network", str(site.folder))
+        command = (sys.executable, "-m", "soak.soak_network", str(site.folder))
         process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=log, env=_env())
     try:
         if process.stdout is None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from laboratory import study as studies
-from laboratory.cli.past import past_rounds
+from laboratory.cli.from_history import past_rounds
 from laboratory.history import History, Rescored, population_of_history
 from laboratory.population import PopulationError, read_population, toml_of
 from laboratory.report import COLUMNS, html_page, report_of

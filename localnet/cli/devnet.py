@@ -12,7 +12,7 @@ from rich.text import Text
 
 from localnet.network import Options, Scenario, run_network
 from localnet.own.miners_file import MinersFile, read_miners
-from localnet.own.tasks import OwnTasks, Pace, read_own_tasks
+from localnet.own.own_tasks import OwnTasks, Pace, read_own_tasks
 from localnet.result import NetworkResult
 from localnet.screen import Screen, print_next, print_result
 from validator.cli.options import Json

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 import typer
 from rich.console import Console
 
+from localnet.onchain.bring_up import NothingLandedError, bring_up
 from localnet.onchain.files import LOG, known_netuid
 from localnet.onchain.miners import require_announceable
-from localnet.onchain.network import NothingLandedError, bring_up
 from localnet.onchain.options import HOST, UpOptions
 from localnet.onchain.outcome import Outcome, UpScreen, print_next
 from localnet.onchain.safety import Look, look_at

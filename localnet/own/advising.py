@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from localnet.own.own_tasks import OwnTask
 from localnet.own.results import Counts, Heard, Why
-from localnet.own.tasks import OwnTask
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 

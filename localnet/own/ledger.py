@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from localnet.own.tasks import Key
+from localnet.own.own_tasks import Key
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, MemberOutcome, RanMember

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
-from localnet.planner.reading import Step
+from localnet.planner.goal_parser import Step
 from validator.protocol.limits import MAX_PLAN_NODES
 from validator.protocol.workflow_plan import (
     ErrorHandling,

@@ -15,8 +15,8 @@ from miner.check.signed import mistake_in
 from miner.check.strangers import Visitor, strangers
 from miner.check.target import Target
 from miner.check.trials import Drafts, Pace, Trial, cheapest
-from miner.goals.written import local_goals
-from miner.services.server import LocalServices
+from miner.goals.goal_files import local_goals
+from miner.services.service_server import LocalServices
 from miner.tracing import RunPolicy, Tracer
 from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.http import HttpStepClient

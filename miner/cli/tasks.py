@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.status import Status
 
 from miner.drafts import Readable, draft_document, draft_page, known_of, read_packed, readable, write_draft
-from miner.goals.written import named_goals, versions
+from miner.goals.goal_files import named_goals, versions
 from miner.scanners.osv import Advisories, advisories_for, documents_in
 from miner.services.catalogue import SERVICES, Service, ServiceAddress
 from validator.cli.options import Json, assessed

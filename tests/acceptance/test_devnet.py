@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forked import ran
+from fork_start import ran
 from replay_kit import copied, replayed
 
 from validator.protocol.canonical import canonical_bytes

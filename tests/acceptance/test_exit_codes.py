@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from forked import Forked, ran
+from fork_start import Forked, ran
 from wallet_files import ENCRYPTED
 
 from validator.chain.subnet import SimulatedSubnet, SubnetRules

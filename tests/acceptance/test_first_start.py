@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from dry_run import write_settings
-from forked import ran
+from fork_start import ran
 
 
 @pytest.mark.parametrize(

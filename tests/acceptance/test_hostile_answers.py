@@ -33,7 +33,7 @@ from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import run_id_of
 from validator.protocol.workflow_task import WorkflowTask
 from validator.store import Store
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch_record import Dispatch
 from validator.store.rows import RoundRecord
 
 pytestmark = pytest.mark.attack

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from daemon_process import Miners, Site, honest, until
-from forked import ran
+from fork_start import ran
 from process_watch import gone
 from state_kit import windows_of
 

@@ -22,7 +22,7 @@ from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.store import open_store
-from validator.store.dispatch import Dispatch as Stored
+from validator.store.dispatch_record import Dispatch as Stored
 
 pytestmark = pytest.mark.faults
 STOPPED_S = float(os.environ.get("STOPPED_S", "6"))

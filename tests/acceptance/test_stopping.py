@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from daemon_process import Held, Miners, Site, until
-from forked import Forked
+from fork_start import Forked
 from wallet_files import write_hotkey
 from world import VALIDATOR
 

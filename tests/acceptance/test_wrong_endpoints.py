@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from forked import ran
+from fork_start import ran
 from wallet_files import write_hotkey
 
 from validator.daemon.exits import Exit

@@ -16,7 +16,7 @@ from world import Script, World, answer_to, few_tasks, frozen_of, garbage, hones
 from validator.attestations.publish import Published, Refused
 from validator.attestations.submission import NotTakenError, QueueFullError, next_submitted, submit
 from validator.attestations.verify import parse_handed, verify_attestation
-from validator.audit.replay.rounds import replay_round
+from validator.audit.replay.round_replay import replay_round
 from validator.kinds.assessment.supply import Bundles
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch

@@ -16,8 +16,8 @@ from world import World, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log.checkpoint import CheckpointError, GoneOn, Key, own_key, verify_on, write_checkpoint
 from validator.audit.log.lines import FaultError
-from validator.audit.log.report import Verified
 from validator.audit.log.verify import Reading, verify_file
+from validator.audit.log.verify_report import Verified
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Schedule
 from validator.store import open_store

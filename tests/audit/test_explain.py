@@ -16,7 +16,7 @@ from state_kit import windows_of
 from world import World
 
 from validator.audit.explain.miner import explain_miner
-from validator.audit.explain.round import (
+from validator.audit.explain.round_explanation import (
     AmbiguousMinerError,
     NotAMinerError,
     NothingToExplainError,

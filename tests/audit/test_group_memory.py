@@ -12,7 +12,7 @@ from full_answers import FullAnswers, with_emoji
 from world import VALIDATOR, World, on_virtual_time, prepared, tasks_of_all_types
 
 from validator.audit.log.verify import verify_file
-from validator.audit.replay.rounds import replay_round
+from validator.audit.replay.round_replay import replay_round
 from validator.rounds.settle import _score, settle_round
 from validator.scoring import CURRENT, version
 from validator.store import open_store, record

@@ -15,7 +15,7 @@ from replays import replayed
 from toy_version import TOY, ToyVersion, known
 from world import VALIDATOR
 
-from validator.audit.explain.round import NothingToExplainError, explain_round
+from validator.audit.explain.round_explanation import NothingToExplainError, explain_round
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
 from validator.cli.explain import print_round_explanation

@@ -17,7 +17,7 @@ from sqlalchemy import delete, insert, select, update
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, online, prepared
 
 from validator.audit.replay.batches import Replayer
-from validator.audit.replay.rounds import replay_round
+from validator.audit.replay.round_replay import replay_round
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes, sha256_hex
@@ -26,7 +26,7 @@ from validator.protocol.signatures import Signer
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction, open_store
 from validator.store.codec import compressed, expanded
-from validator.store.dispatch import Dispatch as StoredDispatch
+from validator.store.dispatch_record import Dispatch as StoredDispatch
 from validator.store.errors import StoreError
 from validator.store.record import Group
 from validator.store.tables import (
@@ -226,7 +226,7 @@ async def test_answers_that_are_too_large_to_be_read_together_are_read_apart(
 ) -> None:
     together = await replayed(settled)
     for most in (1, 5_000):
-        monkeypatch.setattr("validator.audit.replay.groups._TOGETHER", most)
+        monkeypatch.setattr("validator.audit.replay.group_replay._TOGETHER", most)
         assert await replayed(settled) == together
 
 

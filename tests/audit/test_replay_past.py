@@ -9,7 +9,7 @@ from world import World, on_virtual_time, tasks_of_all_types
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
 from validator.audit.replay.inputs import Past
-from validator.audit.replay.rounds import RoundReplay, replay_round
+from validator.audit.replay.round_replay import RoundReplay, replay_round
 from validator.store import Store
 from validator.tasks.source import MemorySource
 

@@ -12,13 +12,13 @@ from recorded import Tamper, dispatched, grouped, proven
 from replays import executed, replayed, replayed_after
 from sqlalchemy import delete, update
 
-from validator.audit.replay.rounds import replay_round
+from validator.audit.replay.round_replay import replay_round
 from validator.proofs import seal, verify_document
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.signatures import Signer
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch_record import Dispatch
 from validator.store.record import Group
 from validator.store.tables import answers
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from validator.audit.log.chain_evidence import ChainRow, HeldRow, held_rows
-from validator.audit.log.report import Verified
-from validator.audit.log.weights import Confirmed, Mechanism
+from validator.audit.log.verify_report import Verified
+from validator.audit.log.weight_vectors import Confirmed, Mechanism
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.sources import VirtualClock

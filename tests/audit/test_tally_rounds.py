@@ -18,7 +18,7 @@ from world import VALIDATOR, WINDOWS, frozen_of
 from validator.audit.explain.miner import explain_miner
 from validator.audit.log.verify import verify_file
 from validator.audit.replay.inputs import Past
-from validator.audit.replay.rounds import replay_round
+from validator.audit.replay.round_replay import replay_round
 from validator.audit.views import pair_list
 from validator.cli.explain import print_miner_explanation
 from validator.kinds.assessment.supply import Bundles

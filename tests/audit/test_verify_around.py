@@ -12,10 +12,10 @@ from pay_world import PayWorld
 from world import VALIDATOR
 
 from validator.audit.log.lines import FaultError, Line
-from validator.audit.log.report import Verified
 from validator.audit.log.vector import shares
 from validator.audit.log.verify import verify_file
-from validator.audit.log.weights import Around
+from validator.audit.log.verify_report import Verified
+from validator.audit.log.weight_vectors import Around
 from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.receipt import Receipt, WeightsDocument, WeightsLink
 from validator.protocol.round import MetagraphSnapshot, Neuron

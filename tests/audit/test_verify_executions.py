@@ -115,7 +115,7 @@ def test_an_answer_from_before_the_log_comes_once() -> None:
 
 
 def test_what_a_log_makes_us_keep_is_bounded_and_what_is_forgotten_is_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("validator.state.ended.LATE_ROUNDS", 0)
+    monkeypatch.setattr("validator.state.round_end.LATE_ROUNDS", 0)
     round_, state = worked_example(), known_from(State(), 0)
     frozen = msgspec.structs.replace(round_.frozen, executes=True)
     result = ExecutionResult(frozen.round_id, "t", VALIDATOR.hotkey, SkillType.MCP_SERVER, "rerun_fail")

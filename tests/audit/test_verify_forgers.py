@@ -17,8 +17,8 @@ from world import World, honest, on_virtual_time
 
 from validator.audit.log.folders import Folder, Given, GivenError
 from validator.audit.log.lines import FaultError
-from validator.audit.log.report import Verified
 from validator.audit.log.verify import verify_file
+from validator.audit.log.verify_report import Verified
 from validator.kinds.assessment.checks import checks_of
 from validator.kinds.assessment.gates import first_failure
 from validator.miners import scripted

@@ -16,9 +16,9 @@ from world import VALIDATOR, on_virtual_time
 from validator.audit.log.chain import WrongReceiptError
 from validator.audit.log.chain_evidence import ChainRow, row_fault
 from validator.audit.log.lines import FaultError
-from validator.audit.log.report import Verified
 from validator.audit.log.verify import verify_file
-from validator.audit.log.weights import Confirmed, Fates
+from validator.audit.log.verify_report import Verified
+from validator.audit.log.weight_vectors import Confirmed, Fates
 from validator.protocol.receipt import FateLink, FateState, Owner, WeightedMiner, WeightsDocument, WeightsLink
 from validator.protocol.skill_types import SkillType
 from validator.rounds.prepare import Prepared

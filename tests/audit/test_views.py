@@ -28,7 +28,7 @@ from validator.protocol.round import FlagRaised
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.rounds.prepare import Prepared
 from validator.store import Store
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 
 NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
 

@@ -18,7 +18,7 @@ from samples.processes import cpu_s
 from world import miner_signer
 
 from validator.audit.explain.miner import explain_miner
-from validator.audit.explain.round import explain_round
+from validator.audit.explain.round_explanation import explain_round
 from validator.audit.replay.batches import replay_rounds
 from validator.store import open_store
 

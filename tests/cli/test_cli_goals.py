@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cli_store import answered, called
 
-from miner.goals.written import named_goals
+from miner.goals.goal_files import named_goals
 from miner.services.catalogue import SERVICES, ServiceAddress
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_task import task_sha256

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli_store import Example, called, copied, environment, example_in, write_config
-from forked import ran
+from fork_start import ran
 from sqlalchemy import update
 
 from validator.store import open_store

@@ -33,7 +33,7 @@ from validator.protocol.round import Neuron
 from validator.settings import Settings
 from validator.sources import VirtualClock
 from validator.store import Store
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import LogHead, WeightsRecord
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

@@ -9,8 +9,8 @@ from world import VALIDATOR
 
 from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.lines import FaultError
-from validator.audit.log.report import Verified
 from validator.audit.log.verify import verify_file
+from validator.audit.log.verify_report import Verified
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.limits import MAX_LOG_LINE
 from validator.protocol.receipt import Receipt, RoundEnd, WeightsLink, line, wrapped

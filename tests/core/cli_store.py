@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 import structlog
-from forked import ran
+from fork_start import ran
 from state_kit import plant, plant_flag
 from world import World, garbage, honest, on_virtual_time, tasks_of_all_types
 
@@ -32,7 +32,7 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.prepare import Prepared
 from validator.store import Store, open_store
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import UnpaidWindow, VectorRecord
 from validator.tasks.source import MemorySource
 

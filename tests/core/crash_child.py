@@ -18,7 +18,7 @@ from validator.settings import WeightsSettings
 from validator.sources import SystemClock, SystemRandom
 from validator.store import open_store
 from validator.store.errors import StoreLockedError
-from validator.store.repositories.weights import WeightSubmissions
+from validator.store.repositories.weight_submissions import WeightSubmissions
 from validator.telemetry.metrics import Metrics
 from validator.weights import anchoring
 from validator.weights.plan import mechanisms

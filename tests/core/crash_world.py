@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from crash_child import BUSY, LOCKED, PLACES, Life, live
-from forked import FORKS
-from told_weights import told
+from fork_start import FORKS
+from weights_in_log import told
 from weights_world import KEY, ME, START, give_scores
 
 from validator.chain.base import ChainError

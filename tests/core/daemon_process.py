@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgspec
 import pytest
 from aiohttp import web
-from forked import Forked, ran
+from fork_start import Forked, ran
 from world import VALIDATOR, answer_to, tasks_of_all_types
 
 from validator.chain.subnet import SimulatedSubnet, SubnetRules

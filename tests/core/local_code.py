@@ -8,9 +8,9 @@ from workflow_world import signed_answer
 from world import World
 
 from localnet.library import WINDOWS
-from localnet.planner.server import LocalPlanner
+from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS
-from miner.goals.written import named_goals
+from miner.goals.goal_files import named_goals
 from miner.services.catalogue import BY_NAME, SERVICES, ServiceAddress
 from validator.kinds.workflow.step import StepReply
 from validator.miners.scripted import ScriptedReply

@@ -13,9 +13,9 @@ from workflow_world import ScriptedServices, Try
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, tasks_of_all_types
 
 from validator.audit.explain.miner import explain_miner
-from validator.audit.explain.round import explain_round
+from validator.audit.explain.round_explanation import explain_round
 from validator.audit.log.export import audit_lines
-from validator.audit.replay.rounds import replay_round
+from validator.audit.replay.round_replay import replay_round
 from validator.audit.views import miner_list, round_view
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch

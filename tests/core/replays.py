@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from validator.audit.replay.rounds import RoundReplay, replay_round
+from validator.audit.replay.round_replay import RoundReplay, replay_round
 from validator.store import Store, Transaction
 
 Tamper = Callable[[Transaction], Awaitable[object]]

@@ -11,7 +11,7 @@ from builders import V1
 
 from validator.protocol.workflow_run import WorkflowRun, WorkflowScore
 from validator.scoring import Version
-from validator.scoring.rules import Ruled, Step
+from validator.scoring.constants import Ruled, Step
 from validator.scoring.v1_0 import workflow
 from validator.scoring.versions import VERSIONS
 

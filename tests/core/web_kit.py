@@ -17,7 +17,7 @@ from validator.incoming.server import BoundedServer
 from validator.settings import Settings, WebSettings, load_settings
 from validator.sources import Clock, SystemClock
 from validator.store import open_store
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.web.admission import Admission
 from validator.web.server import BOUNDS, web_app
 from validator.web.views import Views

@@ -16,7 +16,7 @@ from sqlalchemy import insert
 from validator.cli.reference import pages as made
 from validator.cli.tree import TREE
 from validator.store import open_store
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.tables import weight_locks
 
 _MADE = {DOCS / "reference" / name for name in made()}  # their commands are usages, not examples

@@ -39,7 +39,7 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
         from replays import replayed
         from toy_world import ToyWorld
         from world import on_virtual_time
-        from validator.audit.explain.round import explain_round
+        from validator.audit.explain.round_explanation import explain_round
         from validator.cli.explain import print_round_explanation
         from validator.daemon.assembly import _dispatcher
         from validator.daemon.world import PRELOAD

@@ -24,7 +24,7 @@ PLAYED = """
     import asyncio, sys
     from replays import replayed
     from world import World, on_virtual_time, tasks_of_all_types
-    from validator.audit.explain.round import explain_round
+    from validator.audit.explain.round_explanation import explain_round
     from validator.protocol.round import AssessedMember
     from validator.protocol.skill_types import SkillType
     from validator.scoring import version
@@ -105,7 +105,7 @@ def test_a_skill_type_is_declared_planned_dispatched_judged_and_scored(tmp_path:
 
         from validator.protocol.skill_types import SkillType
         from validator.protocol.task import Windows
-        from validator.scoring.rules import TypeRules
+        from validator.scoring.constants import TypeRules
         from validator.scoring.v1_0.rules import RULES as OLD
 
         _NOTEBOOK: Final = TypeRules(

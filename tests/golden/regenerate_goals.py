@@ -8,9 +8,9 @@ sys.path.append(str(FOLDER.parent / "localnet" / "planner"))
 
 from goals_written.files import files  # noqa: E402 - it lies beside the tests
 
-from miner.goals import written  # noqa: E402
+from miner.goals import goal_files  # noqa: E402
 
-folder = Path(written.__file__).parent / str(written.BENCHMARK)
+folder = Path(goal_files.__file__).parent / str(goal_files.BENCHMARK)
 new = files()
 folder.mkdir(exist_ok=True)
 for old in folder.glob("*.json"):

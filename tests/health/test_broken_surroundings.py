@@ -21,8 +21,8 @@ from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.settings import Settings, ValidatorSettings
 from validator.sources import SystemClock
-from validator.tasks.server import task_server
 from validator.tasks.source import MemorySource
+from validator.tasks.task_server import task_server
 
 SERVER, STRANGER = Signer.from_uri("//Server"), Signer.from_uri("//Stranger")
 FIT = {

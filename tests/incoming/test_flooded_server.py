@@ -19,8 +19,8 @@ from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock
 from validator.tasks.http import HttpSource
 from validator.tasks.packing import write_task
-from validator.tasks.server import BOUNDS
 from validator.tasks.source import InTurn
+from validator.tasks.task_server import BOUNDS
 
 MANY = 1_100
 LIMIT = 1_024

@@ -12,7 +12,7 @@ from toy_page import came_to, print_members, subject, write_toy
 from toy_world import ToyWorld
 from world import VALIDATOR, on_virtual_time, tasks_of_all_types
 
-from validator.audit.explain.round import explain_round
+from validator.audit.explain.round_explanation import explain_round
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
 from validator.audit.views import round_view

@@ -8,7 +8,7 @@ from validator.cli.output import print_line
 from validator.cli.rendering import Page
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch_record import Dispatch
 from validator.store.rows import TaskRecord
 
 

@@ -12,7 +12,7 @@ from cli_store import called
 from pay_world import PayWorld
 from world import VALIDATOR, WINDOWS
 
-from laboratory.cli.past import past_rounds
+from laboratory.cli.from_history import past_rounds
 from laboratory.history import History, PastRound, Rescored, population_of_history
 from laboratory.network import Network
 from laboratory.population import population_of, toml_of

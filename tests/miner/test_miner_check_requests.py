@@ -13,7 +13,7 @@ from bittensor import http_auth
 from check_kit import AT_ONCE, check, check_at
 from miner_kit import VALIDATOR, bench
 
-from localnet.planner.server import LocalPlanner
+from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS
 from miner.assessment import Assessment, Response
 from miner.behaviours import Thorough

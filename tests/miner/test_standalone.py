@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from forked import ran
+from fork_start import ran
 from miner_kit import VALIDATOR, Bench, job
 from pump import pumped
 from structlog.testing import capture_logs

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from validator.proofs import Claim, ConsensusBuilder, ConsensusProof, Evidence, ProofError, UnknownClaimError, VoteType
-from validator.proofs.proof import escaped
+from validator.proofs.consensus_proof import escaped
 from validator.protocol.text import printable
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])

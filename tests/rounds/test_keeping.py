@@ -14,7 +14,7 @@ from validator.protocol.results import RawAnswer
 from validator.rounds import keeping
 from validator.rounds.keeping import Keeping, Received
 from validator.store import DispatchKey, Store, Transaction
-from validator.store.dispatch import Failure
+from validator.store.dispatch_record import Failure
 from validator.store.errors import WrongStateError
 from validator.tasks.source import MemorySource
 

@@ -27,8 +27,8 @@ from validator.tasks.canary import Canaries
 from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.http import HttpSource
-from validator.tasks.server import task_server
 from validator.tasks.source import MemorySource, Order
+from validator.tasks.task_server import task_server
 
 DECLARATIVE, WORKFLOW = SkillType.DECLARATIVE, SkillType.WORKFLOW
 TASKS = [numbered(number) for number in range(7)]

@@ -6,7 +6,7 @@ import signal
 from typing import Any
 
 import pytest
-from forked import FORKS
+from fork_start import FORKS
 from replays import replayed
 from sqlalchemy import func, select
 from world import VALIDATOR, World, on_virtual_time, online

@@ -9,7 +9,7 @@ from replays import replayed
 from structlog.testing import capture_logs
 from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.audit.explain.round import explain_round
+from validator.audit.explain.round_explanation import explain_round
 from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch

@@ -11,7 +11,7 @@ from sqlalchemy import update
 from state_kit import histories_of, windows_of
 from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.audit.explain.round import explain_round
+from validator.audit.explain.round_explanation import explain_round
 from validator.audit.log.verify import verify_file
 from validator.audit.views import round_view
 from validator.miners.scripted import ScriptedReply
@@ -22,7 +22,7 @@ from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
 from validator.rounds.stalls import Stall
 from validator.store import Store
-from validator.store.dispatch import Dispatch as Stored
+from validator.store.dispatch_record import Dispatch as Stored
 from validator.store.tables import dispatches
 from validator.tasks.source import MemorySource
 

@@ -11,8 +11,8 @@ import pytest
 from soak.arithmetic import histogram_quantile, quantile, since, slope, worst_bound
 from soak.inside import Inside
 from soak.logs import LogTail
-from soak.report import JUDGED_S, MOST_MIB_H, report, warm
 from soak.sample import Sample
+from soak.soak_report import JUDGED_S, MOST_MIB_H, report, warm
 
 START = Sample(
     at_s=0.0,

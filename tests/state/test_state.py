@@ -172,7 +172,7 @@ def test_a_flag_of_a_miner_of_whom_nothing_is_known_is_cleared_without_a_trace()
 def test_what_is_to_come_of_the_oldest_rounds_is_unknown_where_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("validator.state.ended.LATE_ROUNDS", 2)
+    monkeypatch.setattr("validator.state.round_end.LATE_ROUNDS", 2)
     late, change = Late((ExecutedTask("t", "mcp_server", 0, ("a",), made_here=False),)), Change(State())
     for number in (5, 7, 9):
         change.await_late(number, late)

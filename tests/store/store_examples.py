@@ -50,7 +50,7 @@ from validator.protocol.task import Truth
 from validator.state import Ended
 from validator.store import DispatchKey, Store, Transaction
 from validator.store.codec import compressed
-from validator.store.dispatch import Arrival, Failure, JudgedAnswer
+from validator.store.dispatch_record import Arrival, Failure, JudgedAnswer
 from validator.store.rows import RoundSummary
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from validator.protocol.results import RawAnswer
 from validator.protocol.round import RoundPlan
 from validator.store import DispatchKey, Store
 from validator.store.codec import compressed
-from validator.store.dispatch import Arrival, Failure
+from validator.store.dispatch_record import Arrival, Failure
 from validator.store.errors import AlreadySettledError, WrongStateError
 
 

@@ -23,7 +23,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.results import Rejection, RoundResults, VoidTask, packed
 from validator.store import DispatchKey, Store
 from validator.store.codec import INLINE_LIMIT, expanded
-from validator.store.dispatch import Failure, JudgedAnswer
+from validator.store.dispatch_record import Failure, JudgedAnswer
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.tables import answers, dispatches, sssas
 

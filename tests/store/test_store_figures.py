@@ -4,7 +4,7 @@ from store_examples import HOTKEYS, PYTHON, RAG, at, play_round, task_id
 
 from validator.protocol.reasons import Reason
 from validator.store import Store
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 
 
 async def test_when_a_round_was_settled_last_with_requests_and_at_all(store: Store) -> None:

@@ -13,7 +13,7 @@ from validator.protocol.round import RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.state import ROLES
 from validator.store import DispatchKey, Store, open_store
-from validator.store.dispatch import Failure
+from validator.store.dispatch_record import Failure
 
 LOOKBACK = 30
 A, B, C, D, E = HOTKEYS

@@ -19,7 +19,7 @@ from store_examples import (
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
 from validator.store import DispatchKey, Store, open_store
-from validator.store.dispatch import Failure, JudgedAnswer
+from validator.store.dispatch_record import Failure, JudgedAnswer
 from validator.store.errors import (
     AlreadySettledError,
     MismatchError,

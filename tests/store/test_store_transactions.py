@@ -12,9 +12,9 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FlagRaised
 from validator.store import DispatchKey, Store
-from validator.store.dispatch import Failure
+from validator.store.dispatch_record import Failure
 from validator.store.errors import MismatchError, UnstorableError
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import WindowEntry
 from validator.store.tables import answers, dispatches, metadata, rounds, salts, tasks
 

@@ -7,7 +7,7 @@ from validator.protocol.skill_types import SkillType
 from validator.scoring import StruckEntry
 from validator.store import DispatchKey, Store
 from validator.store.errors import AlreadyPreparedError, EmptyReasonError, MismatchError, WrongStateError
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import WeightMark, WeightsRecord, WindowEntry
 
 A, B = HOTKEYS[:2]

@@ -7,7 +7,7 @@ import pytest
 from local_code import ADDRESSES
 from workflow_builders import make_workflow
 
-from miner.goals.written import named_goals
+from miner.goals.goal_files import named_goals
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import CURRENT, version

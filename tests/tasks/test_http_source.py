@@ -20,8 +20,8 @@ from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
 from validator.sources import SystemClock
 from validator.tasks.http import HttpSource
-from validator.tasks.server import task_server
 from validator.tasks.source import InTurn, MemorySource, SourcedTask, TaskSourceError
+from validator.tasks.task_server import task_server
 from validator.tasks.wire import TasksAnswer
 
 SERVER, ALICE, MALLORY = (Signer.from_uri(uri) for uri in ("//Server", "//Alice", "//Mallory"))

@@ -21,8 +21,8 @@ from validator.protocol.strict_json import decode
 from validator.protocol.times import format_time, parse_time
 from validator.sources import SystemClock, VirtualClock
 from validator.tasks.directory import DirectorySource
-from validator.tasks.server import task_server
 from validator.tasks.source import MemorySource
+from validator.tasks.task_server import task_server
 from validator.tasks.wire import QueryError, TasksAnswer, parse_query, tasks_target
 
 SERVER, ALICE, BOB = (Signer.from_uri(uri) for uri in ("//Server", "//Alice", "//Bob"))

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from code_world import code_world
 from execution_world import ended, image, plain_world, until
-from forked import ran
+from fork_start import ran
 from test_queue_heals import Parts, a_worker
 from world import one_round
 

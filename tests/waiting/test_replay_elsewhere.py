@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 import pytest
 from databases import Like
 from execution_world import plain_world
-from forked import ran
+from fork_start import ran
 from queue_kit import eventually, worker_processes
 from recorded import headed
 from world import one_round
@@ -22,7 +22,7 @@ from world import one_round
 from validator.audit.replay import distributed
 from validator.audit.replay.batches import replay_rounds
 from validator.audit.replay.distributed import KIND, NobodyReplaysError, ReplayErrand, replay_elsewhere
-from validator.audit.replay.rounds import RoundReplay
+from validator.audit.replay.round_replay import RoundReplay
 from validator.daemon.exits import Exit
 from validator.sources import SystemClock
 from validator.store import open_store

@@ -10,7 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 from alive import blocks_alive
-from forked import ran
+from fork_start import ran
 
 from validator.health.board import Board
 from validator.health.catalogue import CONDITIONS

@@ -15,7 +15,7 @@ from markupsafe import escape
 from web_kit import EVIL, TOKEN, played, served
 
 from validator.audit.documents import explanation_document
-from validator.audit.explain.round import explain_round
+from validator.audit.explain.round_explanation import explain_round
 from validator.protocol.sign_in import sign_in_text
 from validator.protocol.signatures import Signer
 from validator.settings import Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from audit_file import export
-from told_weights import told
+from weights_in_log import told
 from weights_world import NOWHERE
 from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 

@@ -14,7 +14,7 @@ from validator.chain.base import WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.store import Store
 from validator.store.errors import StoreBusyError
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.telemetry import Event
 
 ONE = {"miner0": 1.0}

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from cli_store import called
-from forked import ran
+from fork_start import ran
 from sqlalchemy import text
 from weights_world import ME, START, World, blocks, build, give_scores, restarted, running
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from crash_world import hold_truth, killed_at, world_of
-from told_weights import told
+from weights_in_log import told
 from weights_world import ME, MINERS, OWNER, build, give_scores, restarted, running
 
 from validator.store import Store

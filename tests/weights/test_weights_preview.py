@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from daemon_process import Miners, Site
-from forked import ran
+from fork_start import ran
 from weights_world import ME, MINERS, OWNER, World, build, give_scores, restarted, running
 
 from validator.protocol.task import Windows
 from validator.settings import Settings
 from validator.store import Store, open_store
-from validator.store.repositories.weights import PlannedWeights
+from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import WeightMark
 from validator.telemetry import Event
 from validator.weights.preview import PlanView, planned_weights

@@ -24,7 +24,7 @@ from validator.audit.log.verify import verify_file
 from validator.protocol.reasons import Reason
 from validator.rounds.resume import resume_rounds
 from validator.store import Store
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch_record import Dispatch
 from validator.tasks.source import MemorySource
 from validator.workers.interface import Here, Whose, WorkerKilledError
 from validator.workers.pool import WorkerPool

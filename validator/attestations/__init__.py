@@ -1,4 +1,4 @@
-"""Attestations for consumers: what a group came to about a skill that no round has again, signed, verified and asked for.
+"""Attestations for consumers: signed group results about skills that no round has again, with their verification.
 
 In-toto statements (`statement.py`) in DSSE envelopes (`dsse.py`), from records of rounds (`publish.py`), under a key
 that the hotkey vouches for in the log (`keys.py`). `verify.py` needs neither store nor network; `gate.py` asks

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
 from validator.audit.explain.miner import MinerExplanation
-from validator.audit.explain.round import MinerFacts, NotACandidate, RoundExplanation, RoundFacts
+from validator.audit.explain.round_explanation import MinerFacts, NotACandidate, RoundExplanation, RoundFacts
 from validator.audit.views import RoundView, TaskView
 from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.answer import Role
@@ -26,7 +26,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
-from validator.store.dispatch import DispatchState, ScoredDispatch
+from validator.store.dispatch_record import DispatchState, ScoredDispatch
 from validator.store.rows import FlagRecord, RoundRecord, TaskState
 from validator.store.waiting_work import Execution, WaitingWork
 

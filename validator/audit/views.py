@@ -18,7 +18,7 @@ from validator.protocol.round import AssessmentTask, GroupOutcome, GroupPlan, Re
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.tallies import HotkeyPair
 from validator.store import Transaction
-from validator.store.dispatch import ScoredDispatch
+from validator.store.dispatch_record import ScoredDispatch
 from validator.store.repositories.rounds import StallRecord
 from validator.store.rows import (
     FlagDetail,

@@ -25,8 +25,8 @@ from validator.audit.log.checkpoint import GoneOn, Key, key_file, own_key, verif
 from validator.audit.log.comparing import Compared, InFileError, Relation, compare_files
 from validator.audit.log.folders import Folder, Given
 from validator.audit.log.lines import FaultError
-from validator.audit.log.report import Verified
 from validator.audit.log.verify import verify_file
+from validator.audit.log.verify_report import Verified
 from validator.cancellation import run_whole
 from validator.cli.errors import EXIT_NO, say_no
 from validator.cli.files import line_writer, require_regular

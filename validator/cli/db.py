@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from validator.audit.replay.batches import replay_rounds
-from validator.audit.replay.rounds import RoundReplay
+from validator.audit.replay.round_replay import RoundReplay
 from validator.chain.wallet import load_signer
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Json, group

@@ -10,11 +10,11 @@ from msgspec import UNSET
 from validator.audit.documents import explanation_document
 from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
 from validator.audit.explain.miner import MinerExplanation, Point, TalliesTold, explain_miner
-from validator.audit.explain.round import NothingToExplainError, RoundExplanation, explain_round
+from validator.audit.explain.round_explanation import NothingToExplainError, RoundExplanation, explain_round
 from validator.cli.errors import say_no
 from validator.cli.executions import write_execution
 from validator.cli.kinds import page_of
-from validator.cli.kinds.parts import ROLES
+from validator.cli.kinds.page_parts import ROLES
 from validator.cli.options import Config, Json
 from validator.cli.output import NONE, cell, print_json
 from validator.cli.rendering import Page

@@ -9,7 +9,7 @@ import typer
 
 from validator.audit.replay.batches import replay_rounds
 from validator.audit.replay.distributed import replay_elsewhere
-from validator.audit.replay.rounds import RoundReplay
+from validator.audit.replay.round_replay import RoundReplay
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Since
 from validator.cli.output import print_json, print_line

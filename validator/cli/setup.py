@@ -17,7 +17,7 @@ from validator.cli.session import settings_of
 from validator.files import from_home, write_file
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
-from validator.settings.beginning import ENV_FILE, MOUNTED, Beginning, begin
+from validator.settings.init_files import ENV_FILE, MOUNTED, Beginning, begin
 
 WALLET = group("wallet", "Wallet: the hotkey's file where a container reads it.")
 T = TypeVar("T")

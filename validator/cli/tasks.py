@@ -474,7 +474,7 @@ def serve(  # noqa: PLR0913, PLR0917 - the options of a command
 async def _serve(directory: Path, host: str, port: int, signer: Signer, validators: frozenset[str]) -> None:
     from validator.incoming.server import BoundedServer  # noqa: PLC0415 - only this command needs a web server
     from validator.tasks.directory import DirectorySource  # noqa: PLC0415 - see above
-    from validator.tasks.server import BOUNDS, task_server  # noqa: PLC0415 - see above
+    from validator.tasks.task_server import BOUNDS, task_server  # noqa: PLC0415 - see above
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

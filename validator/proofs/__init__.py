@@ -4,6 +4,7 @@ Touches nothing. Called by kinds, audit and `validator proof`.
 """
 
 from validator.proofs.builder import ConsensusBuilder
+from validator.proofs.consensus_proof import ClaimConsensus, ConsensusProof
 from validator.proofs.debate import Debate, DebateError, debate_proof, parse_debate
 from validator.proofs.document import (
     NotAProofError,
@@ -14,7 +15,7 @@ from validator.proofs.document import (
     seal,
     verify_document,
 )
-from validator.proofs.proof import ClaimConsensus, ConsensusProof
+from validator.proofs.proof_rules import Doubt
 from validator.proofs.records import (
     Claim,
     ConsensusVote,
@@ -25,7 +26,6 @@ from validator.proofs.records import (
     UnresolvedTension,
     VoteType,
 )
-from validator.proofs.rules import Doubt
 
 __all__ = [
     "Claim",

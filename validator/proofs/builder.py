@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Final
 
-from validator.proofs.proof import ConsensusProof
+from validator.proofs.consensus_proof import ConsensusProof
 from validator.proofs.records import (
     DISSENTING,
     EPOCH,

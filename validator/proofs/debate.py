@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta
 
 from validator.proofs.builder import FINAL, ConsensusBuilder
-from validator.proofs.proof import ConsensusProof
+from validator.proofs.consensus_proof import ConsensusProof
 from validator.proofs.records import EPOCH, MAX_WEIGHT, ProofError, VoteType
 from validator.protocol.limits import MIB
 from validator.protocol.sssa import Document, Unit

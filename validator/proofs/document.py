@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 
-from validator.proofs.proof import DERIVED, PROOF_VERSION, ConsensusProof
+from validator.proofs.consensus_proof import DERIVED, PROOF_VERSION, ConsensusProof
+from validator.proofs.proof_rules import Doubt, divided_evidence, doubts, first_difference
 from validator.proofs.records import ProofError
-from validator.proofs.rules import Doubt, divided_evidence, doubts, first_difference
 from validator.protocol import typed
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.protocol.canonical import digest as digest_of

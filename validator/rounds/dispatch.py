@@ -27,7 +27,7 @@ from validator.rounds.settle import Returned
 from validator.rounds.stalls import overlap
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store
-from validator.store.dispatch import DispatchKey, Failure, JudgedAnswer
+from validator.store.dispatch_record import DispatchKey, Failure, JudgedAnswer
 from validator.store.errors import StoreLostError
 from validator.store.repositories.rounds import StallRecord
 from validator.telemetry import Event

@@ -8,7 +8,7 @@ from validator.kinds.registry import kind_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundTask
 from validator.store import DispatchKey, Store
-from validator.store.dispatch import JudgedAnswer
+from validator.store.dispatch_record import JudgedAnswer
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
 ReadBody = Callable[[], bytes]

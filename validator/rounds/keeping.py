@@ -15,7 +15,7 @@ from validator.outgoing.calls import Body
 from validator.protocol.results import RawAnswer
 from validator.store import DispatchKey, Store, Transaction
 from validator.store.codec import compressed
-from validator.store.dispatch import Arrival, Failure
+from validator.store.dispatch_record import Arrival, Failure
 from validator.store.errors import AlreadySettledError, WrongStateError
 
 _MOST: Final = 64

@@ -20,7 +20,7 @@ from validator.rounds.settle import Returned, settle_round, void_round
 from validator.scoring import UnknownScoringVersionError, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch_record import Dispatch
 from validator.store.errors import DamagedError, StoreError
 from validator.store.repositories.records import unpacked
 from validator.store.rows import StoredRound

@@ -43,7 +43,7 @@ from validator.sources import Clock
 from validator.state import Ended, unscored
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
-from validator.store.dispatch import DispatchKey, Failure, JudgedAnswer
+from validator.store.dispatch_record import DispatchKey, Failure, JudgedAnswer
 from validator.store.record import Record, RoundEnding, recorded
 from validator.store.rows import EndState, PackedProof, RoundSummary, WindowEntry, entries_of
 from validator.store.waiting_work import QueuedWork, queued_checks, queued_executions

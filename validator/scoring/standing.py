@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from validator.scoring.rules import Rules
+from validator.scoring.constants import Rules
 from validator.scoring.values import MinerStanding, TypeStanding
 from validator.scoring.versions import Version
 from validator.state import Declarations, Pair, State

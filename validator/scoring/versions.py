@@ -10,7 +10,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.runtime_image import ScheduleError, check_starts, name_at
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.text import printable
-from validator.scoring.rules import Rules
+from validator.scoring.constants import Rules
 from validator.scoring.v1_0 import (
     claims,
     collusion,
@@ -18,9 +18,9 @@ from validator.scoring.v1_0 import (
     emission,
     events,
     execution,
-    filled,
     groups,
     keys,
+    late_quality,
     output_quality,
     planning,
     quality,
@@ -43,9 +43,9 @@ from validator.scoring.v1_1.rules import RULES as RULES_1_1
 from validator.scoring.v2_0 import evidence as evidence_2_0
 from validator.scoring.v2_0 import groups as groups_2_0
 from validator.scoring.v2_0 import inputs as inputs_2_0
-from validator.scoring.v2_0 import round as round_2_0
+from validator.scoring.v2_0 import pay as weights_2_0
 from validator.scoring.v2_0 import tallies as tallies_2_0
-from validator.scoring.v2_0 import weights as weights_2_0
+from validator.scoring.v2_0 import tally_round as round_2_0
 from validator.scoring.v2_0.rules import RULES as RULES_2_0
 from validator.scoring.v2_0.rules import Rules20
 from validator.scoring.values import NO_BASIS, PayBasis, Share, WeightPlan
@@ -154,9 +154,9 @@ class Version:
     penalties = workflow.penalties
     read_quality = staticmethod(output_quality.read_quality)
     code_quality = output_quality.code_quality
-    deferred_runs = staticmethod(filled.deferred_runs)
-    fill_run = filled.fill_run
-    filled_entries = staticmethod(filled.filled_entries)
+    deferred_runs = staticmethod(late_quality.deferred_runs)
+    fill_run = late_quality.fill_run
+    filled_entries = staticmethod(late_quality.filled_entries)
     words_shared = staticmethod(output_quality.words_shared)
     criteria_met = staticmethod(output_quality.criteria_met)
     keys_met = staticmethod(output_quality.keys_met)

@@ -6,7 +6,8 @@ Every frozen round is one, void and abandoned ones too. What a log does not show
 Pure: touches no clock, randomness, I/O or settings. Called by scoring, store, audit and rounds.
 """
 
-from validator.state.ended import (
+from validator.state.inputs import frozen_miner, learned
+from validator.state.round_end import (
     Change,
     Ended,
     UnknownFlagError,
@@ -19,7 +20,6 @@ from validator.state.ended import (
     paid,
     unscored,
 )
-from validator.state.inputs import frozen_miner, learned
 from validator.state.tallies import ANSWERS, TALLIES, PairEvidence, TallyWindow, record_of, with_answer
 from validator.state.values import (
     ENTRIES,

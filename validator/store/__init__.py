@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from validator.doors import door
 
 if TYPE_CHECKING:
-    from validator.store.dispatch import DispatchKey
+    from validator.store.dispatch_record import DispatchKey
     from validator.store.engine import Store, open_store
     from validator.store.outages import PATIENCE_S
     from validator.store.schema import SchemaState, schema_state, upgrade

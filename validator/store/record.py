@@ -19,7 +19,7 @@ from validator.protocol.results import Packed
 from validator.protocol.round import GroupOutcome
 from validator.protocol.text import printable
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after
-from validator.store.dispatch import RUN, Dispatch
+from validator.store.dispatch_record import RUN, Dispatch
 from validator.store.errors import DamagedError
 from validator.store.rows import TaskEnd, TaskRecord, TaskState
 

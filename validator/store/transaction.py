@@ -13,7 +13,7 @@ from validator.store.repositories.rounds import Rounds, Stalls
 from validator.store.repositories.state import States
 from validator.store.repositories.tasks import Bundles, GivenTasks, Groups, RetiredTasks, SubmittedSkills, Tasks
 from validator.store.repositories.waiting_work import CodeChecks, Executions
-from validator.store.repositories.weights import WeightGuard, WeightLinks, WeightSubmissions, WeightVectors
+from validator.store.repositories.weight_submissions import WeightGuard, WeightLinks, WeightSubmissions, WeightVectors
 from validator.store.repositories.windows import Windows
 
 

@@ -12,7 +12,7 @@ from validator.protocol.round import AssessmentTask
 from validator.protocol.traces import TracesError
 from validator.sandbox.interface import Ended, Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.store import Store, Transaction
-from validator.store.dispatch import DispatchKey
+from validator.store.dispatch_record import DispatchKey
 from validator.store.waiting_work import Executed, Execution
 from validator.telemetry.reports import Reports
 from validator.waiting.comparison import Compared, ExecutedBundle, compare_task

@@ -16,7 +16,7 @@ from validator.audit.documents import (
     round_document,
 )
 from validator.audit.explain.miner import MinerExplanation, explain_miner
-from validator.audit.explain.round import explain_round
+from validator.audit.explain.round_explanation import explain_round
 from validator.audit.views import MinerView, WeightsView, latest_weights, miner_list, round_list, round_view
 from validator.health.client import HealthAnswer
 from validator.health.status import Overview

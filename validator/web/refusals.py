@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from validator.audit.explain.round import AmbiguousMinerError, NotAMinerError, NothingToExplainError
+from validator.audit.explain.round_explanation import AmbiguousMinerError, NotAMinerError, NothingToExplainError
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 

@@ -30,7 +30,7 @@ from validator.sources import Clock, RandomBytes, within
 from validator.store import Store, Transaction
 from validator.store.errors import AlreadyPreparedError, WrongStateError
 from validator.store.log import append_link, open_log
-from validator.store.repositories.weights import PlannedWeights, refused_for_good
+from validator.store.repositories.weight_submissions import PlannedWeights, refused_for_good
 from validator.store.rows import WeightMark, WeightsRecord, WeightsState
 from validator.store.vector_inputs import Basis
 from validator.telemetry import Event

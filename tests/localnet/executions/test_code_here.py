@@ -11,7 +11,7 @@ from local_code import GOAL, local_code_world
 from replays import replayed
 from world import frozen_of, one_round
 
-from localnet.executions.here import local_executions
+from localnet.executions.local_engine import local_executions
 from validator.protocol.round import GoalTask
 from validator.protocol.workflow_run import CodeReport
 from validator.protocol.workflow_task import Reference

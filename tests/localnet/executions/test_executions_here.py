@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from engine_kit import NOTHING, Registry, left_behind
 
-from localnet.executions import here
-from localnet.executions.here import NO_ENGINE, NOT_WANTED, engine_address, local_executions
+from localnet.executions import local_engine
+from localnet.executions.local_engine import NO_ENGINE, NOT_WANTED, engine_address, local_executions
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import CodeReport
@@ -27,7 +27,7 @@ def settings(engine: str | None = None) -> Settings:
 @pytest.fixture(autouse=True)
 def no_socket(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The machine's own engine, if there is one, is none of these tests' business."""
-    monkeypatch.setattr(here, "SOCKET", tmp_path / "docker.sock")
+    monkeypatch.setattr(local_engine, "SOCKET", tmp_path / "docker.sock")
 
 
 def test_the_settings_come_before_the_variable_and_that_before_the_usual_socket(

@@ -5,7 +5,7 @@ import asyncio
 from execution_world import RUNS, plain_world
 from world import World, on_virtual_time, tasks_of_all_types
 
-from localnet.executions.here import PatientSource, all_run_again
+from localnet.executions.local_engine import PatientSource, all_run_again
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
 from validator.store import Store

@@ -12,9 +12,9 @@ from dev_chain import ALICE, DevChain, SudoTold
 from page_commands import validator
 
 from localnet.onchain.alice import Alice, CallRefusedError, NoSuchCallError
+from localnet.onchain.bring_up import _chain_side
 from localnet.onchain.files import OtherFolderError
 from localnet.onchain.miners import require_announceable
-from localnet.onchain.network import _chain_side
 from localnet.onchain.options import UpOptions
 from localnet.onchain.safety import look_at
 from localnet.onchain.subnet import set_all, subnet_knobs

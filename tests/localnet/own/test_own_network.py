@@ -27,7 +27,7 @@ from miner.analyses import AnalysisPool
 from miner.assessment import Kit
 from miner.behaviours import Lazy
 from miner.declaration import declare
-from miner.goals.written import local_goals
+from miner.goals.goal_files import local_goals
 from miner.server import LocalMiner
 from miner.services.catalogue import SERVICES, ServiceAddress
 from miner.tracing import RunPolicy, Tracer

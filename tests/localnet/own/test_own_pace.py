@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import pytest
 
 from localnet.library import WINDOWS
-from localnet.own.tasks import Pace, TimedAnalyses
+from localnet.own.own_tasks import Pace, TimedAnalyses
 from miner.analysis import Analysis
 from miner.behaviours import NOTHING
-from miner.goals.written import local_goals
+from miner.goals.goal_files import local_goals
 from miner.requests import open_dispatch
 from miner.services.catalogue import SERVICES, ServiceAddress
 from validator.kinds.assessment.supply import dispatch_bodies

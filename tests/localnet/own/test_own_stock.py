@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from localnet.executions.here import Executions
+from localnet.executions.local_engine import Executions
 from localnet.own.advising import advice
+from localnet.own.own_tasks import OwnTask, OwnTasks, Pace
 from localnet.own.results import Counts, Heard
-from localnet.own.tasks import OwnTask, OwnTasks, Pace
 from localnet.stock import OwnStock
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows

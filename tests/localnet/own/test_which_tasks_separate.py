@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 from localnet.own.ledger import OwnAnswer
+from localnet.own.own_tasks import OwnTask
 from localnet.own.results import Heard, TaskResult, print_own
-from localnet.own.tasks import OwnTask
-from localnet.own.telling import task_result, type_results
+from localnet.own.task_separation import task_result, type_results
 from localnet.roster import Resident
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType

@@ -7,7 +7,7 @@ from builders import V1
 from local_code import LocalServices
 from workflow_world import on_virtual_time
 
-from localnet.planner.server import LocalPlanner
+from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS
 from validator.kinds.workflow.executor import run_plan
 from validator.protocol.signatures import Signer

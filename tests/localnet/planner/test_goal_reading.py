@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from localnet.library import WINDOWS
-from localnet.planner.reading import Step, UnreadableGoalError, read_goal
-from localnet.planner.server import LocalPlanner
+from localnet.planner.goal_parser import Step, UnreadableGoalError, read_goal
+from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS, plan_steps
-from miner.goals.written import local_goals, named_goals
+from miner.goals.goal_files import local_goals, named_goals
 from miner.services.catalogue import ACTIONS, BY_NAME, SERVICES, ServiceAddress
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer

@@ -15,11 +15,11 @@ from goals_written.files import files
 from local_code import ADDRESSES as NOWHERE
 
 from localnet.library import WINDOWS
-from miner.goals import written
-from miner.goals.written import BENCHMARK, local_goals, named_goals
+from miner.goals import goal_files
+from miner.goals.goal_files import BENCHMARK, local_goals, named_goals
 from miner.services.actions import FUNCTIONS
 from miner.services.catalogue import BY_NAME, SERVICES, Service, ServiceAddress
-from miner.services.server import StepService
+from miner.services.service_server import StepService
 from validator.kinds.workflow.executor import judge_output, run_plan
 from validator.kinds.workflow.explain.run import OutputQuality, explain_output
 from validator.kinds.workflow.http import HttpStepClient
@@ -44,7 +44,7 @@ async def result_of(name: str, planner: str = "skilled") -> StepOutput | None:
 
 def test_the_benchmark_is_what_was_written_from_sql_and_by_hand() -> None:
     """No truth comes from the functions that it judges: `goals_written` imports none of them."""
-    folder = Path(written.__file__).parent / str(BENCHMARK)
+    folder = Path(goal_files.__file__).parent / str(BENCHMARK)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == files()
     for module in [module for name, module in sys.modules.items() if name.startswith("goals_written")]:
         assert not {value.__module__ for value in vars(module).values() if callable(value)} & {

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from bittensor import http_auth
 
-from miner.services.server import Fault, LocalServices, StepService, fault_of
+from miner.services.service_server import Fault, LocalServices, StepService, fault_of
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.step import StepReply, judge_answer
 from validator.protocol.limits import MAX_STEP_TEXT, MIB

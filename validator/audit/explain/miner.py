@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from validator.audit.explain.round import NothingToExplainError, find_hotkey
+from validator.audit.explain.round_explanation import NothingToExplainError, find_hotkey
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import AssessedMember, AssessmentTask, RoundTask

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, NamedTuple
 from msgspec import Meta
 
 from validator.audit.log.lines import Line, LineReader
-from validator.audit.log.report import Verified
-from validator.audit.log.weights import Confirmed
+from validator.audit.log.verify_report import Verified
+from validator.audit.log.weight_vectors import Confirmed
 from validator.chain.base import Chain, MissingError
 from validator.protocol.limits import MAX_LOG_MINERS, MAX_RECEIPT, MIB
 from validator.protocol.receipt import U16, Count, Receipt, anchor_of

@@ -13,8 +13,8 @@ import msgspec
 
 import validator
 from validator.audit.log.lines import Line, LineReader, require_audit_file
-from validator.audit.log.report import Verified
 from validator.audit.log.verify import Progress, Reading, public_salts, verify_lines
+from validator.audit.log.verify_report import Verified
 from validator.files import write_file
 from validator.protocol import typed
 from validator.protocol.errors import ValidatorError

@@ -18,7 +18,7 @@ from msgspec import UNSET
 
 from validator.audit.log.answers import Answers
 from validator.audit.log.lines import Line, Planned
-from validator.audit.replay.gates import StoredGates
+from validator.audit.replay.gate_replay import StoredGates
 from validator.protocol.answer import parse_answer
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import index_bundle, read_bundle

@@ -18,7 +18,7 @@ from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
 from validator.proofs import ProofError
 from validator.proofs.document import TouchedError, Unsealed, Verified, is_sealed, sealed_proof
-from validator.proofs.rules import first_difference
+from validator.proofs.proof_rules import first_difference
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import ProofNote, RoundEnd, outcome_line
 from validator.protocol.results import Passed, Submission

@@ -24,9 +24,9 @@ from validator.audit.log.lines import (
     read_planned,
     require_audit_file,
 )
-from validator.audit.log.report import NUMBERS, Counts, Verified
 from validator.audit.log.scores import Scores
-from validator.audit.log.weights import Vectors
+from validator.audit.log.verify_report import NUMBERS, Counts, Verified
+from validator.audit.log.weight_vectors import Vectors
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_MINERS, MAX_LOG_SALTS, MAX_LOG_TASKS, MAX_RECEIPT

@@ -14,7 +14,7 @@ from typing import Final, Self
 from sqlalchemy.exc import DBAPIError
 
 from validator.audit.replay.inputs import Past
-from validator.audit.replay.rounds import RoundReplay, replay_round
+from validator.audit.replay.round_replay import RoundReplay, replay_round
 from validator.store import Store, open_store
 from validator.store.schema import unreachable
 from validator.store.urls import parse_url

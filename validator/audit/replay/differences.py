@@ -4,7 +4,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from validator.proofs.rules import first_difference, shown
+from validator.proofs.proof_rules import first_difference, shown
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.text import printable
 

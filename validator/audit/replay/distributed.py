@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from validator.audit.replay.batches import batches_of, replay_batch
-from validator.audit.replay.rounds import RoundReplay
+from validator.audit.replay.round_replay import RoundReplay
 from validator.protocol import typed
 from validator.waiting.job_queue import open_queue
 from validator.waiting.life_cycle import QueueError

@@ -9,7 +9,7 @@ from validator.kinds import registry
 from validator.protocol.round import GroupOutcome
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Rules
-from validator.store.dispatch import ScoredDispatch
+from validator.store.dispatch_record import ScoredDispatch
 from validator.store.rows import TaskRecord
 
 

@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from validator.cli.kinds.parts import PARTS, print_members, write_beginning, write_check, write_entry, write_members
+from validator.cli.kinds.page_parts import (
+    PARTS,
+    print_members,
+    write_beginning,
+    write_check,
+    write_entry,
+    write_members,
+)
 from validator.cli.output import cell
 from validator.cli.rendering import LISTED, Page
 from validator.kinds.assessment.explain.consensus import Consensus, FindingLine
@@ -12,7 +19,7 @@ from validator.kinds.assessment.explain.quality import Product, Quality
 from validator.kinds.explained.selection import count, short
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
-from validator.store.dispatch import ScoredDispatch
+from validator.store.dispatch_record import ScoredDispatch
 from validator.store.rows import TaskRecord
 
 _KEY: Final = 8

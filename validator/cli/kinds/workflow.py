@@ -3,7 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from validator.cli.kinds.parts import PARTS, print_members, write_beginning, write_check, write_entry, write_members
+from validator.cli.kinds.page_parts import (
+    PARTS,
+    print_members,
+    write_beginning,
+    write_check,
+    write_entry,
+    write_members,
+)
 from validator.cli.output import cell
 from validator.cli.rendering import Page
 from validator.kinds.workflow.explain.page import JudgedLater, PlannerGroup, WorkflowExplanation
@@ -11,7 +18,7 @@ from validator.kinds.workflow.explain.run import Measure, OutputQuality, Run, St
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupOutcome, RanMember
 from validator.scoring import Rules
-from validator.store.dispatch import ScoredDispatch
+from validator.store.dispatch_record import ScoredDispatch
 from validator.store.rows import TaskRecord
 
 _KEY: Final = 16

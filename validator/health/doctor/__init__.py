@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from validator.chain.wallet import WalletError, load_signer
-from validator.health.doctor import configuration, machine, network, storage, tasks
+from validator.health.doctor import configuration, machine, network_checks, storage, task_checks
 from validator.health.doctor.configuration import refused
 from validator.health.doctor.examination import LIMITS, Check, Examined, Finding, Limits, Site, Status, examine, unknown
 from validator.protocol.errors import ValidatorError
@@ -27,15 +27,15 @@ __all__ = ["CHECKS", "LIMITS", "Check", "Diagnosis", "Examined", "Finding", "Lim
 CHECKS: Final = (
     configuration.check_settings,
     configuration.check_wallet,
-    network.check_endpoints,
-    network.check_subnet,
-    network.check_clock,
+    network_checks.check_endpoints,
+    network_checks.check_subnet,
+    network_checks.check_clock,
     storage.check_database,
     storage.check_history,
     storage.check_weights,
-    tasks.check_tasks,
-    tasks.check_bases,
-    network.check_miners,
+    task_checks.check_tasks,
+    task_checks.check_bases,
+    network_checks.check_miners,
     machine.check_engine,
     machine.check_process,
     machine.check_machine,

@@ -30,7 +30,7 @@ from validator.health.doctor.examination import (
     unknown,
     warning,
 )
-from validator.health.doctor.network import seen_subnet
+from validator.health.doctor.network_checks import seen_subnet
 from validator.health.preconditions import round_checks
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MIB

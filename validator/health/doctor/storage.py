@@ -30,7 +30,7 @@ from validator.health.doctor.examination import (
     unknown,
     warning,
 )
-from validator.health.doctor.network import nodes, simulated
+from validator.health.doctor.network_checks import nodes, simulated
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
 from validator.store import open_store, schema_state

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 
 from validator.kinds.interface import ProvenTask
 from validator.proofs.builder import FINAL, ConsensusBuilder
-from validator.proofs.proof import ConsensusProof
+from validator.proofs.consensus_proof import ConsensusProof
+from validator.proofs.proof_rules import FAILED_SEVERITY, NO_VERDICT
 from validator.proofs.records import ProofError, VoteType
-from validator.proofs.rules import FAILED_SEVERITY, NO_VERDICT
 from validator.protocol.answer import Role
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessmentTask, GroupOutcome, MemberOutcome, is_submitted

@@ -12,7 +12,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.task import Window
 from validator.scoring import FindingKeys, PlannedTask, Version
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch_record import Dispatch
 from validator.store.rows import TaskState
 from validator.store.waiting_work import CodeCheck
 

@@ -7,9 +7,9 @@ import msgspec
 
 from validator.kinds.interface import ProvenTask
 from validator.proofs.builder import ConsensusBuilder
-from validator.proofs.proof import ConsensusProof
+from validator.proofs.consensus_proof import ConsensusProof
+from validator.proofs.proof_rules import NO_VERDICT
 from validator.proofs.records import VoteType
-from validator.proofs.rules import NO_VERDICT
 from validator.protocol.canonical import digest
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask, MemberOutcome, RanMember, WorkflowOutcome

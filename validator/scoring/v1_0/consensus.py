@@ -8,7 +8,7 @@ from typing import Any
 from validator.protocol.answer import Role
 from validator.protocol.arithmetic import mean
 from validator.protocol.round import Components
-from validator.scoring.rules import ConsensusRules, Ruled
+from validator.scoring.constants import ConsensusRules, Ruled
 from validator.scoring.v1_0.claims import group_claims
 from validator.scoring.values import Addend, Claims, Member, MemberConsensus
 

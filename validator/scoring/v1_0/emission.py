@@ -2,7 +2,7 @@
 
 from validator.protocol.round import Emission
 from validator.protocol.skill_types import SkillType
-from validator.scoring.rules import EmissionRules, Ruled, TypeRules
+from validator.scoring.constants import EmissionRules, Ruled, TypeRules
 from validator.scoring.v1_0.quality import axes, epsilon, quality
 from validator.scoring.values import AnswerFacts
 

@@ -15,9 +15,9 @@ from validator.protocol.round import (
     is_submitted,
 )
 from validator.protocol.skill_types import SkillType
-from validator.scoring.rules import Ruled
-from validator.scoring.v1_0.parts import Scoring
+from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.reputation import apply_event, event_of_consensus, event_of_failure
+from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.values import ScoredTask
 
 

@@ -9,7 +9,7 @@ from validator.protocol.draws import draw
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, RoundInput, RoundOutcome, RoundPlan, is_submitted
 from validator.protocol.skill_types import BASE_TRACES, is_runtime
-from validator.scoring.rules import ExecutionRules, Ruled
+from validator.scoring.constants import ExecutionRules, Ruled
 from validator.scoring.values import (
     ComparedAnswer,
     ComparedExecution,

@@ -7,9 +7,9 @@ from msgspec import structs
 
 from validator.protocol.round import GroupPlan, MinerState, RoundInput, RoundOutcome, RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.scoring.rules import Ruled
+from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.groups import select_group
-from validator.scoring.v1_0.parts import Scoring
+from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.values import NO_VALUES, Candidate, PairValues, PlannedTask
 from validator.state import State
 

@@ -7,8 +7,8 @@ from validator.protocol.results import Rejection, WorkflowSubmission
 from validator.protocol.round import GoalTask, GroupOutcome, GroupPlan, RanMember, WorkflowOutcome
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.v1_0.claims import majority_threshold
-from validator.scoring.v1_0.parts import Scoring
 from validator.scoring.v1_0.task import failed_member
+from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.values import ScoredTask
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from validator.protocol.results import Checks
 from validator.protocol.skill_types import SkillType
-from validator.scoring.rules import QualityRules, Ruled
+from validator.scoring.constants import QualityRules, Ruled
 from validator.scoring.v1_0.keys import normalised_evidence
 from validator.scoring.values import AnswerFacts, EvidencePart, Sets
 

@@ -21,9 +21,9 @@ from validator.protocol.round import (
 )
 from validator.scoring.v1_0.events import reputation_events
 from validator.scoring.v1_0.keys import FindingKeys
-from validator.scoring.v1_0.parts import Scoring
 from validator.scoring.v1_0.plans import score_plans
 from validator.scoring.v1_0.task import score_task
+from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.values import NO_VALUES, PairValues, ScoredTask, StruckEntry
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
-from validator.scoring.rules import (
+from validator.scoring.constants import (
     CollusionRules,
     ConsensusRules,
     EmissionRules,

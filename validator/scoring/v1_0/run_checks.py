@@ -11,7 +11,7 @@ from validator.protocol.workflow_plan import PlanError, PlanNode, check_plan, pl
 from validator.protocol.workflow_run import StepOutput, StepRecord, run_id_of
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.v1_0.output_quality import read_quality
-from validator.scoring.v1_0.parts import Scoring
+from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.v1_0.workflow_runs import result_of
 from validator.scoring.values import Fault
 

@@ -6,7 +6,7 @@ from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AgreementPair, AgreementSample, AssessedMember, FlagRaised, RoundInput, RoundTask
 from validator.protocol.skill_types import SkillType
-from validator.scoring.rules import Ruled
+from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.collusion import add_sample, auditors_are_witnesses
 from validator.scoring.values import ScoredTask, TaskSample
 

@@ -18,7 +18,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import WorkflowRun
-from validator.scoring.v1_0.parts import Scoring
+from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.values import ScoredTask, StruckEntry
 from validator.state import (
     RESULTS,

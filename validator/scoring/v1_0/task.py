@@ -6,7 +6,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.results import Rejection, Submission
 from validator.protocol.round import AssessedMember, AssessmentTask, FailedMember, GroupOutcome, GroupPlan
 from validator.protocol.task import Truth
-from validator.scoring.rules import Ruled
+from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.claims import claims_of, majority_threshold
 from validator.scoring.v1_0.consensus import auditor_agreement, score_members
 from validator.scoring.v1_0.emission import emission

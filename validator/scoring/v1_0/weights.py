@@ -8,7 +8,7 @@ from typing import Any, Final
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
-from validator.scoring.rules import Ruled
+from validator.scoring.constants import Ruled
 from validator.scoring.values import NO_BASIS, MinerStanding, PayBasis, Share, TypeStanding, WeightPlan
 from validator.state import Pair, State
 

@@ -1,7 +1,7 @@
 """Workflow scoring, formula 1.0.0 (SPEC 12)."""
 
 from validator.protocol.workflow_run import WorkflowRun, WorkflowScore
-from validator.scoring.rules import Ruled
+from validator.scoring.constants import Ruled
 from validator.scoring.values import Addend, Penalty
 
 

@@ -7,7 +7,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord, StepOutput, StepRecord, WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.rules import Ruled
+from validator.scoring.constants import Ruled
 
 
 def tao(amount: float) -> float:

@@ -7,7 +7,7 @@ import msgspec
 
 from validator.protocol.round import MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.scoring.rules import Ruled
+from validator.scoring.constants import Ruled
 from validator.scoring.v1_0 import planning
 from validator.scoring.values import PlannedTask, StruckEntry
 

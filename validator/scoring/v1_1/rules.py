@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-from validator.scoring.rules import Rules
+from validator.scoring.constants import Rules
 from validator.scoring.v1_0.rules import RULES as RULES_1_0
 
 RULES: Final[Rules] = replace(

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.scoring.rules import Ruled
+from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.groups import fails_too_often
 from validator.scoring.v1_0.weights import NOBODY, Standing, Windows, miner_score, plan_weights
 from validator.scoring.values import NO_BASIS, MinerStanding, PayBasis, Share, TypeStanding, WeightPlan

@@ -6,7 +6,7 @@ from validator.protocol import arithmetic
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord, WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.rules import Ruled
+from validator.scoring.constants import Ruled
 from validator.scoring.v1_0 import workflow, workflow_runs
 from validator.scoring.values import Addend
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from validator.protocol.round import ReputationKind
-from validator.scoring.rules import Rules, Weighted
+from validator.scoring.constants import Rules, Weighted
 from validator.scoring.v1_1.rules import RULES as RULES_1_1
 
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.results import Packed
 from validator.store.codec import unpack
-from validator.store.dispatch import (
+from validator.store.dispatch_record import (
     Arrival,
     Dispatch,
     DispatchKey,

@@ -22,7 +22,7 @@ from validator.protocol.results import (
 from validator.protocol.round import MemberOutcome, RoundOutcome, RoundPlan
 from validator.protocol.text import printable
 from validator.store.codec import packed_documents, unpack
-from validator.store.dispatch import RUN, Dispatch
+from validator.store.dispatch_record import RUN, Dispatch
 from validator.store.errors import ArchivedError, DamagedError, MismatchError
 from validator.store.record import Group, Head, Items, group_of, head_of
 from validator.store.repositories.base import ROUND, Recent, Repository

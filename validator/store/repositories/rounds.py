@@ -14,7 +14,7 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.store.codec import canonical, pack, unpack
-from validator.store.dispatch import Dispatch, planned_dispatches
+from validator.store.dispatch_record import Dispatch, planned_dispatches
 from validator.store.errors import (
     AlreadyOpenedError,
     AlreadySettledError,

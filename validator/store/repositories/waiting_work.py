@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, 
 from validator.protocol.execution import WorkState
 from validator.protocol.reasons import Reason
 from validator.protocol.round import ExecutionResult, FilledQuality
-from validator.store.dispatch import DispatchKey
+from validator.store.dispatch_record import DispatchKey
 from validator.store.errors import MismatchError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.tables import waiting_work

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Subquery, and_, func, literal, or_, select
 
 from validator.protocol.skill_types import SkillType
 from validator.scoring import StruckEntry
-from validator.store.dispatch import DispatchKey
+from validator.store.dispatch_record import DispatchKey
 from validator.store.errors import MismatchError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.rows import WindowEntry

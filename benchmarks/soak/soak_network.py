@@ -1,6 +1,6 @@
 """Everything around the validator in its own process: chain file, tasks, miners, planners, step services.
 
-`python -m soak.network FOLDER` writes what the validator needs, prints `ready` and serves until its standard input
+`python -m soak.soak_network FOLDER` writes what the validator needs, prints `ready` and serves until its standard input
 ends.
 """
 
@@ -15,8 +15,8 @@ from localnet.library import WINDOWS, analyse_plain, build_library
 from localnet.population import Population
 from localnet.roster import demo_roster
 from miner.analyses import AnalysisPool
-from miner.goals.written import local_goals
-from miner.services.server import LocalServices
+from miner.goals.goal_files import local_goals
+from miner.services.service_server import LocalServices
 from miner.tracing import RunPolicy, Tracer
 from soak.site import SEED, Site, rules
 from validator.chain.subnet import SimulatedSubnet

@@ -45,7 +45,7 @@ FORKS.set_forkserver_preload(list(_LOADED))
 _MOTHER: Final = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from forked import _serve
+from fork_start import _serve
 del sys.path[0]
 _serve(int(sys.argv[1]))
 from validator.cli import main

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from validator.proofs.proof import ConsensusProof
+from validator.proofs.consensus_proof import ConsensusProof
 from validator.proofs.records import DISSENTING, SUPPORTING, Claim, VoteType, agents_of, weighted_confidence
 from validator.protocol.text import printable
 

@@ -6,7 +6,7 @@ import msgspec
 from audit_file import receipts
 from msgspec import UNSET
 
-from validator.audit.log.weights import Confirmed, Fates
+from validator.audit.log.weight_vectors import Confirmed, Fates
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.receipt import FateLink, Owner, Receipt, WeightedMiner, WeightsDocument, WeightsLink, line
 from validator.store import Store

@@ -5,7 +5,7 @@ from typing import Final
 
 from aiohttp import web
 
-from localnet.planner.reading import UnreadableGoalError, read_goal
+from localnet.planner.goal_parser import UnreadableGoalError, read_goal
 from localnet.planner.skills import Habits, plan_steps
 from miner.declaration import declare
 from miner.server import LocalServer, answer, refusal

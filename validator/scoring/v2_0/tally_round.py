@@ -29,9 +29,9 @@ from validator.scoring.v1_0 import events
 from validator.scoring.v1_0 import round as round_1_0
 from validator.scoring.v1_0 import step as step_1_0
 from validator.scoring.v1_0.keys import FindingKeys
-from validator.scoring.v1_0.parts import Scoring
 from validator.scoring.v1_0.quality import evidence_parts
 from validator.scoring.v1_0.task import compare_answers, failed_member, group_outcome
+from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.v2_0.evidence import Evidence, PlantedAnswers, weigh_round
 from validator.scoring.v2_0.rules import Ruled20, Rules20
 from validator.scoring.v2_0.tallies import MemberTally, TalliedAnswer, event_of_score, struck, tally_task

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from validator.audit.replay.differences import Difference, compared, uncomputed
-from validator.audit.replay.gates import StoredGates
+from validator.audit.replay.gate_replay import StoredGates
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
 from validator.proofs import ProofError
@@ -26,7 +26,7 @@ from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import FindingKeys, ScoredTask, Version
 from validator.store import Transaction
 from validator.store.codec import unpack
-from validator.store.dispatch import Dispatch
+from validator.store.dispatch_record import Dispatch
 from validator.store.errors import DamagedError
 from validator.store.record import Group
 from validator.store.repositories.records import Kept, kept_answer, unpacked

@@ -9,7 +9,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan, WorkflowOutcome
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import CodeReport, WorkflowRun
-from validator.scoring.v1_0.parts import Scoring
+from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.values import DeferredRun
 
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from validator.audit.log.answers import Answers
 from validator.audit.log.lines import Planned
-from validator.audit.log.weights import Confirmed, Mechanism
+from validator.audit.log.weight_vectors import Confirmed, Mechanism
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Packed, RoundResults
 from validator.protocol.round import AssessmentTask, GoalTask, RoundTask, is_committed

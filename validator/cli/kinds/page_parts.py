@@ -9,7 +9,7 @@ from validator.kinds.explained.selection import Selection, short
 from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.reasons import GATE_NAMES, meaning_of
 from validator.scoring import Rules
-from validator.store.dispatch import ScoredDispatch
+from validator.store.dispatch_record import ScoredDispatch
 
 ROLES: Final = {
     "primary_by_rank": "primary",

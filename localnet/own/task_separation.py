@@ -8,8 +8,8 @@ from typing import Final
 from localnet.effort import BundleEffort
 from localnet.own.advising import advice
 from localnet.own.ledger import Ledger, OwnAnswer
+from localnet.own.own_tasks import OwnTask, OwnTasks
 from localnet.own.results import Counts, Heard, MinerOnTask, TaskResult, TypeResult, Why
-from localnet.own.tasks import OwnTask, OwnTasks
 from localnet.roster import Resident
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason

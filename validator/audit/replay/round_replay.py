@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from validator.audit.replay.differences import Difference, compared, compared_bytes, uncomputed
-from validator.audit.replay.groups import Bodies, GroupsReplay, RawBodies
+from validator.audit.replay.group_replay import Bodies, GroupsReplay, RawBodies
 from validator.audit.replay.inputs import Past, filled_differences, input_differences
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
@@ -19,7 +19,7 @@ from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state import Ended
 from validator.store import Transaction
-from validator.store.dispatch import Dispatch, PlannedDispatch, planned_dispatches
+from validator.store.dispatch_record import Dispatch, PlannedDispatch, planned_dispatches
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError
 from validator.store.rows import (
     RoundRecord,

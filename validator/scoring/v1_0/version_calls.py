@@ -19,7 +19,7 @@ from validator.protocol.round import (
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord, WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.rules import Ruled
+from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.values import DeferredRun, ExecutedTask, PairValues, PlannedTask, ScoredTask, StruckEntry
 
