@@ -27,6 +27,12 @@ def grown(pace: Pace = PACE, files: Files = NO_FILES) -> Growth:
     return growth(pace, TABLES, KEPT, 90, files)
 
 
+def test_rounds_that_were_archived_too_late_grow_to_what_is_kept_of_them() -> None:
+    found = grown(Pace(2_000, 200.0, 10.0), Files(1_800, 0, 200.0))
+    (of_rounds,) = [one for one in found.kinds if one.kind == "rounds"]
+    assert (of_rounds.per_round, of_rounds.archived_in_a_year) == (1_000.0, 900_000.0)
+
+
 def test_each_kind_is_as_large_as_what_is_kept_of_it() -> None:
     found = {one.kind: (one.bytes, one.per_round, one.in_a_year, one.archived_in_a_year) for one in grown().kinds}
     assert found == {
