@@ -17,7 +17,7 @@ else:  # SQLAlchemy takes longer than verifying a short log, which has use for t
     __getattr__ = door(
         __name__,
         {
-            "DispatchKey": "dispatch",
+            "DispatchKey": "dispatch_record",
             "PATIENCE_S": "outages",
             "SchemaState": "schema",
             "Store": "engine",
