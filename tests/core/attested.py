@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from world import VALIDATOR, Script, World, few_tasks, honest, one_round
@@ -10,7 +12,10 @@ from world import VALIDATOR, Script, World, few_tasks, honest, one_round
 from validator.attestations.dsse import PublishingKey
 from validator.attestations.keys import newest_statement, statement_for
 from validator.attestations.publish import Answer, Published, Publisher
+from validator.attestations.submission import next_submitted
+from validator.kinds.assessment.supply import Bundles
 from validator.protocol.receipt import Revocation
+from validator.sources import SeededRandom
 from validator.store import Store, Transaction, open_store
 from validator.store.log import append_link
 from validator.tasks.source import TaskSource
@@ -29,6 +34,7 @@ store.url = "sqlite:///{folder}/store.sqlite"
 [attestations]
 enabled = true
 valid_days = 3650
+submissions = 20
 package_manifest = "{folder}/packages.json"
 """
 
@@ -93,5 +99,18 @@ def play(folder: Path) -> None:
     async def begin() -> None:
         async with open_store(f"sqlite:///{folder}/store.sqlite", create=True) as store:
             await Attested(store).begin(vouched=False)
+
+    asyncio.run(begin())
+
+
+def play_submitted(folder: Path) -> None:
+    """Play another round there, which has what was submitted."""
+
+    async def begin() -> None:
+        async with open_store(f"sqlite:///{folder}/store.sqlite") as store:
+            world = Attested(store)
+            supply = Bundles(world.source, None, SeededRandom("submitted"), partial(next_submitted, store))
+            world.service.preparer = replace(world.preparer, supplies=(supply,))
+            await one_round(world)
 
     asyncio.run(begin())

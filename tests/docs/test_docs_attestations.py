@@ -14,17 +14,31 @@ from typing import NamedTuple
 
 import pytest
 import yaml
-from attested import BUNDLE, SETTINGS, play
+from attested import BUNDLE, SETTINGS, play, play_submitted
+from builders import FILES
 from cli_store import PROGRAM, called, environment
 from doc_pages import DOCS, ROOT
 from shell_kit import commands
 from world import few_tasks
 
+from validator.protocol.archives import pack
+from validator.protocol.canonical import sha256_hex
+
 PAGE = "docs/attestations.md"
 EXAMPLES = DOCS / "examples" / "attestations"
 ADDRESS = "127.0.0.1:9338"
-SERVE = '[web]\napi = true\nport = 0\npublic = ["attestations"]\n[log]\nformat = "json"\n'
+SERVE = """
+[web]
+api = true
+port = 0
+public = ["attestations"]
+submit_token = "a-token-for-submitters"
+[log]
+format = "json"
+"""
 TRIES = 1_000
+TOKEN = "a-token-for-submitters"
+SKILL = pack({**FILES, "SKILL.md": b"---\nname: a-skill\n---\n"})
 
 
 class Stranger(NamedTuple):
@@ -41,7 +55,7 @@ class Stranger(NamedTuple):
         return subprocess.run(
             ["bash", "-ec", line.replace(ADDRESS, self.address)],
             cwd=self.folder,
-            env=environment(PATH=path, PRE_COMMIT_HOME=str(self.folder / ".cache")),
+            env=environment(PATH=path, PRE_COMMIT_HOME=str(self.folder / ".cache"), TOKEN=TOKEN),
             capture_output=True,
             text=True,
             check=False,
@@ -86,12 +100,16 @@ def stranger(tmp_path: Path) -> Iterator[Stranger]:
 
 def test_a_stranger_follows_the_page(stranger: Stranger) -> None:
     """All commands of the page in order, except npm's verifier, which tests/attestations runs if npm is installed."""
-    lines = [one.line for one in commands() if one.page == PAGE]
+    asked = [one.words for one in commands() if one.page == PAGE]
+    lines = [" ".join(f'"{word}"' if " " in word else word for word in words) for words in asked]
     assert len(lines) >= 8
-    for line in lines:
-        stranger.asked(line, 0)
+    (stranger.folder / "skill.tar.gz").write_bytes(SKILL)
+    told = [stranger.asked(line, 0) for line in lines]
+    assert json.loads(told[-1])["attestation"] == f"/api/v1/attestations/{sha256_hex(SKILL)}"
     assert (stranger.folder / "attestation.json").read_text().count(BUNDLE) == 0  # it is in base64
     gate = next(line for line in lines if " gate " in line)
+    fetch = next(line for line in lines if line.startswith("curl") and "attestation.json" in line)
+    verified = [line for line in lines if line.startswith(("validator attestation verify", "python"))]
     action = next(step["run"] for step in _steps() if "gate" in step.get("run", ""))
     (hook,) = yaml.safe_load((EXAMPLES / "pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
     shutil.copy(EXAMPLES / "pre-commit-config.yaml", stranger.folder / ".pre-commit-config.yaml")
@@ -108,6 +126,14 @@ def test_a_stranger_follows_the_page(stranger: Stranger) -> None:
     assert stranger.run(f"curl -sf http://{ADDRESS}/api/v1/attestations/{BUNDLE}").returncode != 0
     (stranger.folder / "skills" / "a-skill.tar.gz").write_bytes(few_tasks()[1].bundle)
     stranger.asked(gate, 2)
+    own = gate.replace("skills/a-skill.tar.gz", "skill.tar.gz")
+    stranger.asked(own, 2)
+    play_submitted(stranger.folder)
+    assert "allowed" in stranger.asked(own, 0, TRIES)
+    for line in (fetch.replace(BUNDLE, sha256_hex(SKILL)), *verified):
+        assert stranger.asked(line, 0).startswith(sha256_hex(SKILL)) == line.startswith(("validator", "python"))
+    stranger.asked(f"validator attestation revoke {sha256_hex(SKILL)} --reason wrong", 0)
+    stranger.asked(own, 1, TRIES)
 
 
 def _steps() -> list[dict[str, str]]:

@@ -5,11 +5,9 @@ keep silent or hand out what it revoked since; the first is no consent, against 
 """
 
 import http.client
-import time
 import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -36,6 +34,7 @@ from validator.protocol.receipt import Digest, Hotkey
 from validator.protocol.sssa import Document, Unit, Verdict
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.text import printable
+from validator.sources import Clock
 from validator.tasks.packing import pack_task
 
 ALLOWED: Final = 0
@@ -122,8 +121,8 @@ def read_policy(file: Path) -> Policy:
         raise PolicyError(printable(str(error))) from None
 
 
-def decide(policy: Policy, what: str, now: datetime) -> Decision:
-    """Return the decision about a path or a package URL.
+def decide(policy: Policy, what: str, clock: Clock) -> Decision:
+    """Return the decision about a path or a package URL, as of now.
 
     Raises:
         TaskError: the path cannot be packed.
@@ -139,8 +138,8 @@ def decide(policy: Policy, what: str, now: datetime) -> Decision:
     allowed, silent = set[str](), list[str]()
     for trusted in policy.validators:
         try:
-            for found in _asked(trusted, digests, purl):
-                verified = verify_attestation(*parse_handed(found.body), now)
+            for found in _asked(trusted, digests, purl, clock):
+                verified = verify_attestation(*parse_handed(found.body), clock.now())
                 found.require(verified, trusted, purl)
                 if not policy.allows(verified):
                     predicate = verified.statement.predicate
@@ -188,7 +187,7 @@ class _Found(NamedTuple):
             raise NoAnswerError(f"what it says of {self.sha256} is not about the package")
 
 
-def _asked(trusted: Trusted, digests: Sequence[str], purl: str | None) -> Iterator[_Found]:
+def _asked(trusted: Trusted, digests: Sequence[str], purl: str | None, clock: Clock) -> Iterator[_Found]:
     """Yield what a validator has of the first digest that it knows, or of every bundle of a package.
 
     Raises:
@@ -196,10 +195,10 @@ def _asked(trusted: Trusted, digests: Sequence[str], purl: str | None) -> Iterat
         NoAnswerError, AttestationError: it has nothing.
     """
     base = f"{trusted.url.rstrip('/')}/api/v1/attestations"
-    named = digests if purl is None else _listed(fetched(f"{base}?purl={quote(purl, safe='')}"))
+    named = digests if purl is None else _listed(fetched(f"{base}?purl={quote(purl, safe='')}", clock))
     known = False
     for sha256 in named:
-        status, body = fetched(f"{base}/{sha256}")
+        status, body = fetched(f"{base}/{sha256}", clock)
         if status == _MISSING and purl is None:
             continue
         if status == _GONE:
@@ -228,9 +227,9 @@ def _listed(answer: tuple[int, bytes]) -> list[str]:
         raise NoAnswerError(str(error)) from None
 
 
-def fetched(url: str) -> tuple[int, bytes]:
+def fetched(url: str, clock: Clock) -> tuple[int, bytes]:
     """Return status and body of a URL, at most `MAX_HANDED` bytes in bounded time; no redirects (NoAnswerError)."""
-    parts, until = urlsplit(url), time.monotonic() + _WHOLE_S
+    parts, until = urlsplit(url), clock.monotonic() + _WHOLE_S
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     try:
         with closing(kind(parts.hostname or "", parts.port, timeout=_STEP_S)) as connection:
@@ -239,7 +238,7 @@ def fetched(url: str) -> tuple[int, bytes]:
             body = b""
             while chunk := response.read1(_CHUNK):
                 body += chunk
-                if len(body) > MAX_HANDED or time.monotonic() > until:
+                if len(body) > MAX_HANDED or clock.monotonic() > until:
                     raise NoAnswerError("too large, or too slow")
             return response.status, body
     except (OSError, ValueError, http.client.HTTPException) as error:

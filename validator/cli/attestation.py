@@ -158,7 +158,7 @@ def gate(
     """
     from validator.attestations.gate import decide, read_policy  # noqa: PLC0415 - it packs, which loads much
 
-    decision = decide(read_policy(policy), what, datetime.now(UTC))
+    decision = decide(read_policy(policy), what, SystemClock())
     if as_json:
         print_json({"exit_code": decision.code, "decision": decision.line})
     else:

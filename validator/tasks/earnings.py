@@ -61,7 +61,9 @@ _LIKELY: Final[Sequence[tuple[Category, re.Pattern[bytes]]]] = (
     ),
     (
         "prompt_injection",
-        re.compile(rb"(?i)\b(?:assistant|model|user|answers?|instructions?|never|always|must|ignore|rules)\b|<!--|SYSTEM"),
+        re.compile(
+            rb"(?i)\b(?:assistant|model|user|answers?|instructions?|never|always|must|ignore|rules)\b|<!--|SYSTEM"
+        ),
     ),
     ("tool_poisoning", re.compile(rb"\"description\"|description=")),
     ("transitive_risk", re.compile(rb"\"(?:sha256|version|permissions|tools|trust|env|approval|update_from|prompt)\"")),
