@@ -26,7 +26,7 @@ from validator.protocol.canonical import sha256_hex
 
 PAGE = "docs/attestations.md"
 EXAMPLES = DOCS / "examples" / "attestations"
-ADDRESS = "127.0.0.1:9338"
+ADDRESS = "127.0.0.1:9339"
 SERVE = """
 [web]
 api = true

@@ -147,8 +147,8 @@ def _metrics() -> Iterator[str]:
 
 def _conditions() -> Iterator[str]:
     yield _prose(
-        "All that can keep the validator from its work. `validator health` and `/readyz` name the active ones",
-        "([health and metrics](health.md)), the log says when one begins and ends (`condition_raised`,",
+        "Every condition that can stop the validator from working. `validator health` and `/readyz` name the active",
+        "ones ([health and metrics](health.md)), the log says when one begins and ends (`condition_raised`,",
         "`condition_cleared`), and `validator_condition` is 1 meanwhile. An alert asks Prometheus for its conditions",
         "([Prometheus and Grafana](../operators/watch.md#prometheus-and-grafana)): a page wakes somebody, a ticket is",
         "for somebody to look at by day. `validator doctor` finds before a start what can be found then.",
@@ -156,8 +156,8 @@ def _conditions() -> Iterator[str]:
     )
     yield "## What `/readyz` looks at"
     yield _prose(
-        "`checks` in the report has a row for each; it fails while a condition is active. `/readyz` answers 503",
-        "then, but for what others can make fail.",
+        "`checks` in the report has a row for each; it fails while a condition is active. `/readyz` then",
+        "returns 503, except for checks that miners can make fail.",
     )
     rows = [
         [f"`{name}`", check.holds, _code(check.conditions), "200" if check.theirs else "503"]

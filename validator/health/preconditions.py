@@ -1,4 +1,7 @@
-"""Preconditions of a start, of weights (SPEC 11) and of a round on this machine (SPEC 16, D-26)."""
+"""Preconditions of a start, of weights (SPEC 11) and of a round on this machine (SPEC 16, D-26).
+
+The check of a start also binds a new store to its chain; nothing else here writes.
+"""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Sandboxes without an engine: a callable decides what a run comes to, and time passes on a clock."""
+"""Sandboxes without an engine, for simulation and tests: a callable returns the result, and time passes on a clock."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -409,7 +409,7 @@ class WebSettings(Section):
         allowed="an address or a host name",
         pattern=r"^[0-9A-Za-z.:-]{1,253}$",
     )
-    port: int = _key(9_338, "The port to listen on; 0 takes any free one.", ge=0, le=65_535)
+    port: int = _key(9_339, "The port to listen on; 0 takes any free one.", ge=0, le=65_535)
     name: str | None = _key(
         None,
         "The host name that readers on other machines ask for. Requests for a name that is neither this, nor `host`, "

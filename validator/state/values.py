@@ -1,4 +1,4 @@
-"""Values of a state. They are frozen; what several states have in common is one object. Some results come late."""
+"""Values of the mechanism's state: windows, pairs, miners, frozen rounds, and results still awaited; all frozen."""
 
 from array import array
 from typing import Final

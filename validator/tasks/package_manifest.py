@@ -1,4 +1,4 @@
-"""The manifest of packages: what was packed, pinned by hash, so that the same bundles can be made again."""
+"""Manifest of packed packages, pinned by hash, and `pack_path`, which fetches, packs and writes one into a folder."""
 
 import fcntl
 import os

@@ -1,4 +1,8 @@
-"""Watch of the sandboxes' engine: the conditions `sandbox_away`, `sandbox_image`, `sandbox_slow` and `code_waits`."""
+"""Check of the sandboxes' engine at start, repeated every 30 s until the engine is fit.
+
+It removes containers that an earlier process left, and sets the conditions `sandbox_away`, `sandbox_image`,
+`sandbox_slow` and `code_waits`.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,5 @@
-"""The health endpoint: `/healthz`, `/readyz` and `/metrics` of a running validator.
+"""HTTP of a validator: the health endpoint in the daemon; API and pages of `validator serve`, a process of its own.
 
-Touches a listening socket, through `incoming/`. Called by the daemon.
+Touches listening sockets through `incoming/`, and, in `serve`, reads store, chain and health endpoint and stores
+submitted skills. Called by the daemon and commands.
 """

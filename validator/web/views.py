@@ -1,4 +1,4 @@
-"""Answers of the API: the store's views, one read transaction each, and what the validator and the chain say."""
+"""Sources of the API's answers: cached and bounded reads of store (one transaction each), chain and health."""
 
 import asyncio
 from collections import OrderedDict
