@@ -1,4 +1,4 @@
-"""Interface of task sources, the order in which tasks are given out, and a source in memory (SPEC 13; SPEC 16, D-29)."""
+"""Interface of task sources, the order of giving tasks out, and a source in memory (SPEC 13; SPEC 16, D-29)."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""HTTP of a validator: the health endpoint in the daemon; API and pages of `validator serve`, a process of its own.
+"""HTTP of a validator: the health endpoint in the daemon; API and pages of `validator serve`, a separate process.
 
 Touches listening sockets through `incoming/`, and, in `serve`, reads store, chain and health endpoint and stores
 submitted skills. Called by the daemon and commands.

@@ -27,7 +27,7 @@ class NotFoundError(ValidatorError):
 
 
 class GoneError(ValidatorError):
-    """What was said is revoked."""
+    """The attestation was revoked."""
 
     def __init__(self, line: bytes) -> None:
         super().__init__()
