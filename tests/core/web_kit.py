@@ -1,10 +1,12 @@
 """A played store with its chain's file, and the API and pages served from it, in a thread of this process."""
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +16,7 @@ from world import VALIDATOR
 
 from validator.chain.subnet import save_state
 from validator.incoming.server import BoundedServer
-from validator.settings import Settings, WebSettings, load_settings
+from validator.settings import HealthSettings, Settings, WebSettings, load_settings
 from validator.sources import Clock, SystemClock
 from validator.store import open_store
 from validator.store.repositories.weight_submissions import PlannedWeights
@@ -26,8 +28,17 @@ TOKEN: Final = "an-operator-s-token"
 EVIL: Final = "<script>alert('\u202eevil')</script>"
 
 
+REPORT: Final = {
+    "status": "degraded",
+    "conditions": [
+        {"name": "gates_behind", "severity": "degraded", "meaning": "It is slow.", "detail": EVIL, "advice": "Wait."}
+    ],
+    "checks": {"rounds": {"last_ended": "4", "last_advice": ["few_miners: too few. Find some."]}},
+}
+
+
 def played(folder: Path) -> Settings:
-    """Play the assorted rounds, submit weights, and return settings with the simulated chain beneath them."""
+    """Play the assorted rounds and open one more, submit weights, and return settings with the chain beneath them."""
     url, chain = f"sqlite:///{folder}/played.sqlite", folder / "chain.json"
     with structlog.testing.capture_logs():
         asyncio.run(_play(url, chain))
@@ -42,6 +53,7 @@ def played(folder: Path) -> Settings:
 async def _play(url: str, chain: Path) -> None:
     async with open_store(url, create=True) as store:
         world = await assorted(store)
+        await world.preparer.prepare(await world.chain.snapshot())
         weights = dict(zip(HOTKEYS, (0.4, 0.3, 0.2), strict=False))
         uids = {uid: weights.get(hotkey, 0.0) for hotkey, uid in await _uids(store)}
         world.subnet.set_weights(VALIDATOR.hotkey, 0, {uid: share for uid, share in uids.items() if share})
@@ -90,3 +102,29 @@ def served(settings: Settings, clock: Clock | None = None, **web: Any) -> Iterat
         loop.call_soon_threadsafe(stop.set)
         thread.join()
         loop.close()
+
+
+@contextmanager
+def reported(settings: Settings) -> Iterator[Settings]:
+    """Answer as a validator's health endpoint would; give settings that name it."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = json.dumps(REPORT).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield settings.model_copy(update={"health": HealthSettings(port=server.server_address[1])})
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -12,7 +12,7 @@ import pytest
 from cli_store import called
 from explained import ASSORTED_ROUNDS, HOTKEYS
 from markupsafe import escape
-from web_kit import EVIL, TOKEN, played, served
+from web_kit import EVIL, TOKEN, played, reported, served
 
 from validator.audit.documents import explanation_document
 from validator.audit.explain.round_explanation import explain_round
@@ -71,6 +71,16 @@ async def _a_failed_one(place: str) -> str:
         tasks = (await response.json())["tasks"]
     failed = next((task, one) for task in tasks for one in task["dispatches"] if one["reason"] == "deadline_status")
     return f"{failed[0]['task_id']}&member={failed[1]['hotkey']}"
+
+
+async def test_now_shows_conditions_and_the_round_in_hand(settings: Settings) -> None:
+    with reported(settings) as told, served(told) as address:
+        text = (await get(address, "/"))[1]
+        for expected in ("gates_behind", "Wait.", str(escape(EVIL[:8])), "few_miners", "planned", "The validator is"):
+            assert expected in text
+        open_round = (await get(address, f"/rounds/{ASSORTED_ROUNDS}"))[1]
+        assert ", open" in open_round
+        assert ">·</a>" in open_round
 
 
 def test_every_screen_is_looked_at() -> None:

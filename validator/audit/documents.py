@@ -131,24 +131,12 @@ def round_document(view: RoundView) -> RoundDocument:
 
 
 def _task(view: TaskView, uids: Mapping[str, int]) -> TaskDocument:
-    task, plan = view.task, view.plan
+    same = "task_id position skill_type slot source_sha256 bundle_sha256 provenance mode state reason"
     return TaskDocument(
-        task_id=task.task_id,
-        position=task.position,
-        skill_type=task.skill_type,
-        slot=task.slot,
-        source_sha256=task.source_sha256,
-        bundle_sha256=task.bundle_sha256,
-        provenance=task.provenance,
-        mode=task.mode,
-        state=task.state,
-        reason=task.reason,
-        meaning=meaning_of(task.reason),
-        primaries=plan.primaries,
-        auditors=plan.auditors,
-        promoted=plan.promoted,
-        demoted=plan.demoted,
-        excluded=tuple(ExclusionDocument(one, why, meaning_of(why)) for one, why in plan.excluded.items()),
+        **_picked(view.task, same),
+        **_picked(view.plan, "primaries auditors promoted demoted"),
+        meaning=meaning_of(view.task.reason),
+        excluded=tuple(ExclusionDocument(one, why, meaning_of(why)) for one, why in view.plan.excluded.items()),
         outcome=view.outcome,
         dispatches=tuple(_dispatch(one, uids.get(one.hotkey)) for one in view.dispatches),
     )
@@ -158,24 +146,13 @@ def _dispatch(one: ScoredDispatch, uid: int | None) -> DispatchDocument:
     assessed = one.score if isinstance(one.score, AssessedMember) else None
     ran = one.score if isinstance(one.score, RanMember) else None
     return DispatchDocument(
-        hotkey=one.hotkey,
+        **_picked(one, "hotkey role rank state detail quality consensus"),
+        **_picked(one, "sent_at received_at seconds stalled http_status body_bytes"),
         uid=uid,
-        role=one.role,
-        rank=one.rank,
-        state=one.state,
         reason=one.end,
         meaning=meaning_of(one.end),
         gate=gate_of(one.end),
-        detail=one.detail,
-        sent_at=one.sent_at,
-        received_at=one.received_at,
-        seconds=one.seconds,
-        stalled=one.stalled,
-        http_status=one.http_status,
-        body_bytes=one.body_bytes,
         sssa_sha256=one.signed_sha256,
-        quality=one.quality,
-        consensus=one.consensus,
         emission=one.window_entry,
         agreement_with_primaries=assessed.agreement_with_primaries if assessed else None,
         agreement_with_auditors=assessed.agreement_with_auditors if assessed else None,
@@ -183,6 +160,11 @@ def _dispatch(one: ScoredDispatch, uid: int | None) -> DispatchDocument:
         factors=assessed.emission if assessed else None,
         workflow=ran.workflow if ran else None,
     )
+
+
+def _picked(one: object, names: str) -> dict[str, Any]:
+    """Return attributes of an object by their names, which are separated by spaces."""
+    return {name: getattr(one, name) for name in names.split()}
 
 
 class ExplanationDocument(Document, frozen=True):
@@ -214,20 +196,12 @@ def _explained_task(task: TaskExplanation) -> dict[str, Any]:
 def _gates(gates: Gates) -> dict[str, Any]:
     dispatch = gates.dispatch
     return {
-        "role": dispatch.role,
-        "state": dispatch.state,
-        "reason": dispatch.reason,
+        **_picked(dispatch, "role state reason"),
         "meaning": meaning_of(dispatch.reason),
-        "detail": dispatch.detail,
-        "sent_at": dispatch.sent_at,
-        "received_at": dispatch.received_at,
-        "seconds": dispatch.seconds,
-        "stalled": dispatch.stalled,
-        "t_min": gates.window.t_min,
-        "deadline": gates.window.deadline,
+        **_picked(dispatch, "detail sent_at received_at seconds stalled"),
+        **_picked(gates.window, "t_min deadline"),
         "part": gates.part,
-        "http_status": dispatch.http_status,
-        "body_bytes": dispatch.body_bytes,
+        **_picked(dispatch, "http_status body_bytes"),
         "sssa_sha256": dispatch.signed_sha256,
         "gates": tuple(one._asdict() for one in gates.gates),
         "semantic_subset": gates.semantic_subset,
@@ -238,10 +212,7 @@ def execution_document(one: Execution) -> dict[str, Any]:
     """Return an execution as a document."""
     return {
         "execution_id": one.work_id,
-        "round_id": one.round_id,
-        "task_id": one.task_id,
-        "skill_type": one.skill_type,
-        "hotkeys": one.hotkeys,
+        **_picked(one, "round_id task_id skill_type hotkeys"),
         **tries_document(one),
         "report": one.report,
         "results": tuple(result._asdict() for result in one.results),
@@ -251,17 +222,8 @@ def execution_document(one: Execution) -> dict[str, Any]:
 
 def tries_document(one: WaitingWork) -> dict[str, Any]:
     """Return the part of the document that all waiting work has."""
-    return {
-        "state": one.state,
-        "attempts": one.attempts,
-        "queued_at": one.queued_at,
-        "due_at": one.due_at,
-        "started_at": one.started_at,
-        "ended_at": one.ended_at,
-        "reason": one.reason,
-        "meaning": meaning_of(one.reason),
-        "detail": one.detail,
-    }
+    times = _picked(one, "state attempts queued_at due_at started_at ended_at reason")
+    return {**times, "meaning": meaning_of(one.reason), "detail": one.detail}
 
 
 def for_the_miner(explained: ExplanationDocument, shown: Collection[str]) -> ExplanationDocument:
