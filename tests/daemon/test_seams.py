@@ -54,6 +54,7 @@ ALLOWED: Final = {
     "daemon/signals.py": "the thread that ends a process whose loop stands still",
     "cli/": "commands of a terminal",
     "health/doctor/": "measurements before a start",
+    "web/admission.py": "sessions and nonces of the process of `validator serve`",
 }
 
 

@@ -21,10 +21,10 @@ def decode(data: bytes | str, kind: type[T]) -> T:
     return decoded
 
 
-def convert(plain: Any, kind: type[T]) -> T:
-    """Return a plain value as a `kind` (msgspec.ValidationError: it is none)."""
+def convert(plain: Any, kind: type[T], *, strict: bool = True) -> T:
+    """Return a plain value as a `kind` (msgspec.ValidationError: it is none); not `strict`: numbers may be texts."""
     _decoder(kind)
-    return msgspec.convert(plain, kind)
+    return msgspec.convert(plain, kind, strict=strict)
 
 
 def info(kind: Any) -> inspect.Type:

@@ -11,6 +11,7 @@ from aiohttp.typedefs import Handler
 from sqlalchemy.exc import DBAPIError
 
 from validator.incoming.server import Bounds, trusted
+from validator.protocol import typed
 from validator.protocol.errors import ValidatorError
 from validator.web.admission import ANYBODY, Admission, Viewer
 from validator.web.api import PREFIX, ROUTES, Asked, Route
@@ -121,7 +122,7 @@ async def answer_of(route: Route, views: Views, viewer: Viewer, sent: Iterable[t
     if len(dict(named)) < len(named):
         raise RefusedError(HTTPStatus.BAD_REQUEST, "a parameter is given twice")
     try:
-        parameters = msgspec.convert(dict(named), route.parameters, strict=False)
+        parameters = typed.convert(dict(named), route.parameters, strict=False)
     except msgspec.ValidationError as error:
         raise RefusedError(HTTPStatus.BAD_REQUEST, str(error)) from None
     if route.access == "miner" and not viewer.may_see(parameters.hotkey):  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ from aiohttp import web
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from validator.attestations.submission import NotTakenError, QueueFullError, submit
+from validator.protocol import typed
 from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
 from validator.protocol.skill_types import SkillType
 from validator.settings import Settings
@@ -52,7 +53,7 @@ class Submissions:
         if token is None or not hmac.compare_digest(sent, f"Bearer {token}".encode()):
             raise RefusedError(HTTPStatus.UNAUTHORIZED, "this needs web.submit_token", {"WWW-Authenticate": "Bearer"})
         try:
-            wanted = msgspec.convert(dict(request.query), SkillParameters, strict=False)
+            wanted = typed.convert(dict(request.query), SkillParameters, strict=False)
         except msgspec.ValidationError as error:
             raise RefusedError(HTTPStatus.BAD_REQUEST, str(error)) from None
         if (wait_s := self._limit.wait_s(_EVERYBODY)) > 0:
