@@ -90,7 +90,7 @@ def main() -> None:
         with socket.create_server(("127.0.0.1", 0)) as found:
             port = found.getsockname()[1]
         config = Path(name) / "validator.toml"
-        config.write_text((ROOT / "config" / "demo.toml").read_text().replace("port = 9339", f"port = {port}"))
+        config.write_text((ROOT / "config" / "demo.toml").read_text().replace("port = 9340", f"port = {port}"))
         settings = load_settings(config, {})
         configure_logging(settings.log.level, settings.log.format)
         stop = Stop()
