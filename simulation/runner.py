@@ -143,9 +143,7 @@ def digests(seeds: Sequence[int], hash_seeds: Sequence[int]) -> list[dict[int, s
     import subprocess  # noqa: PLC0415 - never in a fork
 
     command = [sys.executable, "-m", "simulation", "digests", *map(str, seeds)]
-    others = [
-        subprocess.Popen(command, cwd=_ROOT, env=os.environ | {"PYTHONHASHSEED": f"{one}"}, stdout=subprocess.PIPE)
-        for one in hash_seeds
-    ]
-    answers = [json.loads(one.communicate()[0].splitlines()[-1]) for one in others]
-    return [{int(seed): digest for seed, digest in answer.items()} for answer in answers]
+    environs = [os.environ | {"PYTHONHASHSEED": f"{one}"} for one in hash_seeds]
+    others = [subprocess.Popen(command, cwd=_ROOT, env=one, stdout=subprocess.PIPE) for one in environs]
+    lines = (one.communicate()[0].splitlines()[-1] for one in others)
+    return [{int(seed): digest for seed, digest in json.loads(line).items()} for line in lines]
