@@ -43,7 +43,8 @@ def texts(path: Path) -> Iterator[tuple[int, str, bool]]:
     """Yield line, text and whether it is a docstring, of docstrings and of the program's messages."""
     tree = ast.parse(path.read_text())
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    docs = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, kinds) and ast.get_docstring(node)}
+    first = [node.body[0] for node in ast.walk(tree) if isinstance(node, kinds) and node.body]
+    docs = {id(one.value) for one in first if isinstance(one, ast.Expr)}
     messages = not path.is_relative_to(ROOT / "tests")
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
