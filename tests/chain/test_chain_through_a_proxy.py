@@ -28,7 +28,7 @@ async def test_an_answer_that_is_held_past_the_limit_leaves_the_submission_unkno
     world, proxy = await behind(build)
     before = await updated(world)
     held = proxy.rule("hold", "answer", SUBMIT)
-    with pytest.raises(ChainError, match="what became of it is unknown: no answer within") as caught:
+    with pytest.raises(ChainError, match="its fate is unknown: no answer within") as caught:
         await world.chain.set_weights(0, {min(world.miners): 1.0}, valid_blocks=8)
     assert not isinstance(caught.value, ChainUnreachableError)
     assert held.hits == 1

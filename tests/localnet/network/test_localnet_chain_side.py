@@ -142,7 +142,7 @@ def test_another_chain_is_refused_before_anything_is_signed_or_written(
     chain.genesis_hash = genesis or chain.genesis_hash
     code, _ = validator(["localnet", "up", "--url", URL, "--folder", str(tmp_path / "run")])
     assert code == Exit.INPUT
-    words = "finney" if genesis else "not //Alice; name a node of your own"
+    words = "finney" if genesis else "not //Alice; name your own node"
     assert words in capsys.readouterr().err
     assert chain.calls == []
     assert not (tmp_path / "run").exists()
