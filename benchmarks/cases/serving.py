@@ -4,24 +4,29 @@ The client is raw sockets on four connections that stay open, while 200 others a
 """
 
 import asyncio
+import logging
 import re
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 import msgspec
 import psutil
+import structlog
 from attested import BUNDLE, Attested
 from cli_store import called, environment
 from harness import Case
 from samples.commands import PROGRAM, PYTHON
 from samples.played import played
+from samples.whole_rounds import whole_rounds
 
 from validator.audit.documents import RoundDocument, TaskDocument, round_document
 from validator.audit.views import round_view
@@ -34,6 +39,9 @@ _CONNECTIONS: Final = 4
 _IDLE: Final = 200
 _TASKS: Final = 64
 _PATH: Final = f"/api/v1/attestations/{BUNDLE}"
+_PACE: Final = 1_000  # reads a second next to rounds
+_ROUNDS: Final = 7
+_DELAY_S: Final = 1.0  # of every miner's answer
 _SETTINGS: Final = """
 validator.netuid = 1
 wallet.uri = "//Validator"
@@ -68,8 +76,27 @@ web.run_app(app, sock=listening, print=None, access_log=None)
 """
 
 
+_READERS: Final = """
+import socket, sys, time
+connection, pace = socket.create_connection((sys.argv[1], int(sys.argv[2]))), float(sys.argv[4])
+request, start, done = sys.argv[3].encode(), time.monotonic(), 0
+print("reads", flush=True)
+while True:
+    connection.sendall(request)
+    head, data = b"", b""
+    while b"\\r\\n\\r\\n" not in data:
+        data += connection.recv(65_536)
+    head, _, body = data.partition(b"\\r\\n\\r\\n")
+    length = int(head.lower().partition(b"content-length: ")[2].split()[0])
+    while len(body) < length:
+        body += connection.recv(65_536)
+    done += 1
+    time.sleep(max(0.0, start + done / pace - time.monotonic()))
+"""
+
+
 def cases() -> Iterator[Case]:
-    """Yield reads of an attestation, the same by readers who have it, and the page of a round."""
+    """Yield reads of an attestation, rounds next to such readers, and the page of a round."""
     with tempfile.TemporaryDirectory(prefix="serving") as name, ExitStack() as stack:
         folder = Path(name)
         asyncio.run(_play(folder))
@@ -91,6 +118,16 @@ def cases() -> Iterator[Case]:
                 "> 1,000",
                 runs=5,
             )
+        yield Case(
+            f"rounds beyond the slowest answer, next to {_PACE:,} reads a second",
+            "ms",
+            partial(_beyond_ms, ours[1]),
+            partial(_beyond_ms, None),
+            "the same without readers",
+            "ratio ≤ 1.1",
+            runs=3,
+            warm_up=0,
+        )
         large = _large_round()
         for cells, demand in ((5, "< 100"), (64, "")):
             wide = msgspec.structs.replace(large, tasks=tuple(_wide(one, cells) for one in large.tasks))
@@ -133,6 +170,24 @@ def _reads_per_cpu_s(process: psutil.Process, address: tuple[str, int], header: 
                 _answer(one)
         after = process.cpu_times()
     return _READS / float(after.user + after.system - before.user - before.system)
+
+
+def _beyond_ms(readers: tuple[str, int] | None) -> float:
+    """Return what rounds of twelve tasks take beyond their slowest answer, with readers at an address or without."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    with tempfile.TemporaryDirectory(prefix="rounds") as folder, ExitStack() as stack:
+        if readers is not None:
+            host, port = readers
+            command = [sys.executable, "-c", _READERS, host, str(port), _request(b"").decode(), str(_PACE)]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+            if process.stdout is None or process.stdout.readline() != b"reads\n":
+                raise RuntimeError("nobody reads")
+        rounds = asyncio.run(whole_rounds(f"sqlite:///{folder}/store.sqlite", _ROUNDS, _DELAY_S))
+        if readers is not None and process.poll() is not None:
+            raise RuntimeError("the readers ended")
+    return median(rounds.beyond_ms)
 
 
 def _asked(connection: socket.socket, header: bytes) -> tuple[bytes, bytes]:

@@ -66,7 +66,7 @@ def test_the_same_word_gives_the_same_bytes_and_nothing_is_written_over(tmp_path
     before = contents(tmp_path)
     again = called(*line, "--output", "a", cwd=tmp_path)
     assert again.returncode == 2
-    assert "is there already" in again.stderr
+    assert "exists already" in again.stderr
     assert contents(tmp_path) == before
 
 

@@ -94,7 +94,7 @@ def test_an_owners_words_replace_the_built_in_ones(tmp_path: Path) -> None:
         (shape_of(HEAD + '[words]\nboth = ["x", { y = "z" }]\n'), WORDS, "words.both: must hold texts alone"),
         (shape_of(HEAD + '[words]\na = ["@b@"]\nb = ["@a@"]\n'), WORDS, "a: `@"),
         (shape_of(HEAD + '[lists]\nrows = { of = "user" }\n'), WORDS, "lists.rows: must have of, least and most"),
-        (shape_of(form="text\n"), WORDS, "line 7: behind the head stands `=== PLACE`"),
+        (shape_of(form="text\n"), WORDS, "line 7: the head is followed by `=== PLACE`"),
         (shape_of(form="=== garden\ntext\n"), WORDS, "line 8: the place is one of python, javascript, shell, copy"),
         (shape_of(form="=== paragraph\n"), WORDS, "line 8: the form has no text"),
         (shape_of(form="=== paragraph\n<each one in two>\nx\n"), WORDS, "without `<end>`"),

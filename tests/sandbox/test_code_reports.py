@@ -174,14 +174,12 @@ def test_operators_and_planners_are_told_the_limits() -> None:
     limits, docs = code_limits(), Path(__file__).parents[2] / "docs"
     share, memory = runner._SHARE, runner._MEMORY // MIB
     assert (limits.wall_s, runner._SECONDS, TEST_S, limits.cpus) == (60, 60, 10, 1)
-    told = f"at most {limits.wall_s:g} s, of which the tests have {limits.wall_s * share:g} and each of them {TEST_S:g}"
-    assert f"{told}; {limits.memory // MIB} MiB; one processor; {limits.processes} processes" in page(
+    told = f"at most {limits.wall_s:g} s ({limits.wall_s * share:g} for all tests, {TEST_S:g} each)"
+    assert f"{told}, {limits.memory // MIB} MiB, one processor and {limits.processes} processes" in page(
         docs / "operators" / "sandbox.md"
     )
     planners = page(docs / "miner-protocol.md")
-    assert (
-        f"({limits.scratch // MIB} MiB), {memory} MiB of memory for a process, {TEST_S:g} s for each test" in planners
-    )
+    assert f"({limits.scratch // MIB} MiB), {memory} MiB of memory, {TEST_S:g} s for each test" in planners
     assert f"{limits.wall_s * share:g} s for all tests" in planners
     assert f"most {MOST_TESTS:,}" in page(docs / "workflows.md")
 

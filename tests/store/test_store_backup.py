@@ -110,7 +110,7 @@ def test_what_is_written_meanwhile_waits_for_nothing_and_is_not_in_it(sqlite_url
     ("there", "kind", "words"),
     [
         ("backup.sqlite", BackupError, "backup.sqlite exists already; name a new file"),
-        ("backup.sqlite.part", BackupError, "backup.sqlite.part is there: somebody else is at it, or was killed"),
+        ("backup.sqlite.part", BackupError, "backup.sqlite.part exists: another backup or restore runs, or was killed"),
     ],
 )
 def test_a_backup_goes_over_nothing(

@@ -70,7 +70,7 @@ def cut_short(file: Path) -> None:
     [
         (moved, "it was moved or deleted"),
         (deleted, "it was moved or deleted"),
-        (replaced, "another file lies there now"),
+        (replaced, "another file is there now"),
         (emptied, "it is empty"),
         (cut_short, "shrank from"),
     ],

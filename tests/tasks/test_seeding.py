@@ -154,7 +154,7 @@ def test_tasks_are_written_and_check(tmp_path: Path) -> None:
     assert not any(task.problems for task in check_tasks(tmp_path / "new"))
     assert [read_task(tmp_path / "new" / "tasks" / one.name) for one in made] == [one.task for one in made]
     before = everything(tmp_path)
-    with pytest.raises(TaskError, match="is there already"):
+    with pytest.raises(TaskError, match="exists already"):
         list(write_seeded(seeded(BASE, Seeding("word", 3, SHAPES, company=ALONE)), tmp_path / "new" / "tasks"))
     assert everything(tmp_path) == before
 
@@ -180,7 +180,7 @@ def test_no_task_is_in_its_folder_before_all_are_and_a_killed_seeding_is_told(tm
     for _ in writing:
         seen.append(sorted(path.name for path in out.iterdir()))
         assert find_tasks(tmp_path) == []  # as a kill here would leave it
-        with pytest.raises(TaskError, match=r"`out/\.seeding\.part` is there: another seeding runs, or one was killed"):
+        with pytest.raises(TaskError, match=r"`out/\.seeding\.part` exists: another seeding runs, or one was killed"):
             next(write_seeded(seeded(BASE, Seeding("other", 1, SHAPES, company=ALONE)), out))
     assert seen == [[".seeding.part"]] * 3
     assert len(find_tasks(tmp_path)) == 3
@@ -191,6 +191,6 @@ def test_a_name_that_is_taken_meanwhile_leaves_what_was_there(tmp_path: Path) ->
     writing = write_seeded(seeded(BASE, Seeding("word", 3, SHAPES, company=ALONE)), tmp_path)
     names = [next(writing).name for _ in range(3)]
     (tmp_path / names[1]).mkdir()
-    with pytest.raises(TaskError, match="is there already: name another folder"):
+    with pytest.raises(TaskError, match="exists already: name another folder"):
         next(writing)
     assert [path.name for path in tmp_path.iterdir()] == [names[1]]

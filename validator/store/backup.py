@@ -248,7 +248,7 @@ def _part_of(file: Path, suffix: str = ".part") -> Iterator[Path]:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         raise BackupError(
-            f"{printable(str(part))} exists: another restore runs, or was killed; remove it if nobody is"
+            f"{printable(str(part))} exists: another backup or restore runs, or was killed; if none runs, remove it"
         ) from None
     except OSError as error:
         raise BackupError(f"{printable(str(part))}: {why(error)}") from None

@@ -121,7 +121,7 @@ def _write_faults(page: Page, faults: FaultsFound) -> None:
         ),
         most=2 * LISTED,
     )
-    page.line(f"{count(faults.beside, 'finding')} besides them; none of this is scored (SPEC 16, D-33)")
+    page.line(f"{count(faults.beside, 'finding')} next to them; none of this is scored (SPEC 16, D-33)")
 
 
 def _write_emission(page: Page, product: Product) -> None:
