@@ -260,7 +260,6 @@ MOST_READ: Final = 2 * limits.MIB  # bytes of a bundle that shapes look at, its 
 _LARGEST_READ: Final = 256 * 1024  # bytes of a file that they look at
 _ORDER: Final[tuple[Difficulty, ...]] = ("easy", "medium", "hard")
 _PAIRS: Final = (9, 12)  # a fault or a quoted one, each with its company
-_QUOTED: Final[tuple[Severity, ...]] = (*("low",) * 9, *("high",) * 3, *("medium",) * 2, *("critical",) * 2)
 _SPARE: Final = 3  # shapes for each fault that is missing
 _FRESH: Final = 8  # one in so many may be in a new file
 _NEARLY_BLOCK: Final = 0.52  # a risk that one more of medium severity does not take to BLOCK
@@ -348,8 +347,8 @@ def plant(  # noqa: PLR0913, PLR0917 - everything that a bundle is made of
         missing = turns.count(True)
         live = turns[0] or len(left) < _SPARE * missing  # what is quoted leaves enough to plant
         left.remove(shape)
-        # What is quoted is of the severities that planted faults have: neither shows which is which.
-        severities = _severities(verdict, bed.risk, missing) if live else frozenset({draws.pick(_QUOTED)})
+        # Quotes take the severities that faults would have in their place: neither shows which is which.
+        severities = _severities(verdict, bed.risk, missing) if live else _severities(verdict, bed.shown, len(turns))
         asked = Asked(severities, fresh=draws.number(1, _FRESH) == 1)
         if bed.plant(shape, asked) if live else bed.quote(shape, asked):
             turns.remove(live)
@@ -426,6 +425,7 @@ class _Bed:
         self.seen = readable(files)
         self.faults: list[Fault] = []
         self.families: list[Family] = []
+        self._quoted: list[Plant] = []
         self._type = skill_type
         self._draws = draws
         self._company = company
@@ -438,6 +438,11 @@ class _Bed:
     def risk(self) -> float:
         """The risk of the faults so far."""
         return self.truth(self.faults).reference_risk or 0.0
+
+    @property
+    def shown(self) -> float:
+        """The risk of the faults so far if those that are quoted were planted."""
+        return risk_of([*(fault.plant for fault in self.faults), *self._quoted])
 
     def plant(self, shape: Shape, asked: Asked) -> bool:
         """Plant a fault, and quote a harmless addition; return whether the fault has a place."""
@@ -456,6 +461,7 @@ class _Bed:
         if planted is None or fault_of(self.files, planted, self.seen):
             return False
         self.families.append(shape.family)
+        self._quoted.append(planted)
         before, harmless = self.files, self._harmless(shape.family, planted)
         if harmless is not None:
             self._take(harmless)
