@@ -31,7 +31,7 @@ from validator.store import open_store
 
 SKILL = pack({**FILES, "SKILL.md": b"---\nname: a-skill\n---\n"})
 SHA256 = sha256_hex(SKILL)
-TOKEN = "a-submitter-s-token"
+TOKEN = "5b1e-77c0-4d2f-9a63"
 EXAMPLES = Path("docs/examples/attestations").absolute()
 SETTINGS = """
 validator.netuid = 1

@@ -32,12 +32,12 @@ SERVE = """
 api = true
 port = 0
 public = ["attestations"]
-submit_token = "a-token-for-submitters"
+submit_token = "5b1e-77c0-4d2f-9a63"
 [log]
 format = "json"
 """
 TRIES = 1_000
-TOKEN = "a-token-for-submitters"
+TOKEN = "5b1e-77c0-4d2f-9a63"
 SKILL = pack({**FILES, "SKILL.md": b"---\nname: a-skill\n---\n"})
 
 
