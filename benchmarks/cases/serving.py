@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 import psutil
 import structlog
-from attested import BUNDLE, Attested
+from attested import BUNDLE, PUBLISHES, Attested
 from cli_store import called, environment
 from harness import Case
 from samples.commands import PROGRAM, PYTHON
@@ -42,15 +42,7 @@ _PATH: Final = f"/api/v1/attestations/{BUNDLE}"
 _PACE: Final = 1_000  # reads a second next to rounds
 _ROUNDS: Final = 7
 _DELAY_S: Final = 1.0  # of every miner's answer
-_SETTINGS: Final = """
-validator.netuid = 1
-wallet.uri = "//Validator"
-chain.kind = "simulated"
-chain.state = "chain.json"
-store.url = "sqlite:///{folder}/store.sqlite"
-[attestations]
-enabled = true
-valid_days = 3650
+_SETTINGS: Final = f"""{PUBLISHES}
 [web]
 api = true
 port = 0

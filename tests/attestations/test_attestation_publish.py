@@ -183,8 +183,8 @@ async def test_the_listing_goes_on_where_it_ended(sqlite_url: str) -> None:
         await world.retire(OTHER)
         await world.retire("0" * 64)
         async with store.read() as tx:
-            first = await world.publisher.listing(tx, "", 2)
-            rest = await world.publisher.listing(tx, first[-1].sha256, 2)
+            first = await world.listing(tx, "", 2)
+            rest = await world.listing(tx, first[-1].sha256, 2)
     assert [one.sha256 for one in (*first, *rest)] == sorted(["0" * 64, BUNDLE, OTHER])
     assert [type(one) for one in (*first, *rest)] == [Refused, Published, Published]
 

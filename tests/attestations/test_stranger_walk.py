@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from attested import Attested
+from attested import PUBLISHES, Attested
 from builders import FILES
 from cli_store import called
 from test_foreign_verifiers import Run, node  # noqa: F401 - a fixture
@@ -33,17 +33,7 @@ SKILL = pack({**FILES, "SKILL.md": b"---\nname: a-skill\n---\n"})
 SHA256 = sha256_hex(SKILL)
 TOKEN = "5b1e-77c0-4d2f-9a63"
 EXAMPLES = Path("docs/examples/attestations").absolute()
-SETTINGS = """
-validator.netuid = 1
-wallet.uri = "//Validator"
-chain.kind = "simulated"
-chain.state = "chain.json"
-store.url = "sqlite:///{folder}/store.sqlite"
-[attestations]
-enabled = true
-valid_days = 3650
-submissions = 3
-"""
+SETTINGS = f"{PUBLISHES}submissions = 3\n"
 POLICY = 'threshold = 1\n[[validators]]\nurl = "{url}"\nhotkey = "{hotkey}"\n'
 
 

@@ -74,7 +74,7 @@ async def test_a_submitted_skill_is_asked_once_and_attested(store: Store, tmp_pa
     document = await world.document(SHA256)
     assert verify_attestation(*parse_handed(document), world.clock.now()).sha256 == SHA256
     async with store.read() as tx:
-        listed = await world.publisher.listing(tx, "", 100)
+        listed = await world.listing(tx, "", 100)
         kept = await tx.submitted.get(SHA256)
     assert SHA256 in {one.sha256 for one in listed if isinstance(one, Published)}
     assert kept is not None

@@ -25,7 +25,7 @@ BUNDLE = few_tasks()[0].task.bundle_sha256
 OTHER = few_tasks()[1].task.bundle_sha256
 PURL = "pkg:pypi/some-skill@1.0.0"
 DAYS = 90
-SETTINGS = """
+PUBLISHES = """
 validator.netuid = 1
 wallet.uri = "//Validator"
 chain.kind = "simulated"
@@ -34,8 +34,10 @@ store.url = "sqlite:///{folder}/store.sqlite"
 [attestations]
 enabled = true
 valid_days = 3650
+"""
+SETTINGS = f"""{PUBLISHES}
 submissions = 20
-package_manifest = "{folder}/packages.json"
+package_manifest = "{{folder}}/packages.json"
 """
 
 
@@ -53,6 +55,10 @@ class Attested(World):
         await self.retire(BUNDLE)
         if vouched:
             await self.vouch(self.key)
+
+    async def listing(self, tx: Transaction, after: str, most: int) -> list[Answer]:
+        """Return answers about so many retired bundles behind a digest, in order."""
+        return [await self.publisher.attestation_of(tx, sha256) for sha256 in await tx.retired.after(after, most)]
 
     async def retire(self, sha256: str) -> None:
         await self.changed(lambda tx: tx.retired.add({sha256}, self.clock.now()))

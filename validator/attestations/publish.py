@@ -134,13 +134,6 @@ class Publisher:
         document = b'{"envelope":%b,"key":%b}' % (canonical_bytes(key.sign(facts.payload)), statement)
         return Published(sha256, self.purls.get(sha256), document)
 
-    async def listing(self, tx: Transaction, after: str, most: int) -> tuple[Answer, ...]:
-        """Return answers about `most` retired bundles behind `after`, in the order of their digests.
-
-        The last one's digest is the next `after`; fewer than `most` are the last.
-        """
-        return tuple([await self.attestation_of(tx, sha256) for sha256 in await tx.retired.after(after, most)])
-
     async def _vouched(self, tx: Transaction) -> tuple[PublishingKey, bytes]:
         """Return the key, and the line of the receipt that vouches for it."""
         if self.key is None and self.file is None:

@@ -44,6 +44,12 @@ class Viewer(NamedTuple):
 ANYBODY: Final = Viewer()
 
 
+def bears(request: web.Request, token: str) -> bool:
+    """Return whether the request carries the token as its bearer."""
+    sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
+    return hmac.compare_digest(sent, f"Bearer {token}".encode())
+
+
 class RateLimit:
     """A bucket of requests for each address; of IPv6, for each /64 network. The least recent addresses are forgotten.
 
@@ -111,8 +117,7 @@ class Admission:
         """Return who asks: by the token, by a session, or by asking on this machine where there is no token."""
         if self._is_open and not any(header in request.headers for header in _FORWARDED):
             return Viewer(is_operator=True)
-        scheme, _, sent = request.headers.get("Authorization", "").partition(" ")
-        if scheme == "Bearer" and self.is_token(sent):
+        if self._token is not None and bears(request, self._token):
             return Viewer(is_operator=True)
         cookie = request.cookies.get(_cookie(request))
         viewer, until = self._sessions.get(_digest(cookie), (ANYBODY, 0.0)) if cookie else (ANYBODY, 0.0)

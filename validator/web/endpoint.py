@@ -1,6 +1,5 @@
 """`GET /healthz`, `/readyz` and `/metrics` of a running validator."""
 
-import hmac
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,6 +11,7 @@ from validator.incoming.server import BoundedServer, Listen, listening_sockets, 
 from validator.protocol.errors import ValidatorError
 from validator.settings import HealthSettings
 from validator.telemetry.metrics import CONTENT_TYPE, Metrics
+from validator.web.admission import bears
 
 _BEAT_S: Final = 1.0
 _UNREADY: Final = 503
@@ -55,8 +55,7 @@ def health_app(state: HealthState, metrics: Metrics | None = None, token: str | 
 
 def _admit(request: web.Request, token: str | None) -> None:
     """Let readers with the token in, and keep their connection while others come; all, where there is no token."""
-    sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
-    if token is not None and not hmac.compare_digest(sent, f"Bearer {token}".encode()):
+    if token is not None and not bears(request, token):
         raise web.HTTPUnauthorized(headers={**_HEADERS, "WWW-Authenticate": "Bearer"})
     trusted(request)
 

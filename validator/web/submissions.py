@@ -1,7 +1,6 @@
 """`POST /api/v1/skills`: a skill that somebody submits waits for a round (docs/attestations.md)."""
 
 import asyncio
-import hmac
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -16,7 +15,7 @@ from validator.protocol.skill_types import SkillType
 from validator.settings import Settings
 from validator.sources import Clock
 from validator.store import open_store
-from validator.web.admission import RateLimit
+from validator.web.admission import RateLimit, bears
 from validator.web.refusals import RefusedError
 
 PATH: Final = "/skills"
@@ -49,8 +48,7 @@ class Submissions:
     async def take(self, request: web.Request) -> web.Response:
         """Queue the body, a bundle; 202 with where its attestation will be."""
         token = self._settings.web.submit_token
-        sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
-        if token is None or not hmac.compare_digest(sent, f"Bearer {token}".encode()):
+        if token is None or not bears(request, token):
             raise RefusedError(HTTPStatus.UNAUTHORIZED, "this needs web.submit_token", {"WWW-Authenticate": "Bearer"})
         try:
             wanted = typed.convert(dict(request.query), SkillParameters, strict=False)
