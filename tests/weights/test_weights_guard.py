@@ -341,3 +341,14 @@ async def test_weights_of_another_mechanism_that_arrive_during_a_look_stand_in_n
     assert (sight.snapshot.block, hindrance) == (0, None)
     async with store.read() as tx:
         assert await tx.weights.highest_confirmed(1) == 1
+
+
+async def test_nothing_is_handed_over_at_a_head_before_the_weights_of_another_mechanism(store: Store) -> None:
+    world = build(store, chain=Beside, mechanisms=2)
+    await give_scores(store, world.subnet, ONE)
+    sent = count_submissions(world)
+    async with running(world):
+        await world.until_block(13)
+        world.chain.store = store  # type: ignore[attr-defined]
+        await world.until_block(19)
+    assert sent == [15], "looked at 14, and the other mechanism's are in 15"

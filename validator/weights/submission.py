@@ -203,6 +203,9 @@ class Submitter:
                     await self.told.fate(tx, link, "expired")
                 prepared = await tx.weights.prepare(*self._key, epoch, plan, self.clock.now())
             async with self.store.begin() as tx:
+                # Another mechanism's may have been found past this head since the look: the node went back.
+                if (await tx.weights.highest_confirmed(self.told.netuid) or 0) > head:
+                    return None
                 await tx.weights.submit(prepared, plan, signed_block=head, lifetime=lifetime, at=self.clock.now())
         except (AlreadyPreparedError, WrongStateError):
             return None
