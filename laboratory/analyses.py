@@ -1,4 +1,4 @@
-"""Analyses: of the faults of a task those that an analyst of some skill finds, and an answer made of them."""
+"""Answers of simulated miners: the faults of a task that an analyst of some skill finds, as claims of an answer."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Behaviours of miners: what each answers to a task, and what it did for it."""
+"""Behaviours of simulated miners: honest, lazy, copying, … : what each answers to a task, and the work it spent."""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Stored rounds: what another version would have paid for the same answers, and the population that they come from."""
+"""Exported real rounds as material: what another version would have paid for them, and a population fitted to them."""
 
 import math
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""Networks played side by side, one process each, with a progress bar; the same results whatever the processes."""
+"""Many simulated networks in parallel processes, with a progress bar; the results do not depend on the processes."""
 
 import multiprocessing
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Named streams of random numbers: what is drawn for one purpose never moves what is drawn for another."""
+"""Named streams of random numbers: what is drawn for one purpose never changes what is drawn for another."""
 
 import hashlib
 import math

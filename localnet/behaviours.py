@@ -1,4 +1,4 @@
-"""Behaviours of the crowd: those of the reference miner, and those that only a whole network can show."""
+"""Behaviours of the crowd by name: those of the reference miner, and those that need a network (sharing, inventing)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The local network's tasks: written bundles with truth, and third-party distributions as they are (D-7)."""
+"""Task source of the local network: written bundles with truth, and third-party distributions as they are (D-7)."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A whole network on one machine: the real daemon code, a simulated chain, local miners over loopback HTTP."""
+"""A whole network on one machine, as `validator devnet` runs it: the real daemon, a simulated chain, local miners."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The local network's inhabitants: keys, slots on the simulated subnet, servers."""
+"""Inhabitants of the local network, made ready: keys, slots on the simulated subnet, running servers."""
 
 import asyncio
 from dataclasses import dataclass, field

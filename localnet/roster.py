@@ -1,4 +1,4 @@
-"""The residents of a local network: names, behaviours, and when each joins or turns."""
+"""The cast of a local network as data: names, behaviours, and when each joins or changes sides."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Literal

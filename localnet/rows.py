@@ -1,4 +1,4 @@
-"""The validators' weights side by side: a row of each on the chain, and the pay that the subnet computes of them."""
+"""Weights of several validators side by side: the row of each on the chain, and the pay that follows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Miners that share made-up answers: the same content from every member, derived from the task and a secret."""
+"""Miners that collude by sharing made-up answers: the same from every member, derived from the task and a secret."""
 
 from typing import Final
 

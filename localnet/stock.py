@@ -1,4 +1,4 @@
-"""The tasks of a local network: bundles that it brings, or an owner's own tasks at their pace."""
+"""Choice of a local network's tasks: bundles that it brings, or an owner's own tasks at their pace."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

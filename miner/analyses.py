@@ -1,4 +1,4 @@
-"""Static analyses in separate processes, each made once and shared by all local miners."""
+"""Pool of processes that analyze bundles, so that each is analyzed once, however many local miners ask."""
 
 import asyncio
 import multiprocessing

@@ -1,4 +1,4 @@
-"""The analysis of a bundle: every scanner over its files, then risk, verdict and policy. Nothing is run."""
+"""The reference miner's analysis of a bundle: scanners over its files, then risk, verdict, policy. Runs nothing."""
 
 import json
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""One dispatch at one miner: its analysis, its own run, its signed answer (SPEC 2, 13)."""
+"""One dispatch at one reference miner, as its behaviour sees it: analysis, own run, signed answer (SPEC 2, 13)."""
 
 import asyncio
 import base64

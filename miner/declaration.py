@@ -1,4 +1,4 @@
-"""The declaration of a local miner: all six types (SPEC 13)."""
+"""The declaration that a local miner serves at `GET /v1/capabilities`: all six types (SPEC 13)."""
 
 from datetime import datetime, timedelta
 from typing import Final

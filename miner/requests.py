@@ -1,4 +1,4 @@
-"""Opening a dispatch: everything in it is checked before anybody works with it (SPEC 13)."""
+"""Reading of a dispatch that arrived: everything in it is checked before anybody works with it (SPEC 13)."""
 
 import base64
 import binascii

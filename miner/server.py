@@ -1,4 +1,4 @@
-"""The miner's HTTP server: signed requests, dispatches, answers."""
+"""The reference miner's HTTP server: verifies signatures, opens dispatches, has them answered by a behaviour."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Traces of the local network's own runs: by the tracer of the runtime image (runner/tracer), and how they are sent."""
+"""Traces for the reference miner's answers: runs the network's own bundles under runner/tracer, packs records."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""Miners over HTTP in memory: the product's client speaks to them through transports that have no socket."""
+"""Miners over HTTP in memory: the product's own client speaks to them, through transports without a socket."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""Histories in separate processes: one fork per seed, with a limit of real time and a guard against real things."""
+"""Processes of the simulation: one fork per seed, with a limit of real time and a guard against real things."""
 
 import faulthandler
 import gc

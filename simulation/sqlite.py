@@ -1,4 +1,4 @@
-"""SQLite on the loop's own thread, with durations, faults and kills at commits."""
+"""SQLite driver of the simulation: on the loop's own thread, with durations, faults and kills at commits."""
 
 import asyncio
 import sqlite3

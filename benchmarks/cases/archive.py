@@ -1,4 +1,4 @@
-"""Rounds into an archive file and out of the store, and one of them read from there."""
+"""Benchmark of archiving: rounds into an archive file and out of the store, and one of them read from there."""
 
 from collections.abc import Iterator
 from functools import partial

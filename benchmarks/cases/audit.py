@@ -1,4 +1,4 @@
-"""The log of rounds written as a file, and the file verified."""
+"""Benchmark of the audit log: rounds written as a file, and the file verified."""
 
 import tempfile
 import time

@@ -1,4 +1,4 @@
-"""Time of a diamond of ten steps over real HTTP, relative to its longest path (issue: at most 1.1 times).
+"""Benchmark of a workflow of ten steps in a diamond, over real HTTP, relative to its longest path (at most 1.1).
 
 Services wait for their step's time and answer with real signatures on loopback.
 """

@@ -1,4 +1,4 @@
-"""Many calls at once compared with bare aiohttp's, which neither signs nor bounds nor stores anything.
+"""Benchmark of many calls at once, compared with bare aiohttp's, which neither signs nor bounds nor stores.
 
 Calls alone, by the client; and dispatches, as a round sends them: marked, signed, sent, and each answer stored. The
 memory that the most at once take is measured in its own process.

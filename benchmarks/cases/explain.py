@@ -1,4 +1,4 @@
-"""A round explained to one of its miners, and a miner's last rounds, in stores with little and with much behind them.
+"""Benchmark of `validator explain`, for a round and for a miner, in stores with little and with much history.
 
 The round is a real one that is played on top of EXPLAIN=500,10000 rounds. All of it as CPU: by the library next to the
 round's bare rows, by the command of a whole process next to Python's own start.

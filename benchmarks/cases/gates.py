@@ -1,4 +1,4 @@
-"""One answer through gates 1 to 6, as a worker judges it, compared with decoding it and verifying its signature."""
+"""Benchmark of judging: one answer through gates 1 to 6, compared with decoding it and verifying its signature."""
 
 import base64
 import zlib

@@ -1,4 +1,4 @@
-"""Cost of settling a group of the most expensive valid attestations: scoring, proving and storing it."""
+"""Benchmark of settling a group of the costliest valid attestations: scoring, proving and storing it."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Reads of the past when a round opens, compared with an empty past; HISTORY=500,5000,50000 rounds."""
+"""Benchmark of opening a round on a long past, compared with an empty past; HISTORY=500,5000,50000 rounds."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Permanent growth of the store by a round of 60 answers at their limits, for every shape of text (D-44)."""
+"""Benchmark of permanent growth: the store after a round of 60 answers at their limits, by shape of text (D-44)."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""Rounds of the laboratory, and what rounds of 2.0.0 cost next to those of 1.1.0, with and without their store."""
+"""Benchmark of the laboratory's rounds, and of rounds of 2.0.0 next to 1.1.0, with and without their store."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The memory that a round of sixty attestations at their limit takes, an emoji in every text: from answer to log."""
+"""Benchmark of memory: a round of sixty attestations at their limit, an emoji in every text, from answer to log."""
 
 import asyncio
 import tempfile

@@ -1,4 +1,4 @@
-"""Rounds computed again from a store: in one process on its own clock, and by two processes."""
+"""Benchmark of replay: rounds computed again from a store, in one process and by two."""
 
 import time
 from collections.abc import Callable, Iterator

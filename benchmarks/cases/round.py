@@ -1,4 +1,4 @@
-"""A whole round: its groups and scores next to the draws that no plan can leave out, and all of it in real time.
+"""Benchmark of a whole round: groups and scores next to the draws no plan can leave out, and all in real time.
 
 The draws are those for its auditors. In real time twelve tasks go to five miners each over HTTP, everything on: what
 counts is how long the round takes next to its slowest answer, and how late timers of the event loop come meanwhile.

@@ -1,4 +1,4 @@
-"""From the bytes of a group's answers to components and pairwise agreements (SPEC 2 to 4)."""
+"""Benchmark of scoring: from the bytes of a group's answers to components and agreements (SPEC 2 to 4)."""
 
 import json
 from collections.abc import Iterator, Sequence

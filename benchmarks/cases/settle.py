@@ -1,7 +1,4 @@
-"""The end of an epoch with full windows: the vector of weights, and its receipt; SETTLE=64,256,1024 miners.
-
-What goes to the chain is not in it.
-"""
+"""Benchmark of an epoch's end with full windows: the vector and its receipt, not sent; SETTLE=64,256,1024 miners."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Signatures over documents: canonical bytes, and five of them verified (SPEC 2)."""
+"""Benchmark of signatures over documents: canonical bytes, and five of them verified (SPEC 2)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The state of the mechanism: inputs frozen from it, a round as a step of it, and what it takes in memory."""
+"""Benchmark of the mechanism's state: inputs frozen from it, a round as a step of it, its memory."""
 
 import time
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Growth of a SQLite and a Postgres store by one round, by table and in total, and over a year of rounds."""
+"""Benchmark of the store's size: growth by one round, by table, on SQLite and Postgres, and over a year."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""Curves over two logarithmic axes as a small SVG: what is linear rises as the dashed line does."""
+"""Curves over two logarithmic axes as a small SVG, for docs/pictures: linear growth rises as the dashed line does."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

@@ -1,4 +1,4 @@
-"""Growing quantities at a few sizes; every figure is the least of a few runs, on the process's own clock."""
+"""Measured quantities of `make bench-growth` at a few sizes; each figure is the least of a few runs."""
 
 import asyncio
 import sqlite3

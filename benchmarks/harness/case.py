@@ -1,4 +1,4 @@
-"""A benchmark case and its result."""
+"""A benchmark case (its work, and the floor that it is compared with) and its result."""
 
 from collections.abc import Callable
 from typing import NamedTuple

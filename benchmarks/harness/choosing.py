@@ -1,4 +1,4 @@
-"""Discovery of benchmarks: the modules of `cases`."""
+"""Discovery of benchmarks: the modules of `cases` that `ONLY=` names."""
 
 import pkgutil
 from collections.abc import Sequence

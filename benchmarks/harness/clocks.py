@@ -1,4 +1,4 @@
-"""From work to figures. By default on the thread's own clock: what else the machine does then costs the least."""
+"""Clocks: from work to figures. By default the thread's own: what else the machine does then costs the least."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A case and its floor, by turns in the same process: what slows the machine down slows both."""
+"""Measuring of a case and its floor, by turns in the same process: what slows the machine down slows both."""
 
 import gc
 from statistics import median

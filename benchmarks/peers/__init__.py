@@ -1,1 +1,4 @@
-"""Other implementations of the same work, for comparison with ours."""
+"""Calls to miners by other implementations (bittensor's dendrite, bare aiohttp), for comparison with ours.
+
+Touches loopback sockets and an environment with that bittensor. Called by `make bench-dendrite`.
+"""

@@ -1,4 +1,4 @@
-"""Compositions from packages that define several agents: pure, so that the same definitions make the same bundle."""
+"""Compositions made from packages that define several agents; pure: the same definitions make the same bundle."""
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath

@@ -1,4 +1,4 @@
-"""Recall of an analysis on planted faults, by category and language."""
+"""Recall of an analysis on planted faults, by category and language. Pure."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The figures as tables of docs/reference-miner.md, each below the comment that names it."""
+"""Writer of the figures into the tables of docs/reference-miner.md, each below the comment that names it."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

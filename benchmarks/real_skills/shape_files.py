@@ -1,4 +1,4 @@
-"""Shapes that only measure: written after the rules of the reference miner, by somebody who had not read them."""
+"""Shapes of faults used only to measure: written after the miner's rules, by somebody who had not read them."""
 
 from functools import cache
 from pathlib import Path

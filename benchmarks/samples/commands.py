@@ -1,4 +1,4 @@
-"""CPU of whole processes, user and system."""
+"""CPU of whole processes of commands, user and system, for `cases/startup.py` and others."""
 
 import os
 import subprocess

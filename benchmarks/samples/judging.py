@@ -1,4 +1,4 @@
-"""A process that judges one answer with what a worker has loaded: the call comes in, what it took goes out."""
+"""A process that judges one answer with what a worker has loaded, for `flight.py`; prints CPU and memory."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""Lag of the event loop."""
+"""Lag of the event loop, sampled while a benchmark runs."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Silence: what is measured is not what is logged meanwhile."""
+"""Silencing of the log while a benchmark runs, so that logging is not measured."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

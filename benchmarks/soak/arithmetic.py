@@ -1,4 +1,4 @@
-"""The figures' arithmetic: slopes with their confidence, quantiles of samples and of histograms."""
+"""Arithmetic of the soak's report: slopes with their confidence, quantiles of samples and of histograms. Pure."""
 
 import math
 import statistics

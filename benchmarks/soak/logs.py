@@ -1,4 +1,4 @@
-"""Tail of the daemon's log: counts as it grows."""
+"""Tail of the daemon's log file: counts lines and warnings as it grows."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The soak's processes: the network, the daemon, and commands on what they left."""
+"""Processes of a soak, started and stopped here: the network, the daemon, and commands on what they left."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Files of a soak: the settings, at a multiple of the default pace, and their locations."""
+"""Folder of a soak: where its files are, and the settings, at a multiple of the default pace."""
 
 from dataclasses import dataclass
 from pathlib import Path

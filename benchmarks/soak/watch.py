@@ -1,4 +1,4 @@
-"""The soak: it starts network and validator, looks at them now and then, and says at the end the result of it."""
+"""Run of a soak: starts network and validator, samples them, and reports at the end."""
 
 import asyncio
 import json

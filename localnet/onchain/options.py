@@ -1,4 +1,4 @@
-"""Options of `validator localnet up`, and values that follow from them."""
+"""Options of `validator localnet up`, and the values (ports, keys, folder) that follow from them."""
 
 from dataclasses import dataclass
 from math import ceil

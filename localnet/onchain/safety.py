@@ -1,4 +1,4 @@
-"""Detection of development chains: asked before anything is spent or written."""
+"""Refusal of any chain but a development chain, before anything is spent or written."""
 
 from typing import Final, NamedTuple
 

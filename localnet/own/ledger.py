@@ -1,4 +1,4 @@
-"""The ledger of all answers to an owner's tasks, written as the rounds end."""
+"""Record of all answers to an owner's tasks, which a listener writes as rounds end; in memory."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Meeting miners that run elsewhere: each is asked what it can do before the network starts."""
+"""First contact with an owner's miners that run elsewhere: each is asked for its declaration before the start."""
 
 import asyncio
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The file of `--miners`: who lives in the network, and miners of one's own that run elsewhere."""
+"""Reader of the file that `--miners` names: the network's behaviours, and an owner's miners that run elsewhere."""
 
 import tomllib
 from collections import Counter

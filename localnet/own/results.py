@@ -1,4 +1,4 @@
-"""The report on an owner's tasks: plain values, as `--json` prints them, and tables."""
+"""Report on an owner's tasks: plain values, as `--json` prints them, and tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The answers to an owner's tasks: what each comes to, whether they tell miners apart, what to do about it. Pure."""
+"""Separation of miners by an owner's tasks: what each answer comes to, and how far good and bad ones differ. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

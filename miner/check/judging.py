@@ -1,4 +1,4 @@
-"""Judging of a miner's answers as a validator would: gates, scoring, advice; a run here is another primary (D-21)."""
+"""Judging of a miner's answers as a validator would: gates, scores, advice. A run here is another primary (D-21)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The report of a check: its sections, its outcomes, and the page that prints it."""
+"""Report of a check: its sections, its outcomes, and the page that `validator miner check` prints."""
 
 from collections.abc import Iterator
 from enum import StrEnum

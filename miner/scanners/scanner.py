@@ -1,4 +1,4 @@
-"""The interface of a scanner, and the report that all scanners share."""
+"""The interface of a scanner, and the report of findings that all scanners fill."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

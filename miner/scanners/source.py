@@ -1,4 +1,4 @@
-"""One file of a bundle as text or as JSON, and the places in it that evidence can name."""
+"""A file of a bundle as text or JSON, as every scanner gets it, and the places in it that evidence can name."""
 
 import json
 import re

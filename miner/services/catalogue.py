@@ -1,4 +1,4 @@
-"""The catalogue of the local step services: actions, prices and speeds."""
+"""The catalogue of the local step services, which planners and goals read: actions, prices and speeds."""
 
 from collections.abc import Callable
 from typing import Final, Literal, NamedTuple

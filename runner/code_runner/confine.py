@@ -1,4 +1,4 @@
-"""Isolation and resource limits for processes of one user."""
+"""Isolation and limits that each process of the runtime image sets for itself before it runs a stranger's code."""
 
 import contextlib
 import ctypes

@@ -1,4 +1,4 @@
-"""Judging a stranger's module: the linter, the number of tests, and every test in the time that there is."""
+"""The keeper's work: a stranger's module goes to the linter and to every test, each in the time that there is."""
 
 import json
 import selectors

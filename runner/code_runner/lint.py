@@ -1,4 +1,4 @@
-"""Linter for a stranger's module."""
+"""The linter's run over a stranger's module, as a process; its findings are part of the module's quality."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The judge's side of the conversation with a stranger's module."""
+"""The judge's side of the conversation with a stranger's module: `import solution` in a test yields mirrors of it."""
 
 import importlib.abc
 import importlib.machinery

@@ -1,4 +1,4 @@
-"""Start of the runner's processes, and their orders."""
+"""Start of judge, host and linter as processes: their commands, their environment, the order that a judge gets."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The private folder of a run, and the names that its places have in traces."""
+"""The private folder of a run, made and deleted here, and the names that its places have in traces."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Trace records, and the files that hold them (SPEC 5)."""
+"""Trace records as values, and the files that hold them (SPEC 5). No I/O."""
 
 import json
 from collections.abc import Iterable, Mapping

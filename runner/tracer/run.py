@@ -1,4 +1,4 @@
-"""The runtime traces of a bundle, by its type (SPEC 5)."""
+"""One run of a bundle, by its type: starts it, feeds it, and returns its runtime traces (SPEC 5)."""
 
 import asyncio
 import re

@@ -1,6 +1,6 @@
-"""DSSE envelopes (Dead Simple Signing Envelope, v1) signed with ed25519 keys.
+"""DSSE envelopes (Dead Simple Signing Envelope, v1) with ed25519 signatures: the outer form of a published attestation.
 
-Key ids are those of securesystemslib: the sha256 of the key's metadata in canonical JSON.
+Key ids are those of securesystemslib: the sha256 of the key's metadata in canonical JSON. Pure.
 """
 
 import base64

@@ -1,7 +1,7 @@
-"""A gate before an install: validators that a policy trusts are asked about what is to be installed.
+"""A gate before an install, `validator attestation gate`: asks trusted validators about what is to be installed.
 
 The answers are attestations, so nobody between can change one. A validator, or anyone who answers in its place, can
-keep silent or hand out what it revoked since; the first is no consent, against the second stand TLS and `until`.
+keep silent or hand out what it revoked since; the first is no consent, against the second there are TLS and `until`.
 """
 
 import http.client

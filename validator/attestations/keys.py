@@ -1,4 +1,7 @@
-"""The publishing key: a secret file, and the statement in the audit log by which the hotkey vouches for it."""
+"""The publishing key: a secret file, and the statement in the audit log by which the hotkey vouches for it.
+
+Reads the file and the store; `validator attestation key` and `publish.py` use it.
+"""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The statement about a skill: an in-toto Statement v1 with a predicate of ours, closed and bounded."""
+"""Content of a published attestation: an in-toto Statement v1 with a predicate of ours, closed and bounded. Pure."""
 
 import re
 from typing import Annotated, Final, Literal

@@ -1,4 +1,4 @@
-"""Skills that somebody submits: a queue, of which a round takes one, whose answers enter nothing (SPEC 17, D-45).
+"""Queue of skills that strangers submit over the API: a round takes one, whose answers enter nothing (SPEC 17, D-45).
 
 A submitter learns nothing of tasks: a bundle that was ever in a round is taken like any other, and waits forever.
 """

@@ -1,4 +1,4 @@
-"""Documents of rounds and explanations: `--json` prints them, the API sends them, and pages show them."""
+"""JSON documents of rounds and explanations: `--json` prints them, the API sends them, and pages show them. No I/O."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime

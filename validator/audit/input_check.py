@@ -1,4 +1,4 @@
-"""A round's input compared with the state that the rounds before it left (SPEC 8 to 10, 12, 15; SPEC 16, D-28)."""
+"""Check that a round's frozen input follows from the state before it (SPEC 8 to 10, 12, 15, 16), for replay. Pure."""
 
 from collections import Counter
 from itertools import groupby

@@ -1,6 +1,6 @@
-"""The store's tables and records as Parquet files, for analysis: every number, and no bytes of anybody's.
+"""Export of tables and records as Parquet files, `validator db export`: every number, and no bytes of anybody's.
 
-Needs the extra `analysis`.
+Needs the extra `analysis`; reads the store, writes a folder.
 """
 
 from collections.abc import AsyncIterator, Callable, Sequence

@@ -1,6 +1,7 @@
-"""Answers to questions of operators, as plain values that the command line prints, each read in one transaction.
+"""Read queries of operators (rounds, miners, faults, flags) as plain values, each read in one transaction.
 
-The field names of miners, faults and flags are what `--json` shows, so they are part of the interface.
+Commands print them and the API sends them. Their field names are what `--json` shows, so they are part of the
+interface.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""The interface of a chain: every call that the validator makes."""
+"""The interface of a chain, `Chain`: every call that the validator makes, with its values and errors. No I/O."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

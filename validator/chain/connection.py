@@ -1,4 +1,4 @@
-"""A connection to a subtensor node through the SDK: few round trips, a time limit round every call."""
+"""A connection to a subtensor node through the SDK, for `bittensor.py`: few round trips, every call with a limit."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence

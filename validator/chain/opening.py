@@ -1,4 +1,4 @@
-"""The chain that the settings describe: opened, and whether it is on this machine."""
+"""Choice of the chain that the settings describe, real or simulated: opens it, and says if it is on this machine."""
 
 import socket
 from collections.abc import Iterable

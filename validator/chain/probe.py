@@ -1,4 +1,4 @@
-"""Probe of an endpoint: the chain that exists, how fast and how high; or what answers instead of a node, and the fix.
+"""Probe of a chain endpoint for the doctor: which chain, how fast, how high; or what answers instead, and the fix.
 
 It speaks JSON-RPC over one websocket, without the SDK.
 """

@@ -1,4 +1,4 @@
-"""Rows of weights: from a vector to what is sent and stored (SPEC 11, D-11), and what a subnet pays by them. Pure."""
+"""Weight vectors as the integers that a chain stores (SPEC 11, D-11), and what a subnet pays by them. Pure."""
 
 from collections.abc import Mapping, Sequence
 from math import fsum, isfinite

@@ -1,4 +1,4 @@
-"""Cases of the vector commands: JSON documents in, one line each out, as in the vectors of the specification.
+"""Common part of the scoring commands: JSON cases in, one result line each out, as in the specification's vectors.
 
 One line on standard error for each bad file, exit 2 if any was bad.
 """

@@ -1,4 +1,4 @@
-"""`validator completion`: a script by which a shell completes commands and options."""
+"""`validator completion`: prints a script by which bash, zsh or fish complete commands and options."""
 
 from typing import Annotated, Final, Literal
 

@@ -1,6 +1,6 @@
 """Errors at the command line: clear lines on stderr and an exit code that means something, never a stack trace.
 
-Under `--json` standard output has a document of them.
+Under `--json` standard output has a document of them. Every command runs inside it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Files that commands are given, and files that they write."""
+"""Reading of files that commands are given, within bounds, and writing of files whole or not at all."""
 
 import stat
 import sys

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share."""
+"""Options and arguments that several commands share (`--config`, `--json`, a round, a miner), each declared once."""
 
 from pathlib import Path
 from typing import Annotated, Final

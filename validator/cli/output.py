@@ -1,4 +1,4 @@
-"""Lines, JSON documents, and values for people. What prints a line, a page or a table escapes it, and nothing else."""
+"""Printing for all commands: lines, JSON documents, values for people. What prints escapes, and nothing else does."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Tables, pages of text and progress bars. Nothing from outside is printed unescaped."""
+"""Tables, pages of text and progress bars, which `cli/` prints. Nothing from outside is printed unescaped."""
 
 import os
 import sys

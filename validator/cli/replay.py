@@ -1,4 +1,4 @@
-"""`validator replay`: compute rounds again from their stored inputs and answers, and compare."""
+"""`validator replay`: computes rounds again from their stored inputs and answers, and compares."""
 
 import sys
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Settings, keys and the store, as commands use them."""
+"""Common start of a command: reads the settings, opens the store for one transaction, finds the signing key."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""`validator wallet link`: a miner's way to its own page at a validator."""
+"""`validator wallet link`: prints a signed link by which a miner opens its own page at a validator."""
 
 import http.client
 import urllib.error

@@ -1,4 +1,4 @@
-"""One validator, put together: which services there are and the order they start in."""
+"""Assembly of one validator: builds its services from settings, world and store, and the order they start in."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

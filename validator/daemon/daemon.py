@@ -1,4 +1,4 @@
-"""A validator that is put together: it runs its services until it is told to stop, and then ends them in reverse."""
+"""The running validator: starts its services, waits for a stop, and ends them in reverse. Called by `main.py`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Exit codes of the `validator` command. Those of a fatal condition have their number and words from the catalogue."""
+"""Exit codes of the `validator` command. Those of a fatal condition have number and words from the catalogue."""
 
 from enum import IntEnum
 from typing import Final, Self

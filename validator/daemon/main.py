@@ -1,4 +1,4 @@
-"""`validator run`: settings in, a daemon until told to stop, an exit code out."""
+"""Body of `validator run`: settings in, a daemon until told to stop, an exit code out."""
 
 import asyncio
 import importlib

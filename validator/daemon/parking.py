@@ -1,4 +1,4 @@
-"""A container whose program ended and would end in the same way again: it waits for somebody, and says for what."""
+"""A parked container: its program ended and would end the same way again, so it waits, unhealthy, and says why."""
 
 import asyncio
 import os

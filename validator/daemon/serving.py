@@ -1,4 +1,4 @@
-"""`validator serve`: settings in, a process that answers readers until told to stop, an exit code out."""
+"""Body of `validator serve`: a process that answers API and pages until told to stop; writes only submitted skills."""
 
 import asyncio
 import os

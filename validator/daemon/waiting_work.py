@@ -1,4 +1,4 @@
-"""Waiting work: the services that do it, here or in worker processes, and the watches over it."""
+"""Services of waiting work (executions, code checks) in the daemon: embedded or queued, and the watches over them."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Watches and upkeep: services that look again and again.
+"""Watches and upkeep: the daemon's periodic services.
 
-Watches tell the health report, the board and the metrics what they see; upkeep removes what is past its retention and
-learns the budget of judging.
+Watches tell health report, board and metrics what they see; upkeep removes rows past their retention, and learns the
+budget of judging.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""`validator worker`: settings in, a process that does waiting work until told to stop, an exit code out."""
+"""Body of `validator worker`: settings in, a process that does waiting work until told to stop, an exit code out."""
 
 import asyncio
 import fcntl

@@ -1,4 +1,7 @@
-"""The world of one validator: everything outside the daemon that it touches, and the only way by which it does."""
+"""Everything outside the daemon that it touches (chain, store, miners, tasks, sandbox), opened from the settings.
+
+Tests and simulations hand in another world; the daemon has no other way out.
+"""
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack

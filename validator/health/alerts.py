@@ -1,4 +1,4 @@
-"""Alert rules for Prometheus: which conditions wake somebody, and what no condition can tell."""
+"""Alert rules for Prometheus, made from the catalogue: `make reference` writes config/prometheus/rules.yml by it."""
 
 import json
 import sys

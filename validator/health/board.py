@@ -1,4 +1,4 @@
-"""Board of the active conditions: services raise and clear them; health, metrics and the log show them."""
+"""Board of the active conditions: services raise and clear them; health, metrics and the log show them. In memory."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Conditions that follow from rounds: each function returns the detail where a round shows its condition, else None."""
+"""Conditions that a round's facts show (no tasks, no answers, …): each function returns the detail, else None. Pure."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final

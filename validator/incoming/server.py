@@ -1,4 +1,7 @@
-"""An aiohttp application behind bounds: connections, time to send a request, time to take the answer, lines of log."""
+"""Bounds of an aiohttp application: connections, time to send a request, time to take the answer, lines of log.
+
+The task server, `validator serve`, the health endpoint and the reference miner listen through it.
+"""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Input and output of every kind's gates. The worker processes import this module, so it imports little."""
+"""Values in and out of every kind's gates: `Expected`, `Judged`. Worker processes load it, so it imports little."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

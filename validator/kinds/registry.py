@@ -1,4 +1,4 @@
-"""The table of the kinds of task."""
+"""The table of the kinds of task: finds the `Kind` of a skill type for the round flow, replay and audit."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

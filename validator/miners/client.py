@@ -1,4 +1,4 @@
-"""The signed HTTP client (SPEC 5 gate 1, SPEC 13): one fresh connection for every call, everything bounded."""
+"""The signed HTTP client for miners (SPEC 5 gate 1, SPEC 13): one fresh connection for every call, all bounded."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Calls and their results, bodies that cost little memory, and failures whose cause is on this machine (D-26)."""
+"""A call and its result, bodies that spill to a temporary file, and failures caused on this machine (D-26)."""
 
 import asyncio
 import errno

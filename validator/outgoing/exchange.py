@@ -1,4 +1,4 @@
-"""One signed request and its response: open, sign, send, collect, and say the result of it (SPEC 5 gate 1, SPEC 13)."""
+"""One signed request and its response: opens, signs, sends, collects, names the result (SPEC 5 gate 1, SPEC 13)."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Building a consensus proof step by step (SPEC 14)."""
+"""Builder of a consensus proof, record by record; every kind's `proof.py` and `debate.py` use it (SPEC 14)."""
 
 from dataclasses import replace
 from typing import Any, Final

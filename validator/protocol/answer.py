@@ -1,4 +1,4 @@
-"""Requests and responses of `POST /v1/assessments` (SPEC 13), and the probes and canary markers of a nonce (SPEC 5)."""
+"""Request and response of `POST /v1/assessments` (SPEC 13), and the probes and canary markers of a nonce (SPEC 5)."""
 
 import hashlib
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Gzip-compressed tars of strangers, unpacked within bounds, and packing."""
+"""Gzip-compressed tars of strangers, unpacked within bounds, and packing. Bundles and traces travel in them."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Secret, checkable draws (SPEC 8, D-8)."""
+"""Secret draws that can be checked afterwards (SPEC 8, D-8): groups, canaries and markers come from them."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""The states of waiting work, and the report of a task's execution: three runs and each miner's traces (SPEC 15)."""
+"""States of waiting work, and the report of an execution: three runs next to each miner's traces (SPEC 15)."""
 
 from typing import Annotated, Final, Literal, NamedTuple, get_args
 

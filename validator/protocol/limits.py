@@ -1,4 +1,4 @@
-"""Bounds on everything a miner or a task can send (SPEC 5, 13). Sizes in bytes unless the name says otherwise."""
+"""Bounds on everything that a miner or a task can send (SPEC 5, 13). Sizes in bytes unless the name says otherwise."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Results of a round: answers that passed their gates, rejections, void tasks (SPEC 5, D-6), and raw bytes."""
+"""Results of a round before it is scored: answers that passed their gates, rejections, void tasks (SPEC 5, D-6)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar

@@ -1,4 +1,4 @@
-"""The one image that runs the bundles of runtime types, and schedules of names by epoch (SPEC 15, 16)."""
+"""Name of the one image that runs the bundles of runtime types; schedules of names by epoch (SPEC 15, 16)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

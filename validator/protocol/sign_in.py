@@ -1,4 +1,4 @@
-"""The text by which a hotkey asks a validator for its own page."""
+"""The text that a hotkey signs to see its own page at a validator; `wallet link` signs it, `web/` verifies it."""
 
 
 def sign_in_text(host: str, hotkey: str, nonce: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Entries, records and evidence of scoring version 2.0.0, as inputs and outcomes carry them (SPEC 17, D-38, D-39)."""
+"""Entries, records and evidence of scoring version 2.0.0, as frozen inputs and outcomes hold them (SPEC 17)."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Text from outside: made safe to show, and in Unicode normal form C at a linear cost."""
+"""Text from outside: escaped before it is shown or logged, and brought into Unicode normal form C at a linear cost."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""JSON and plain values as types of msgspec, in any thread.
+"""Decoding of JSON and plain values to msgspec types; everything that decodes a struct calls it, in any thread.
 
 msgspec makes what it knows of a struct when the struct is first decoded, and another thread that decodes it meanwhile
 finds that half made: the process dies (SIGSEGV). So it is made here, one type at a time, before anything is decoded.

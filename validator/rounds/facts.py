@@ -1,4 +1,4 @@
-"""Facts of a round that ended: for those who watch rounds, for conditions, and as its canonical line in the log."""
+"""Facts of a round that ended, in numbers: for `RoundListener`s, for conditions, and for its line in the log."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

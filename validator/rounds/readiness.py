@@ -1,4 +1,4 @@
-"""Conditions of a start: registration and permit on the subnet, and what this machine must have (SPEC 16, D-26)."""
+"""Checks before every round: registration and permit on the subnet, and what this machine must have (SPEC 16, D-26)."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Receipts of rounds, each in the transaction that ends it, and epoch salts, drawn an epoch ahead (SPEC 8, D-8)."""
+"""Receipts of rounds, each written in the transaction that ends it, and epoch salts, drawn ahead (SPEC 8, D-8)."""
 
 from datetime import datetime
 

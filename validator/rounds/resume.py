@@ -1,4 +1,4 @@
-"""After a crash: settle what was answered, void what was not, never twice (SPEC 5, D-6)."""
+"""Settling of rounds that a crash left open: what was answered settles, what was not is void (SPEC 5, D-6)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

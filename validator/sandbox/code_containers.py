@@ -1,4 +1,4 @@
-"""Judging code in containers: the runtime image, sealed tests in, a report that only it can have written out."""
+"""Judging of a stranger's code in containers: runs the runtime image with sealed tests, believes only its report."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""The container engine, as far as a sandbox needs it: every call has an end, every reply a size."""
+"""HTTP client of the container engine, as far as a sandbox needs it: every call has an end, every reply a size."""
 
 import asyncio
 import contextlib

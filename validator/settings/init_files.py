@@ -1,4 +1,4 @@
-"""A new operator's files: `validator.toml` with a comment for every key, `.env`, secrets. None ever replaces one."""
+"""Files that `validator init` writes: `validator.toml` with a comment for every key, `.env`, secrets. Replaces none."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""The settings as a table, for error messages and the docs; and config/validator.toml, made of it."""
+"""The settings as a table, made from the model: for error messages, the docs and config/validator.toml."""
 
 import json
 from collections.abc import Mapping

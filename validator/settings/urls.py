@@ -1,4 +1,4 @@
-"""Urls that may carry passwords, and how they are shown without."""
+"""Urls of databases and endpoints that may carry passwords, and how they are shown without."""
 
 import re
 from typing import Any, Final

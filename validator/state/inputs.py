@@ -1,4 +1,4 @@
-"""Per-miner part of a round's input: frozen from a state, or learned from the input if the state does not know."""
+"""One miner's part of a round's input: frozen from a state, or learned from the input if the state does not know."""
 
 from collections import Counter
 from types import MappingProxyType

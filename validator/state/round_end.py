@@ -1,4 +1,4 @@
-"""State changes of an ended round that are the same in every scoring version."""
+"""State changes of an ended round that are the same in every scoring version; each version's `step` calls them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal

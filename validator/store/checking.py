@@ -1,4 +1,4 @@
-"""Checks of a store that need no scoring (`validator db check`)."""
+"""Checks of a store's rows, records and log that need no scoring, for `validator db check`. Reads only."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence

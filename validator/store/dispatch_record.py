@@ -1,4 +1,4 @@
-"""Dispatches: what arrives of them, and one value from the store to the page."""
+"""Values of a dispatch (planned, judged, failed, scored) between the rounds, the store and the pages. No I/O."""
 
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple

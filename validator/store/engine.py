@@ -1,4 +1,4 @@
-"""An open store: its file, its transactions, and how it is opened."""
+"""An open store, `Store`: its file or database, its write lock, and the transactions that every room asks it for."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Errors of the store."""
+"""Errors of the store: what callers may see when a database, a record or an archive does not do as asked."""
 
 from sqlalchemy.exc import DontWrapMixin
 

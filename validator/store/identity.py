@@ -1,4 +1,4 @@
-"""Identity of a store: the subnet of one chain, and a scoring version that this program knows (SPEC 16)."""
+"""Identity of a store: refuses another chain or subnet than its own, and an unknown scoring version (SPEC 16)."""
 
 from datetime import datetime
 from typing import Final

@@ -1,4 +1,4 @@
-"""Claims to write: one validator per store, from opening to closing."""
+"""The write lock: one validator per store, from opening to closing, by a file or an advisory lock of Postgres."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""The audit log: receipts, signed in the transaction that they tell of (SPEC 8), and the lines of ended rounds."""
+"""Writer and reader of the audit log in the store: receipts, signed with the change they tell of, and round lines."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Values that repositories return where the protocol has no struct for them."""
+"""Values that repositories return (rounds, miners, flags, weights, …) where the protocol has no struct. No I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

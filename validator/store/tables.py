@@ -1,7 +1,7 @@
 """Every table of the store. A change here needs a migration (a test compares the two).
 
-State is keyed by hotkey; a dispatch by (round_id, task_id, hotkey). Blobs are canonical bytes, compressed
-(`codec`), unless the column says otherwise.
+State is keyed by hotkey; a dispatch by (round_id, task_id, hotkey). Blobs are canonical bytes, compressed (`codec`),
+unless the column says otherwise.
 """
 
 from typing import Final

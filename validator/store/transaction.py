@@ -1,4 +1,4 @@
-"""One transaction, as its repositories."""
+"""One open transaction: a value with each repository, which callers get from `Store`."""
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 

@@ -1,4 +1,4 @@
-"""Waiting work: executions (SPEC 15) and code checks (SPEC 12), run in a sandbox between the rounds."""
+"""Values and states of waiting work: executions (SPEC 15) and code checks (SPEC 12), run between the rounds."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Tasks from a directory of the operator's (SPEC 13)."""
+"""Task source over a folder of the operator's: reads it again each round, refuses what is malformed (SPEC 13)."""
 
 import asyncio
 from collections.abc import Callable

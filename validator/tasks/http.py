@@ -1,4 +1,4 @@
-"""Tasks from a task server. Truth is money: whatever is unsigned, stale or wrong in any way is refused (SPEC 13)."""
+"""Client of a task server, as a task source. Truth is money: what is unsigned, stale or wrong is refused (SPEC 13)."""
 
 from collections.abc import Callable
 from functools import partial

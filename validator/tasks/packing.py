@@ -1,4 +1,4 @@
-"""Packing: a task from a folder, an archive, an installed distribution or a package elsewhere."""
+"""Packing, `validator tasks pack`: a task from a folder, an archive, an installed distribution or a package."""
 
 import json
 import unicodedata

@@ -1,4 +1,4 @@
-"""Tasks with planted faults, and with the truth about them, from benign bundles (SPEC 16, D-33)."""
+"""Seeding, `validator tasks seed`: tasks with planted faults and their truth, from benign bundles (SPEC 16, D-33)."""
 
 import os
 import re

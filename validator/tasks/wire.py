@@ -1,4 +1,4 @@
-"""The messages between the task server and its clients, and their checks (SPEC 13). Pure."""
+"""Messages between task server and client, and their checks (SPEC 13). Pure."""
 
 import re
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Repetition of failures: one that is the same as the last is counted, not logged."""
+"""Repetition of failures in services that retry: one that is the same as the last is counted, not logged."""
 
 from typing import Final
 

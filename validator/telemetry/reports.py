@@ -1,4 +1,4 @@
-"""Door through which rooms report what they see, by the name of a condition; `validator.health` keeps the board."""
+"""Interface by which rooms report a condition by its name; `validator.health.board` implements it."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""Judging a plan's code, as a kind of waiting work: one try of one check (SPEC 12)."""
+"""Code checks as waiting work: one try to judge a plan's code in the sandbox (SPEC 12)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple

@@ -1,4 +1,4 @@
-"""Miners' traces next to what three runs of the bundle left; for worker processes: strangers wrote both (SPEC 15)."""
+"""Comparison of miners' traces with three runs of the bundle, in a worker process: strangers wrote both (SPEC 15)."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The embedded worker: what waits is done in the validator's own process, so many pieces at a time."""
+"""The embedded worker: does waiting work in the validator's own process, a bounded number of pieces at a time."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

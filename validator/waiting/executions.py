@@ -1,4 +1,4 @@
-"""Executing a task's bundle, as a kind of waiting work: one try of one execution (SPEC 15)."""
+"""Executions as waiting work: one try to run a task's bundle in the sandbox (SPEC 15)."""
 
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,4 +1,4 @@
-"""The queue of a database, opened where the extra `scale` is installed. It imports nothing of that extra before."""
+"""Opener of the Procrastinate queue where the extra `scale` is installed; imports nothing of that extra before."""
 
 import importlib
 from collections.abc import Callable

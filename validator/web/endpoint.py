@@ -1,4 +1,4 @@
-"""`GET /healthz`, `/readyz` and `/metrics` of a running validator."""
+"""`GET /healthz`, `/readyz` and `/metrics` of a running validator, served by the daemon."""
 
 from dataclasses import dataclass, field
 from typing import Final

@@ -1,4 +1,4 @@
-"""Refusals: answers other than what was asked for, as documents of the API."""
+"""Error documents of the API: not found, not allowed, too often, unavailable."""
 
 from collections.abc import Mapping
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""Sources of the API's answers: cached and bounded reads of store (one transaction each), chain and health."""
+"""Reads behind the API: cached and bounded, from store (one transaction each), chain and health endpoint."""
 
 import asyncio
 from collections import OrderedDict

@@ -1,4 +1,4 @@
-"""Guard of weight submissions: origin of the updates on chain, and reasons to refuse signing. Pure."""
+"""Rules of the weights loop: reasons to refuse signing, and whose an update on chain is (ours or not). Pure."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta

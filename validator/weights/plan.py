@@ -1,4 +1,4 @@
-"""From scores to what is sent: who is registered now, and which uid is whose (SPEC 11). Pure."""
+"""Conversion of scores to the vector that is sent: who is registered now, and which uid is whose (SPEC 11). Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple

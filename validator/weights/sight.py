@@ -1,4 +1,7 @@
-"""A look at the chain: the subnet, this hotkey's slot, when weights may be sent, and what is in the way."""
+"""The chain as the weights loop sees it: subnet, this hotkey's slot, when weights may be sent, what is in the way.
+
+Reads only, each read with a time limit.
+"""
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Calls about what strangers sent: their budget, who makes them, and the frames they travel in (SPEC 5, D-27)."""
+"""Calls to worker processes about what strangers sent: their budget, who pays for it, their frames (SPEC 5, D-27)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Limits of a traced process. What the system refuses is left out, never an error."""
+"""Limits that a traced process sets for itself. What the system refuses is left out, never an error."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Explanations of what a number is made of: a round as one miner met it, and a miner's last rounds, as plain values.
 
-Everything is computed from what is stored by the functions that scored it. The field names are what `--json` shows, so
-they are part of the interface.
+The functions that scored compute them again from the store. Their field names are what `--json` shows.
+
+Touches the store, for reading. Called by `validator explain`, the API and the pages.
 """

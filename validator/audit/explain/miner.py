@@ -1,4 +1,4 @@
-"""A miner's last rounds in short: what every type came to, what blocks its pay, what failed lately."""
+"""A miner's last rounds in short, for `validator explain UID`: results by type, what blocks its pay, late failures."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

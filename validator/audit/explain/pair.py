@@ -1,4 +1,7 @@
-"""The evidence between two miners, row by row, next to what two independent miners would have done (SPEC 17, D-39)."""
+"""The evidence that two miners share one analysis, row by row, next to what independent ones show (SPEC 17, D-39).
+
+Read from the store for `validator flags show`.
+"""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""A whole settled round as one miner met it."""
+"""A whole settled round as one miner met it, for `validator explain UID --round N`. Reads the store."""
 
 import string
 from collections import Counter

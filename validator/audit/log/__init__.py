@@ -1,1 +1,6 @@
-"""The log of receipts as a file of lines: written from a store, verified without one (docs/auditors.md)."""
+"""The log of receipts as a file of lines: written from a store, verified without one (docs/auditors.md).
+
+`export.py` reads the store; `verify.py` and what it calls read a stranger's file, and decide what to believe of it.
+
+Touches that file, its folders and checkpoints. Called by `validator audit` and the laboratory.
+"""

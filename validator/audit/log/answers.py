@@ -1,6 +1,6 @@
 """The answers of a round in an audit file, compared with groups, windows, index and attestations (SPEC 5, 6; D-28).
 
-Each attestation is read with its line, checked, and let go; a group's are read from the file again when it is scored.
+Each attestation is read with its line, checked, and let go; a group's are read from the file again for its scores.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Two audit files side by side: one history, one that continues where the other ends, or two."""
+"""Comparison of two audit files, `validator audit compare`: one history, one that continues the other, or two."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The lines of the log from a store, one receipt after the other: the documents of a round are never all in memory."""
+"""Export of the log from a store, `validator audit export`: line by line, a round's documents never all in memory."""
 
 from collections.abc import AsyncIterator
 

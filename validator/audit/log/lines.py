@@ -1,4 +1,4 @@
-"""The lines of an audit file, one at a time, bounded before they are parsed, and the documents of a round in them."""
+"""Reader of audit files: one line at a time, bounded before it is parsed, and the documents of a round in them."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Many rounds, in as many processes as asked for; the results come in the order of the rounds."""
+"""Replay of many rounds by several processes on one machine; the results come in the order of the rounds."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""The first place where two values differ, by path."""
+"""The first place where two values differ, by path: the line that a failed replay prints. Pure."""
 
 from typing import Any, Final, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Rounds replayed by worker processes, through the queue of the store's database."""
+"""Replay of rounds by worker processes of several machines, through the queue of the store's Postgres database."""
 
 import asyncio
 import multiprocessing

@@ -1,4 +1,4 @@
-"""The gates once more, for stored answers to one task."""
+"""Replay of the gates: the stored answers to one task are judged again, from their raw bytes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

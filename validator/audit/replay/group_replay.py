@@ -1,4 +1,4 @@
-"""The groups of a settled round computed again, one at a time: answers, gates, scores and proofs.
+"""Replay of a settled round's groups, one at a time: answers, gates, scores and proofs.
 
 The attestations of one group are decoded at a time: those of a whole round may take more memory than there is.
 """

@@ -1,4 +1,4 @@
-"""The checks of a round's input: its own columns, what the rounds before left, and late qualities (SPEC 12)."""
+"""Replay of a round's input: its own columns, what the rounds before left, and late qualities (SPEC 12)."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field

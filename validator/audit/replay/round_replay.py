@@ -1,4 +1,4 @@
-"""One round computed again: input, plan, answers, gates, outcome, rows; each compared with what is stored."""
+"""Replay of one round: input, plan, answers, gates, outcome, rows; each compared with what is stored."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet

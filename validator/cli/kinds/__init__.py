@@ -1,4 +1,7 @@
-"""Pages of the kinds of tasks: a file for each, and a row of `PAGES` by the kind's name."""
+"""Text pages of the kinds of tasks: a file for each kind, and a row of `PAGES` by the kind's name.
+
+Touches nothing: explanations in, lines out. Called by `validator explain` and `validator rounds`.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple

@@ -1,4 +1,4 @@
-"""An assessment as text: explained to a miner, and listed."""
+"""An assessment as lines of text: `write_assessment` for `validator explain`, a row per member for `rounds show`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

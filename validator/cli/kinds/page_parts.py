@@ -1,4 +1,4 @@
-"""Parts of the pages of every kind of task."""
+"""Parts of the text pages that all kinds share: gates, selection, window entry. No I/O."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""A workflow task as text: explained to a miner, and listed."""
+"""A workflow task as lines of text: `write_workflow` for `validator explain`, a row per member for `rounds show`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Checks of the configuration: the settings, and the hotkey's file."""
+"""Doctor's checks of the configuration: the settings, and the hotkey's file."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Examination of a validator's surroundings: what a check is, what it looks at and finds, and how checks run."""
+"""Frame of the doctor: the form of a check and a finding, what checks may look at, and how they run side by side."""
 
 import asyncio
 import time

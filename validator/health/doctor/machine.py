@@ -1,4 +1,4 @@
-"""Checks of this machine: memory, descriptors, disk space, the running process, the container engine."""
+"""Doctor's checks of this machine: memory, descriptors, disk space, the running process, the container engine."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""Checks of the network: the endpoints of the chain, the subnet and the hotkey on it, the clock, the miners."""
+"""Doctor's checks of the network: endpoints of the chain, the subnet and the hotkey on it, the clock, the miners."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Checks of the store: its database, the rounds and weights in it, and the archive."""
+"""Doctor's checks of the store: its database, the rounds and weights in it, and the archive."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Checks of tasks: the folder or the task server, and the bundles that canaries are made of."""
+"""Doctor's checks of tasks: the folder or the task server, and the bundles that canaries are made of."""
 
 import asyncio
 import time

@@ -1,4 +1,7 @@
-"""Checks of an attestation without the raw answer: epsilon, and what does not hold of a stored one (SPEC 6)."""
+"""Evidence checks of a stored attestation, without its raw answer: epsilon, and what cannot be true of it (SPEC 6).
+
+Pure. Replay and verification call it, and `judge.py`.
+"""
 
 from validator.kinds.judging import Expected
 from validator.protocol.answer import Role

@@ -1,4 +1,7 @@
-"""Bundles of a round, and what the members of an assessment are sent: made once per role (SPEC 1, 5, 13)."""
+"""Supply of assessments: the bundles of a round, and the request bodies that members are sent (SPEC 1, 5, 13).
+
+Reads task sources and makes canaries; called when a round is prepared.
+"""
 
 import asyncio
 import base64

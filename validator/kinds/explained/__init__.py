@@ -1,1 +1,4 @@
-"""Explanations common to all kinds: selection, gates, and the stored result of a task."""
+"""Explanations common to all kinds: selection, gates, and the stored result of a task.
+
+Pure: touches nothing. Called by the explanations of each kind and by `audit/explain`.
+"""

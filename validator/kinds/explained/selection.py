@@ -1,4 +1,4 @@
-"""Selection of a candidate for one task, explained by the numbers that were compared (SPEC 8)."""
+"""Explanation of selection: why a candidate got its place in a task's group, by the numbers compared (SPEC 8)."""
 
 from typing import Final, Literal
 

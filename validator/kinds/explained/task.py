@@ -1,4 +1,4 @@
-"""One task of a settled round for its explanation: what is stored of it, its gates, and what every page has."""
+"""Facts of one task of a settled round that every explanation starts from: group, gates, stored result."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Generic, Literal, NamedTuple, TypeVar

@@ -1,4 +1,4 @@
-"""Run of an accepted plan (SPEC 12).
+"""Run of an accepted plan on its services (SPEC 12); called in a round, after the gates.
 
 Every step starts as soon as its inputs exist; money and time bound the whole. The output is judged by the reference.
 """

@@ -1,4 +1,4 @@
-"""Services over HTTP: `POST {url}/v1/steps`, signed, bounded, sent once (SPEC 12, 13)."""
+"""HTTP client of step services: `POST {url}/v1/steps`, signed, bounded, sent once (SPEC 12, 13)."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The row of workflows."""
+"""The workflow as a `Kind`: the functions of this room that the round flow calls, in one value."""
 
 from typing import Final
 

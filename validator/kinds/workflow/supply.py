@@ -1,4 +1,4 @@
-"""Workflow tasks of a round, and what their members are sent (SPEC 1, 12, 13)."""
+"""Supply of workflow tasks: the goals of a round, and the request bodies that members are sent (SPEC 1, 12, 13)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,1 +1,4 @@
-"""Places for lines in code: Python, JavaScript, TypeScript and shell."""
+"""Insertion of planted faults into code: places for lines in Python, JavaScript, TypeScript and shell.
+
+Pure: touches nothing. Called by `planting/shapes.py` and `planting/marks.py`.
+"""

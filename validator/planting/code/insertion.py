@@ -1,4 +1,4 @@
-"""Faults in code: names that are free, a condition around what is run, and a drawn place in one file."""
+"""Insertion of a fault's lines into code: free names, a condition around what is run, a drawn place. Pure."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""Claims of one SSSA and of a group, as sets that can be compared (SPEC 4)."""
+"""Claims (findings, capabilities, dependencies, …) of one SSSA and of a group, as comparable sets (SPEC 4)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Collusion samples and flags (SPEC 9)."""
+"""Sliding window of agreement samples of one miner and type, and the flag that it raises (SPEC 9)."""
 
 from collections.abc import Sequence
 

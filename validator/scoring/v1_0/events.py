@@ -1,4 +1,4 @@
-"""A round's reputation events, in the order of SPEC 10."""
+"""Reputation events that a round causes, in the order of SPEC 10: the round's side of `reputation.py`."""
 
 from collections.abc import Sequence
 

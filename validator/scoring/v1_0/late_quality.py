@@ -1,4 +1,4 @@
-"""Qualities that are judged after their round: which wait, what one makes a run worth, and what enters (SPEC 12)."""
+"""Qualities of code judged after their round: which runs wait, what one is worth then, what enters (SPEC 12)."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Quality of an output, in [0, 1]: deterministic, without a model (SPEC 12)."""
+"""Quality of a workflow's output, in [0, 1]: compared with the reference, without a model (SPEC 12)."""
 
 from typing import Any, Final
 

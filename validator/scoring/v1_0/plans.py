@@ -1,4 +1,4 @@
-"""One workflow task's group: what every member's plan was worth (SPEC 12)."""
+"""Scores of one workflow task's group: what every member's run was worth (SPEC 12)."""
 
 from collections.abc import Sequence
 

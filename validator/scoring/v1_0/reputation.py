@@ -1,4 +1,4 @@
-"""Reputation events (SPEC 10)."""
+"""Change of a reputation by one event, within its bounds (SPEC 10)."""
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import ReputationKind

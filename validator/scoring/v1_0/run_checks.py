@@ -1,4 +1,4 @@
-"""Consistency checks of a plan and its recorded run: everything that needs no second run."""
+"""Consistency of a stored plan with its recorded run, for replay and verify: all that needs no second run (SPEC 12)."""
 
 from collections.abc import Iterator
 from typing import Final

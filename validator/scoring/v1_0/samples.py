@@ -1,4 +1,4 @@
-"""A round's collusion samples, one per (hotkey, skill_type), and the flags they raise (SPEC 9)."""
+"""Agreement samples of a round for `collusion.py`, one per (hotkey, skill_type), and the flags they raise (SPEC 9)."""
 
 from collections.abc import Sequence
 

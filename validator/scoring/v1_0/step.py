@@ -1,4 +1,4 @@
-"""State change of a settled round (SPEC 8 to 12; SPEC 16, D-23, D-26, D-30)."""
+"""State change of a settled round under 1.0.0: windows, reputations, flags (SPEC 8 to 12; 16, D-23, D-26, D-30)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

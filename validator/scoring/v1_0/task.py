@@ -1,4 +1,4 @@
-"""One task's group: consensus, quality and emission of every member (SPEC 4, 6, 7)."""
+"""Scores of one assessment's group: consensus, quality and emission of every member (SPEC 4, 6, 7)."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The interface of a version's rounds to the version; a later version overrides some of its functions."""
+"""Functions that a round's code calls through its version, so that a later version can override them (a Protocol)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Windows to weights (SPEC 11)."""
+"""Score windows to a capped weight vector (SPEC 11)."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Workflow scoring, formula 1.0.0 (SPEC 12)."""
+"""Score formula of a workflow run, 1.0.0, from its measured numbers (SPEC 12)."""
 
 from validator.protocol.workflow_run import WorkflowRun, WorkflowScore
 from validator.scoring.constants import Ruled

@@ -1,4 +1,4 @@
-"""From a recorded run to the numbers of the formula (SPEC 12). Pure: the same record always gives the same score."""
+"""Measured numbers of a recorded run, the input of the formula (SPEC 12): the same record always gives the same."""
 
 import math
 from collections.abc import Iterable

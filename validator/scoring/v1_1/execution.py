@@ -1,4 +1,4 @@
-"""Caught by execution is unpaid: from the round on in whose frozen input the result enters (SPEC 16, D-30)."""
+"""Executions under 1.1.0: an answer they refute is unpaid from the round that freezes the result (SPEC 16, D-30)."""
 
 from collections import Counter
 from collections.abc import Iterator

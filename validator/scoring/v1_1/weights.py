@@ -1,4 +1,4 @@
-"""Windows to weights: paid is who could be drawn (SPEC 16, D-23), by shares of the version's own (D-24)."""
+"""Score windows to weights under 1.1.0: only miners that could be drawn are paid (SPEC 16, D-23, D-24)."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Workflows, formula 1.1.0: nothing for nothing, and sums in whole rao (SPEC 16, D-32)."""
+"""Score formula of a workflow run, 1.1.0: nothing for nothing, and sums in whole rao (SPEC 16, D-32)."""
 
 import msgspec
 

@@ -1,1 +1,4 @@
-"""An assessment as one miner met it."""
+"""The explanation of an assessment: each number of one miner's answer, with what it was made of.
+
+Pure: touches nothing. Called by `audit/explain`, through `kind.py`, and by the pages of `cli/kinds`.
+"""

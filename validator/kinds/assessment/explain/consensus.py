@@ -1,4 +1,4 @@
-"""Comparison of a miner's claims with its group's: seven components, missed and extra claims (SPEC 4)."""
+"""Explanation of consensus: a miner's claims next to its group's, in seven components, missed and extra (SPEC 4)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet

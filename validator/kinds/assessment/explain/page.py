@@ -1,4 +1,4 @@
-"""An assessment as one miner met it: from the group's selection to what entered its window."""
+"""Explanation of one assessment as a whole: from the group's selection to what entered the miner's window."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Q and emission of an answer: the axes, epsilon, the normalisation (SPEC 6), and the factors (SPEC 7)."""
+"""Explanation of Q and emission: the axes, epsilon, the normalisation (SPEC 6), and the factors (SPEC 7)."""
 
 from collections.abc import Iterable
 from typing import Final

@@ -1,4 +1,4 @@
-"""One workflow task as one miner met it: its plan, the run step by step, and what that was worth (SPEC 12)."""
+"""Explanation of one workflow task as a whole: the plan, the run step by step, and its worth (SPEC 12)."""
 
 from datetime import datetime
 

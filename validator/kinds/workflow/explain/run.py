@@ -1,4 +1,4 @@
-"""A plan and its run, step by step, and what the run was measured at and is worth (SPEC 12)."""
+"""Explanation of a plan's steps, of the numbers that its run was measured at, and of its score (SPEC 12)."""
 
 from typing import Final
 
