@@ -20,7 +20,7 @@ sys.path += [str(Path(__file__).parents[1] / "tests" / "core")]
 
 from audit_file import export, lines_of
 from pay_world import PayWorld
-from samples.unlogged import drop_log
+from samples.silent_log import drop_log
 from world import VALIDATOR
 
 from validator.protocol.canonical import canonical_bytes

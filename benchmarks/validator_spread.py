@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from rich.progress import track
 
-from localnet.rows import spread_of
+from localnet.vector_comparison import spread_of
 
 RUNS: Final = int(os.environ.get("RUNS", "4"))
 ROUNDS: Final = int(os.environ.get("ROUNDS", "18"))

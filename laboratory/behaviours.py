@@ -3,8 +3,8 @@
 import math
 from typing import NamedTuple
 
-from laboratory.analyses import NOTHING, Answer, Laboratory, Skill, invented, perfect
 from laboratory.population import Player, World
+from laboratory.simulated_answers import NOTHING, Answer, Laboratory, Skill, invented, perfect
 from laboratory.streams import stream
 from laboratory.world import Kind, Latent
 from validator.protocol.sssa import Analysis

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from miner.analyses import Analyser
+from miner.analysis_pool import Analyser
 from miner.bundles.written import WrittenBundle, written_bundles
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType

@@ -8,13 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
-from localnet.effort import Marked, effort_of
+from localnet.analysis_cost import Marked, effort_of
 from localnet.executions.local_engine import Executions, PatientSource, all_run_again, local_executions
 from localnet.library import LONG_WINDOWS, WINDOWS, build_library
+from localnet.network_tasks import LibraryStock, OwnStock, Stock
 from localnet.own.ledger import Ledger
-from localnet.own.meeting import Guest, meet
 from localnet.own.miners_file import MinersFile
 from localnet.own.own_tasks import OwnTasks, analysed
+from localnet.own.remote_miners import Guest, meet
 from localnet.own.task_separation import own_story
 from localnet.population import Population
 from localnet.result import NetworkResult, read_result
@@ -26,10 +27,9 @@ from localnet.roster import (
     inventing_roster,
     own_tasks_roster,
 )
-from localnet.rows import payout
-from localnet.stock import LibraryStock, OwnStock, Stock
 from localnet.validators import Director, Seat, Watcher, clear, run_to_the_end, seated, seats
-from miner.analyses import AnalysisPool
+from localnet.vector_comparison import payout
+from miner.analysis_pool import AnalysisPool
 from miner.services.catalogue import Service, ServiceAddress
 from miner.services.service_server import LocalServices
 from miner.tracing import RunPolicy, Tracer

@@ -7,7 +7,7 @@ from localnet.behaviours import behaviour_of
 from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS
 from localnet.roster import Resident
-from miner.analyses import Analyser
+from miner.analysis_pool import Analyser
 from miner.assessment import Kit
 from miner.behaviours import PACE_S, Paced
 from miner.server import LocalMiner

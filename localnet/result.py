@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from localnet.effort import BundleEffort
+from localnet.analysis_cost import BundleEffort
 from localnet.executions.story import ExecutionStory, execution_story
 from localnet.own.task_separation import OwnStory
 from localnet.roster import Resident
-from localnet.rows import Payout
+from localnet.vector_comparison import Payout
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, MemberOutcome, RanMember

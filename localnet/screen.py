@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
-from localnet.effort import print_effort
+from localnet.analysis_cost import print_effort
 from localnet.executions.story import print_executions
 from localnet.own.results import print_own
 from localnet.result import MinerResult, NetworkResult

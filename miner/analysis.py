@@ -17,7 +17,7 @@ from miner.scanners.semgrep import Semgrep
 from miner.scanners.servers import MANIFEST, tool_findings
 from miner.scanners.settings import COMPOSITION, Settings, snippets_of
 from miner.scanners.source import SourceFile, addressable, line_of, objects, read_object, string
-from miner.scanners.unread import Unread
+from miner.scanners.unread_files import Unread
 from validator.protocol import limits
 from validator.protocol import vocabulary as cap
 from validator.protocol.canonical import sha256_hex

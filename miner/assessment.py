@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from miner.analyses import Analyser
 from miner.analysis import Analysis
+from miner.analysis_pool import Analyser
 from miner.declaration import sandbox_manifest
 from miner.requests import OpenedDispatch
 from miner.tracing import Records, Tracer, pack_traces, trace_hashes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
 
-from miner.analyses import AnalysisPool
+from miner.analysis_pool import AnalysisPool
 from miner.assessment import Kit
 from miner.behaviours import BEHAVIOURS, Conduct, Paced
 from miner.server import HOST, LocalMiner

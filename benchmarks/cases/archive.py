@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from harness import Case
-from samples.archived import archived, archiving_s, reading_ms
-from samples.played import ROUNDS, played
+from samples.archived_rounds import archived, archiving_s, reading_ms
+from samples.played_rounds import ROUNDS, played
 
 
 def cases() -> Iterator[Case]:

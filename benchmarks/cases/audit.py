@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from harness import Case, per_second
-from samples.played import ROUNDS, exported, played
+from samples.played_rounds import ROUNDS, exported, played
 
 from validator.audit.log.verify import verify_file
 

@@ -21,7 +21,7 @@ from harness import Case
 from hostile import of_channel
 from hostile.kinds import Case as Attack
 
-from validator.kinds.assessment.dearest import dearest_answer
+from validator.kinds.assessment.costliest_answer import dearest_answer
 from validator.protocol.answer import Dispatch, probe_values
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType

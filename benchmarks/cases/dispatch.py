@@ -12,9 +12,9 @@ from functools import cache, partial
 from typing import Any, Final
 
 from harness import Case
-from samples import flight
+from samples import open_calls
 from samples.calls import Turn, axons, bare, ours
-from samples.dispatched import dispatched
+from samples.dispatched_rounds import dispatched
 from samples.stand_in import many_descriptors
 
 _RUNS: Final = {60: 15, 300: 7, 1_000: 5, 5_000: 3}
@@ -92,5 +92,5 @@ def _flight(run: str, many: int, place: int) -> float:
 
 @cache
 def _flights(run: str, many: int) -> tuple[float, ...]:
-    done = subprocess.run([sys.executable, flight.__file__, run, str(many)], stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([sys.executable, open_calls.__file__, run, str(many)], stdout=subprocess.PIPE, check=True)
     return tuple(map(float, done.stdout.split()))

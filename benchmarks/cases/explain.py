@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from cli_store import write_config
 from harness import Case
-from samples.aged import age
+from samples.aged_store import age
 from samples.commands import PROGRAM, PYTHON, command_cpu_s
-from samples.played import play
+from samples.played_rounds import play
 from world import miner_signer
 
 from validator.audit.explain.miner import explain_miner

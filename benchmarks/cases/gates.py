@@ -11,7 +11,7 @@ from bittensor_core import CRYPTO_SR25519, verify_signature
 from builders import expect
 from harness import Case, per_second
 from samples.group import SIGNERS, TASK, answers, bodies
-from samples.traced import traced
+from samples.traced_answer import traced
 
 from validator.kinds.assessment.judge import judge
 from validator.kinds.judging import Expected, Judged

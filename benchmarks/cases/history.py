@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from harness import Case
-from samples.aged import age, hotkey
+from samples.aged_store import age, hotkey
 
 from validator.store import open_store
 

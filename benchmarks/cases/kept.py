@@ -5,7 +5,7 @@ from functools import partial
 
 from full_answers import SHAPES
 from harness import Case
-from samples.sized import kept_of_full_round
+from samples.store_size import kept_of_full_round
 
 _LIMIT_MIB = 16
 

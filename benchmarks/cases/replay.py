@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from harness import Case, per_second
-from samples.played import ROUNDS, played
+from samples.played_rounds import ROUNDS, played
 from samples.processes import cpu_s
 
 from validator.audit.replay.batches import Replayer, replay_rounds

@@ -8,7 +8,7 @@ from itertools import permutations
 import msgspec
 from harness import Case, per_second
 from samples.group import answers, bodies
-from samples.scored import SCORED_BY, compared, from_bytes
+from samples.scored_group import SCORED_BY, compared, from_bytes
 
 from validator.protocol.answer import Answer
 from validator.scoring import Claims

@@ -25,7 +25,7 @@ from attested import BUNDLE, PUBLISHES, Attested
 from cli_store import called, environment
 from harness import Case
 from samples.commands import PROGRAM, PYTHON
-from samples.played import played
+from samples.played_rounds import played
 from samples.whole_rounds import whole_rounds
 
 from validator.audit.documents import RoundDocument, TaskDocument, round_document

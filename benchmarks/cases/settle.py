@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 from harness import Case
-from samples.full import TYPES, WINDOW, fill
+from samples.full_windows import TYPES, WINDOW, fill
 from world import VALIDATOR
 
 from validator.protocol.round import MetagraphSnapshot

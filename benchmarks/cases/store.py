@@ -5,8 +5,8 @@ from functools import partial
 from typing import Final
 
 from harness import Case
-from samples.marked import marked
-from samples.sized import PASSING, Sizes, sizes, sizes_in_postgres
+from samples.marked_bundles import marked
+from samples.store_size import PASSING, Sizes, sizes, sizes_in_postgres
 
 _KB: Final = 1_000
 _GB: Final = 1_000_000_000

@@ -13,10 +13,10 @@ from typing import Final
 from cases.history import MINERS, seconds_of_reading
 from cases.settle import settled_ms
 from random_rounds import crowded
-from samples.aged import age, hotkey
-from samples.full import fill
+from samples.aged_store import age, hotkey
+from samples.full_windows import fill
 from samples.group import answers, bodies
-from samples.scored import SCORED_BY, from_bytes
+from samples.scored_group import SCORED_BY, from_bytes
 
 from validator.protocol.canonical import canonical_bytes
 

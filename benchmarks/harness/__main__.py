@@ -11,8 +11,8 @@ from typing import Final
 import cases
 
 from harness.case import Case, Row
-from harness.choosing import UnknownBenchmarkError, chosen, known
-from harness.measuring import measure
+from harness.case_discovery import UnknownBenchmarkError, chosen, known
+from harness.paired_runs import measure
 from harness.rows import table, update
 
 FILE: Final = Path("bench.json")

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from miner.analysis import analyse
 from miner.behaviours import NOTHING, careless, with_gaps
-from real_skills.measured import Analyser, Files
+from real_skills.recall import Analyser, Files
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Category, Finding

@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from real_skills.analysers import REFERENCE, analysers
 from real_skills.bases import Skill
-from real_skills.measured import Measured, Row, rows
 from real_skills.network_run import Network
+from real_skills.recall import Measured, Row, rows
 from validator.planting.planting import Shape
 from validator.tasks.seeding import Seeded, Seeding, seeded, write_seeded
 from validator.tasks.source import TaskError

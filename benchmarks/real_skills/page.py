@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from real_skills.figures import ROOT, Figures
-from real_skills.measured import Measured, Row, rows
+from real_skills.recall import Measured, Row, rows
 
 PAGE: Final = ROOT / "docs" / "reference-miner.md"
 NONE: Final = "–"

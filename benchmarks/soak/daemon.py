@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from localnet.library import WINDOWS
-from soak.inside import tell
+from soak.process_memory import tell
 from soak.site import Site
 from validator.cli.session import settings_of
 from validator.daemon.main import run_daemon

@@ -6,8 +6,8 @@ from typing import Final
 
 from process_watch import family, lag_of, proportional_kb
 
-from soak.inside import told
 from soak.logs import LogTail
+from soak.process_memory import told
 from soak.site import Site
 
 _NS: Final = 1e9

@@ -14,7 +14,7 @@ import msgspec
 from localnet.library import WINDOWS, analyse_plain, build_library
 from localnet.population import Population
 from localnet.roster import demo_roster
-from miner.analyses import AnalysisPool
+from miner.analysis_pool import AnalysisPool
 from miner.goals.goal_files import local_goals
 from miner.services.service_server import LocalServices
 from miner.tracing import RunPolicy, Tracer

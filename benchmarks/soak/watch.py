@@ -14,7 +14,7 @@ from process_watch import metrics_of
 from rich.console import Console
 
 from soak.logs import LogTail
-from soak.running import daemon, network, stopped, verified
+from soak.processes import daemon, network, stopped, verified
 from soak.sample import Sample, look
 from soak.site import INTERVAL_S, KEPT_S, PRUNE_EVERY_S, Site, rules
 from soak.soak_report import Report, report

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
-from miner.analyses import AnalysisPool
+from miner.analysis_pool import AnalysisPool
 from miner.assessment import Kit
 from miner.behaviours import Paced, Thorough
 from miner.server import LocalMiner

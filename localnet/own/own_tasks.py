@@ -10,8 +10,8 @@ from typing import Final, Protocol
 import structlog
 from msgspec.structs import replace
 
-from miner.analyses import Analyser, Files
 from miner.analysis import Analysis
+from miner.analysis_pool import Analyser, Files
 from validator.protocol.bundles import read_bundle
 from validator.protocol.errors import ValidatorError
 from validator.protocol.skill_types import SkillType

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from localnet.effort import BundleEffort
-from localnet.own.advising import advice
+from localnet.analysis_cost import BundleEffort
 from localnet.own.ledger import Ledger, OwnAnswer
 from localnet.own.own_tasks import OwnTask, OwnTasks
 from localnet.own.results import Counts, Heard, MinerOnTask, TaskResult, TypeResult, Why
+from localnet.own.task_advice import advice
 from localnet.roster import Resident
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 from samples.calls import bare, ours
-from samples.dispatched import dispatched
+from samples.dispatched_rounds import dispatched
 from samples.lag import lags, p99
 
 MANY = 5

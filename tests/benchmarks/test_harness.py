@@ -7,8 +7,8 @@ import cases
 import msgspec
 import pytest
 from harness import Case, Row, microseconds, per_second
-from harness.choosing import UnknownBenchmarkError, chosen, known
-from harness.measuring import measure
+from harness.case_discovery import UnknownBenchmarkError, chosen, known
+from harness.paired_runs import measure
 from harness.rows import table, update
 from samples.group import FINDINGS, MEMBERS, TASK, answers, bodies
 

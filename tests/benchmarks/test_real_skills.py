@@ -10,9 +10,9 @@ from real_skills.analysers import REFERENCE, analysers
 from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, Skill, bases, same_by_git
 from real_skills.compositions import composed
 from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, measure, rules_digest, sow, write_sown
-from real_skills.measured import Measured, language, rows
 from real_skills.network_run import Finder, Network, read_network
 from real_skills.page import PAGE, replaced, rules_told, tables
+from real_skills.recall import Measured, language, rows
 from real_skills.shape_files import later_shapes
 
 from validator.planting.shapes import builtin_shapes

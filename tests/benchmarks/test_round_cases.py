@@ -6,7 +6,7 @@ from aiohttp import web
 from builders import FILES, expect, make_task
 from samples.calls import SIGNER
 from samples.honest_miners import Miners, signers
-from samples.traced import BYTES, traced
+from samples.traced_answer import BYTES, traced
 
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.supply import requests

@@ -11,9 +11,9 @@ from cases.settle import settled_ms
 from growth.__main__ import steepness, table
 from growth.drawing import drawing
 from growth.measures import by_findings
-from samples.aged import age
-from samples.full import fill
-from samples.played import play
+from samples.aged_store import age
+from samples.full_windows import fill
+from samples.played_rounds import play
 from samples.processes import cpu_s
 from world import miner_signer
 

@@ -12,7 +12,7 @@ from chain_worlds import ME
 from served_world import ServedWorld
 
 from validator.chain.submission import LIMITS
-from validator.weights.sight import Eyes
+from validator.weights.chain_view import Eyes
 
 pytestmark = pytest.mark.faults
 BLOCK_S: Final = 5.0  # a signature has eight blocks of time

@@ -32,7 +32,7 @@ def arenas():
         return told.read().count(b"<heap nr=")
 
 def kept():
-    from soak.inside import seen
+    from soak.process_memory import seen
     before = seen().kept_kb
     bytes(4 * BIG)  # a first large one, after which glibc by itself keeps such
     big, pins = [], []

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Container, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from miner.analyses import analyse_bundle
 from miner.analysis import Analysis
+from miner.analysis_pool import analyse_bundle
 from miner.assessment import Kit
 from miner.behaviours import Behaviour
 from miner.server import LocalMiner

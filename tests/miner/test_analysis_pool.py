@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from miner.analyses import NICENESS, AnalysisPool, analyse_bundle
 from miner.analysis import Analysis
+from miner.analysis_pool import NICENESS, AnalysisPool, analyse_bundle
 from miner.behaviours import NOTHING
 from miner.bundles.written import written_bundles
 from validator.protocol.skill_types import SkillType
@@ -130,7 +130,7 @@ async def test_workers_take_a_back_seat() -> None:
 
 
 def test_niceness_does_not_add_up() -> None:
-    twice = "import os; from miner.analyses import give_way; give_way(); give_way(); print(os.nice(0))"
+    twice = "import os; from miner.analysis_pool import give_way; give_way(); give_way(); print(os.nice(0))"
     done = subprocess.run([sys.executable, "-c", twice], capture_output=True, text=True, check=True)
     assert int(done.stdout) == max(os.nice(0), NICENESS)
 

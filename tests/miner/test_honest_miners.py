@@ -5,8 +5,8 @@ import pytest
 from builders import signatures
 from miner_kit import RUNTIME, bench, job
 
-from miner.analyses import analyse_bundle
 from miner.analysis import Analysis
+from miner.analysis_pool import analyse_bundle
 from miner.behaviours import LATENESS, Partial, Slow, Thorough, with_gaps
 from miner.bundles.written import WrittenBundle, written_bundles
 from miner.tracing import RunPolicy

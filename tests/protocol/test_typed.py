@@ -1,4 +1,4 @@
-"""Types of msgspec in more than one thread, and the one door to them."""
+"""Types of msgspec in more than one thread, and the one module that decodes them."""
 
 import ast
 import subprocess
@@ -12,7 +12,7 @@ from validator.protocol import typed
 
 VALIDATOR = Path(typed.__file__).parents[1]
 # Types that nobody has decoded, wide enough to be half made for a while, and threads that all want them at once:
-# without the door this process dies of SIGSEGV.
+# without the module this process dies of SIGSEGV.
 CROWD = """
 import sys, threading
 from msgspec import Struct, defstruct

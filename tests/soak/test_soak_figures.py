@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from soak.arithmetic import histogram_quantile, quantile, since, slope, worst_bound
-from soak.inside import Inside
 from soak.logs import LogTail
+from soak.process_memory import Inside
 from soak.sample import Sample
 from soak.soak_report import JUDGED_S, MOST_MIB_H, report, warm
 
@@ -39,7 +39,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 # In its own process: one that ran other tests frees their garbage between the looks.
 LOOKS = """
 import gc, json, pathlib, sys
-from soak.inside import seen, tell, told
+from soak.process_memory import seen, tell, told
 gc.disable()
 tell(file := pathlib.Path(sys.argv[1]))
 before = told(file)

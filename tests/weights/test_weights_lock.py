@@ -24,8 +24,8 @@ from validator.sources import SystemClock
 from validator.store import Store, open_store
 from validator.store.rows import WeightMark, WeightsRecord
 from validator.telemetry import Event
+from validator.weights.chain_view import Slot
 from validator.weights.guard import Finding, Known, judge
-from validator.weights.sight import Slot
 from validator.weights.watch import CLEAR, WeightsLock, WeightsLockedError, clear, stop_file_of
 
 ONE = {"miner0": 1.0}

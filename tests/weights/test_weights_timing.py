@@ -4,7 +4,7 @@ import pytest
 from validator.chain.base import VERSION_KEY, Head, SubnetParameters
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.weights.sight import Sight, Slot, due_block, hindrance, validity
+from validator.weights.chain_view import Sight, Slot, due_block, hindrance, validity
 
 PARAMETERS = SubnetParameters(20, 10, 50.0, 0, False, 1)
 ME = Neuron("Va", 0, 50.0, True, None)

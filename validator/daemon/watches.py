@@ -22,7 +22,7 @@ from validator.chain.base import BehindError, Chain, ChainError, NoSubnetError, 
 from validator.chain.clockwatch import ClockWatch
 from validator.health.board import Board, advice_on
 from validator.health.report import HealthState
-from validator.kinds.assessment.dearest import dearest_cost
+from validator.kinds.assessment.costliest_answer import dearest_cost
 from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable

@@ -28,8 +28,8 @@ from validator.store.errors import DamagedError
 from validator.store.identity import require_known_version
 from validator.store.rows import LogHead, RoundRecord, WeightsRecord
 from validator.store.urls import parse_url
+from validator.weights.chain_view import Eyes, due_block
 from validator.weights.plan import mechanisms
-from validator.weights.sight import Eyes, due_block
 
 _ROUNDS: Final = 8
 _LEAST: Final = timedelta(hours=6)  # below that, what there is says nothing of a day

@@ -18,10 +18,10 @@ from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.results import packed
 from validator.protocol.round import RoundInput, RoundTask
+from validator.rounds.answer_storage import AnswerStorage, Received
 from validator.rounds.attribution import Attribution, NetworkAway, StallsSince, network_there, no_stalls
 from validator.rounds.facts import PASSED
 from validator.rounds.gatekeeper import Gatekeeper
-from validator.rounds.keeping import Keeping, Received
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Returned
 from validator.rounds.stalls import overlap
@@ -94,7 +94,7 @@ class _Collected:
     """Replies received so far."""
 
     attribution: Attribution
-    keeping: Keeping
+    keeping: AnswerStorage
     judged: dict[Key, Judged] = field(default_factory=dict)
     alone: dict[Key, Reason] = field(default_factory=dict)
     failed: list[tuple[Expected[RoundTask], Reply]] = field(default_factory=list)
@@ -129,7 +129,7 @@ class Dispatcher:
             StoreAwayError: the database was away before anything was sent, and for too long.
             StoreLostError: the store must not be used any more.
         """
-        frozen, collected = prepared.frozen, _Collected(Attribution(self.stalls, self.away), Keeping(self.store))
+        frozen, collected = prepared.frozen, _Collected(Attribution(self.stalls, self.away), AnswerStorage(self.store))
         began = self.clock.monotonic()
         requests = await asyncio.to_thread(requests_of, prepared)
         planned = [

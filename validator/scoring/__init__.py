@@ -4,7 +4,7 @@ Pure: touches no clock, randomness, I/O or settings. Called by rounds, weights, 
 """
 
 from validator.scoring.constants import ExecutionRules, Rules
-from validator.scoring.standing import standing_of, windows_of
+from validator.scoring.eligibility import standing_of, windows_of
 from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.v2_0.evidence import PlantedAnswers
 from validator.scoring.v2_0.tallies import TalliedAnswer

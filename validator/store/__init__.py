@@ -5,7 +5,7 @@ Touches the database and archive files. Called by every room above that keeps or
 
 from typing import TYPE_CHECKING
 
-from validator.doors import door
+from validator.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from validator.store.dispatch_record import DispatchKey
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from validator.store.schema import SchemaState, schema_state, upgrade
     from validator.store.transaction import Transaction
 else:  # SQLAlchemy takes longer than verifying a short log, which has use for the records alone
-    __getattr__ = door(
+    __getattr__ = lazy_getattr(
         __name__,
         {
             "DispatchKey": "dispatch_record",

@@ -27,7 +27,7 @@ from validator.store.errors import DamagedError, StoreAwayError, StoreLostError
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.telemetry.repetition import Once
-from validator.weights.sight import due_block
+from validator.weights.chain_view import due_block
 from validator.weights.watch import WeightsLock, WeightsLockedError
 
 EVERY_BLOCKS: Final = 7_200  # a day of 12 s

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from validator.chain.weight_rows import U16_MAX
 from validator.protocol.reasons import Reason
 from validator.store.rows import WeightMark, WeightsRecord
-from validator.weights.sight import Hindrance, Sight, Slot
+from validator.weights.chain_view import Hindrance, Sight, Slot
 
 OPEN: Final = ("submitted", "unknown")
 _CLOCK_SLACK: Final = timedelta(seconds=1)  # corrections by NTP

@@ -15,9 +15,9 @@ from validator.store import Transaction
 from validator.store.identity import require_chain
 from validator.store.rows import UnpaidTold
 from validator.store.vector_inputs import basis_of
+from validator.weights.chain_view import Eyes, Sight, due_block, hindrance
 from validator.weights.guard import Known, rule
 from validator.weights.plan import Vector, mechanisms, plan_vector
-from validator.weights.sight import Eyes, Sight, due_block, hindrance
 from validator.weights.watch import known_of, read_stop_file, stop_file_of
 
 

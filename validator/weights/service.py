@@ -22,9 +22,9 @@ from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.telemetry.repetition import Once, Outage, place_of
 from validator.telemetry.reports import Reports
+from validator.weights.chain_view import Eyes, Hindrance, Sight, due_block, hindrance, validity
 from validator.weights.pay_watch import PayWatch
 from validator.weights.plan import Vector, plan_vector
-from validator.weights.sight import Eyes, Hindrance, Sight, due_block, hindrance, validity
 from validator.weights.submission import Fate, Submitter, WeightsLog
 from validator.weights.watch import Checked, Watch, WeightsLock, WeightsLockedError
 

@@ -34,8 +34,8 @@ from validator.store.repositories.weight_submissions import PlannedWeights, refu
 from validator.store.rows import WeightMark, WeightsRecord, WeightsState
 from validator.store.vector_inputs import Basis
 from validator.telemetry import Event
+from validator.weights.chain_view import Sight
 from validator.weights.plan import ASSESSMENTS, WORKFLOWS, Vector, owner_of
-from validator.weights.sight import Sight
 
 _MOST_UNSENT: Final = 8  # vectors of a mechanism and an epoch that are told and not sent
 _MAX_EXTRINSIC: Final = 128

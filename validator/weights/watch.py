@@ -17,8 +17,8 @@ from validator.store import Store, Transaction
 from validator.store.rows import WeightMark, WeightsRecord
 from validator.store.urls import file_beside
 from validator.telemetry import Event
+from validator.weights.chain_view import Eyes, Hindrance, Sight, Slot
 from validator.weights.guard import Finding, Known, expiry, rule
-from validator.weights.sight import Eyes, Hindrance, Sight, Slot
 from validator.weights.submission import WeightsLog
 
 CLEAR: Final = "validator weights unlock --reason TEXT"

@@ -21,9 +21,9 @@ from aiohttp.test_utils import TestServer
 from cli_store import called, environment
 
 from localnet.library import WINDOWS
-from localnet.own.meeting import meet
 from localnet.own.miners_file import MinersFileError, parse_miners
-from miner.analyses import AnalysisPool
+from localnet.own.remote_miners import meet
+from miner.analysis_pool import AnalysisPool
 from miner.assessment import Kit
 from miner.behaviours import Lazy
 from miner.declaration import declare

@@ -3,10 +3,10 @@ from pathlib import Path
 import pytest
 
 from localnet.executions.local_engine import Executions
-from localnet.own.advising import advice
+from localnet.network_tasks import OwnStock
 from localnet.own.own_tasks import OwnTask, OwnTasks, Pace
 from localnet.own.results import Counts, Heard
-from localnet.stock import OwnStock
+from localnet.own.task_advice import advice
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 

@@ -1,4 +1,4 @@
-"""A process that judges one answer with what a worker has loaded, for `flight.py`; prints CPU and memory."""
+"""A process that judges one answer with what a worker has loaded, for `open_calls.py`; prints CPU and memory."""
 
 import os
 import pickle

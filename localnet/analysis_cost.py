@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from miner.analyses import Spent
+from miner.analysis_pool import Spent
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from localnet.rows import moved, payout, spread_of
+from localnet.vector_comparison import moved, payout, spread_of
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.sources import VirtualClock
 

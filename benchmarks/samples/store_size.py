@@ -17,7 +17,7 @@ from sqlalchemy import text
 from world import VALIDATOR, Script, World, answer_to, on_virtual_time, tasks_of_all_types
 
 from samples.postgres import postgres
-from samples.unlogged import drop_log
+from samples.silent_log import drop_log
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer

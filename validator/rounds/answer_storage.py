@@ -41,7 +41,7 @@ class _Waiting:
 
 
 @dataclass(slots=True)
-class Keeping:
+class AnswerStorage:
     """Stores the answers of one round, and which of its dispatches got none.
 
     However many wait for the store, those of one transaction are in memory; of the others what `MEMORY_LIMIT` allows

@@ -11,8 +11,8 @@ from world import World, prepared, tasks_of_all_types
 from validator.outgoing.calls import Body
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RawAnswer
-from validator.rounds import keeping
-from validator.rounds.keeping import Keeping, Received
+from validator.rounds import answer_storage
+from validator.rounds.answer_storage import AnswerStorage, Received
 from validator.store import DispatchKey, Store, Transaction
 from validator.store.dispatch_record import Failure
 from validator.store.errors import WrongStateError
@@ -57,7 +57,7 @@ async def kept(store: Store, keys: list[DispatchKey]) -> set[str]:
 
 async def test_those_that_wait_are_stored_together(store: Store) -> None:
     keys, counting = await sent(store), Counting(store)
-    desk = Keeping(cast("Store", counting))
+    desk = AnswerStorage(cast("Store", counting))
     waiting = [asyncio.ensure_future(desk.keep(received(key))) for key in keys]
     await counting.begun.wait()
     counting.go.set()
@@ -70,7 +70,7 @@ async def test_those_that_wait_are_stored_together(store: Store) -> None:
 
 async def test_failures_are_stored_with_the_answers_beside_them(store: Store) -> None:
     keys, counting = await sent(store), Counting(store)
-    desk = Keeping(cast("Store", counting))
+    desk = AnswerStorage(cast("Store", counting))
     counting.go.set()
     raw = RawAnswer("ab" * 32, 7, False)
     failures = [Failure(key, Reason.DEADLINE_STATUS, 1.5, 503, "status 503", raw) for key in keys[:3]]
@@ -84,10 +84,10 @@ async def test_failures_are_stored_with_the_answers_beside_them(store: Store) ->
 
 
 async def test_bodies_of_one_transaction_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "_MOST_BYTES", 5)
+    monkeypatch.setattr(answer_storage, "_MOST_BYTES", 5)
     keys, counting = await sent(store), Counting(store)
     counting.go.set()
-    desk = Keeping(cast("Store", counting))
+    desk = AnswerStorage(cast("Store", counting))
     await asyncio.gather(*(desk.keep(received(key, b"four")) for key in keys))
     assert counting.writes == len(keys)
 
@@ -95,7 +95,7 @@ async def test_bodies_of_one_transaction_are_bounded(store: Store, monkeypatch: 
 async def test_one_that_cannot_be_stored_costs_the_others_nothing(store: Store) -> None:
     keys = await sent(store)
     wrong = keys[2]._replace(hotkey="nobody")
-    desk = Keeping(store)
+    desk = AnswerStorage(store)
     ends = await asyncio.gather(
         *(desk.keep(received(key)) for key in (*keys[:2], wrong, *keys[2:])), return_exceptions=True
     )
@@ -106,7 +106,7 @@ async def test_one_that_cannot_be_stored_costs_the_others_nothing(store: Store) 
 
 async def test_one_that_waits_no_more_is_not_stored_and_holds_up_nobody(store: Store) -> None:
     keys, counting = await sent(store), Counting(store)
-    desk = Keeping(cast("Store", counting))
+    desk = AnswerStorage(cast("Store", counting))
     first, second, third = (asyncio.ensure_future(desk.keep(received(key))) for key in keys[:3])
     await counting.begun.wait()
     second.cancel()

@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from validator.daemon.watches import BudgetService
-from validator.kinds.assessment.dearest import SHARE, dearest_answer, dearest_cost
+from validator.kinds.assessment.costliest_answer import SHARE, dearest_answer, dearest_cost
 from validator.kinds.assessment.judge import judge
 from validator.kinds.judging import Expected
 from validator.protocol import limits

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from world import VALIDATOR
 
-from samples.played import ROUNDS, played
+from samples.played_rounds import ROUNDS, played
 from validator.store import Transaction, open_store
 from validator.store.archive import ArchiveFile, archives_in, open_archive
 from validator.store.archiving import Archiver

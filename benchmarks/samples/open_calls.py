@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, Final
 
 from samples.calls import Turn, axons, bare
-from samples.dispatched import dispatched
-from samples.judging import peak
+from samples.dispatched_rounds import dispatched
+from samples.judging_process import peak
 from samples.lag import lags, p99
 from samples.stand_in import many_descriptors
 from validator.daemon.allocator import settle_allocator, settle_collector

@@ -2,8 +2,8 @@ from io import StringIO
 
 from rich.console import Console
 
-from localnet.effort import BundleEffort, effort_of, print_effort
-from miner.analyses import Spent
+from localnet.analysis_cost import BundleEffort, effort_of, print_effort
+from miner.analysis_pool import Spent
 from validator.protocol.skill_types import SkillType
 
 SERVER = SkillType.MCP_SERVER

@@ -5,12 +5,12 @@ from importlib import import_module
 from typing import Any
 
 
-def door(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+def lazy_getattr(package: str, places: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a `__getattr__` for a package, so that importing a module of it does not import all the others.
 
     Args:
         package: its name.
-        places: the modules of the package that have the names of its door.
+        places: the modules of the package that define the names.
     """
 
     def named(name: str) -> Any:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from random_rounds import crowded
 
 from samples.calls import PATIENCE_S, SIGNER, Turn, axons, timed
-from samples.unlogged import unlogged
+from samples.silent_log import unlogged
 from validator.kinds.judging import Judged
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call, Reply, Sent

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 from localnet.executions.local_engine import Executions
 from localnet.library import WINDOWS, Library, analyse_plain
 from localnet.own.own_tasks import OwnSource, OwnTasks, TimedAnalyses
-from miner.analyses import Analyser, AnalysisPool
+from miner.analysis_pool import Analyser, AnalysisPool
 from miner.behaviours import PACE_S
 from miner.goals.goal_files import local_goals
 from miner.services.catalogue import Service, ServiceAddress
