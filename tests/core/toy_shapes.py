@@ -6,7 +6,7 @@ from validator.planting.lexicon import Draws
 from validator.planting.planting import Asked, Company, Files, Plant, Planter, Shape
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
-ALONE = Company((), lambda *_: None)
+ALONE = Company((), lambda *_: None, {}, (), ())
 """No harmless additions next to faults."""
 
 

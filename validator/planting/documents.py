@@ -190,7 +190,7 @@ def quoted_in_document(
     if not found:
         return None
     document = draws.pick(found)
-    marks = "````" if any("```" in line for line in lines) else "```"
+    marks = "````" if draws.number(0, 1) or any("```" in line for line in lines) else "```"
     block = [draws.pick(leads), "", marks + _LABELS.get(suffix, ""), *lines, marks]
     at = draws.pick(document.gaps)
     placed = put(document.path, document.text, at, [*block, ""] if at < len(lines_of(document.text)) else ["", *block])

@@ -115,10 +115,21 @@ Quoter = Callable[[Draws, Files, str, Sequence[str]], Plant | None]
 
 
 class Company(NamedTuple):
-    """Harmless additions that bundles have next to faults, and the quoting of either."""
+    """Harmless additions that bundles have next to faults.
+
+    Attributes:
+        harmless: shapes that are harmless by what they do; they come with faults of their family.
+        quote: puts a fault or a harmless addition where it is only quoted.
+        twins: by their names, shapes of `HARMLESS_BY_WORDS` with words that make them harmless.
+        public: shapes that hold a value that everybody may know; they come with twins, which hold none.
+        blank: the same shapes without the value; they come with faults, which hold one.
+    """
 
     harmless: Sequence[Shape]
     quote: Quoter
+    twins: Mapping[str, Shape]
+    public: Sequence[Shape]
+    blank: Sequence[Shape]
 
 
 _compiling: Final = threading.Lock()  # catch_warnings changes the whole process
@@ -264,6 +275,7 @@ _SPARE: Final = 3  # shapes for each fault that is missing
 _FRESH: Final = 8  # one in so many may be in a new file
 _NEARLY_BLOCK: Final = 0.52  # a risk that one more of medium severity does not take to BLOCK
 _LITTLE: Final = 0.02  # the same to REVIEW
+_REACHED: Final[Mapping[Verdict, float]] = {"ALLOW": _LITTLE, "REVIEW": _NEARLY_BLOCK, "BLOCK": BLOCK_FROM}
 _MOST_QUOTED: Final = 40  # lines
 
 
@@ -347,8 +359,10 @@ def plant(  # noqa: PLR0913, PLR0917 - everything that a bundle is made of
         missing = turns.count(True)
         live = turns[0] or len(left) < _SPARE * missing  # what is quoted leaves enough to plant
         left.remove(shape)
-        # Quotes take the severities that faults would have in their place: neither shows which is which.
-        severities = _severities(verdict, bed.risk, missing) if live else _severities(verdict, bed.shown, len(turns))
+        # What is quoted has the severities that faults would have: all of them without faults, else those that come
+        # once the verdict is reached.
+        risk = bed.risk if live else max(bed.shown, _REACHED[verdict] if number else 0.0)
+        severities = _severities(verdict, risk, missing if live else len(turns))
         asked = Asked(severities, fresh=draws.number(1, _FRESH) == 1)
         if bed.plant(shape, asked) if live else bed.quote(shape, asked):
             turns.remove(live)
@@ -445,29 +459,34 @@ class _Bed:
         return risk_of([*(fault.plant for fault in self.faults), *self._quoted])
 
     def plant(self, shape: Shape, asked: Asked) -> bool:
-        """Plant a fault, and quote a harmless addition; return whether the fault has a place."""
-        planted = self._placed(shape, asked)
+        """Plant a fault with its company; return whether the fault has a place."""
+        before, planted = self.files, self._placed(shape, asked)
         if planted is None or not self._take(planted, Fault(shape, planted)):
             return False
         self.families.append(shape.family)
-        harmless = self._harmless(shape.family, planted)
-        if harmless is not None:
-            self._hold(shape.family, harmless, self.files)
+        if self._company is not None and shape.family in HARMLESS_BY_WORDS:
+            self._add(self._company.blank, shape.family, planted, fresh=False)
+        elif self._company is not None:
+            harmless = self._harmless(self._company.harmless, shape.family, planted, fresh=planted.path not in before)
+            self._quote(harmless, self.files)
         return True
 
     def quote(self, shape: Shape, asked: Asked) -> bool:
-        """Quote a fault, and add what is harmless; return whether the fault would have a place."""
-        planted = self._placed(shape, asked)
-        if planted is None or fault_of(self.files, planted, self.seen):
+        """Add the harmless form of a fault with the company of one; return whether the fault would have a place."""
+        by_words = shape.family in HARMLESS_BY_WORDS
+        form = self._company.twins.get(shape.name) if by_words and self._company is not None else shape
+        planted = None if form is None else self._placed(form, asked)
+        if planted is None or self._company is None or fault_of(self.files, planted, self.seen):
             return False
         self.families.append(shape.family)
         self._quoted.append(planted)
-        before, harmless = self.files, self._harmless(shape.family, planted)
-        if harmless is not None:
-            self._take(harmless)
-        held = self._harmless(shape.family, planted) if shape.family in HARMLESS_BY_WORDS else planted
-        if held is not None:
-            self._hold(shape.family, held, before)
+        before = self.files
+        if by_words:
+            self._take(planted)
+            self._add(self._company.public, shape.family, planted, fresh=False)
+        else:
+            self._add(self._company.harmless, shape.family, planted, fresh=planted.path not in before)
+            self._quote(planted, before)
         return True
 
     def _placed(self, shape: Shape, asked: Asked) -> Plant | None:
@@ -475,25 +494,26 @@ class _Bed:
             return None
         return shape.plant(self._draws, self.seen, self._type, asked)
 
-    def _hold(self, family: Family, planted: Plant, before: Files) -> None:
-        """Quote what a plant adds; where words make the difference, it is a fixed one."""
-        if family in HARMLESS_BY_WORDS:
-            self._take(planted)
-        elif self._company is not None:
-            old = Counter(before.get(planted.path, b"").decode().splitlines())
-            lines = [line for line in planted.changed[planted.path].decode().splitlines() if not old[line]]
-            made = self._company.quote(self._draws, self.seen, planted.path, lines[:_MOST_QUOTED])
-            if made is not None:
-                self._take(made)
+    def _quote(self, planted: Plant | None, before: Files) -> None:
+        if planted is None or self._company is None:
+            return
+        old = Counter(before.get(planted.path, b"").decode().splitlines())
+        lines = [line for line in planted.changed[planted.path].decode().splitlines() if not old[line]]
+        made = self._company.quote(self._draws, self.seen, planted.path, lines[:_MOST_QUOTED])
+        if made is not None:
+            self._take(made)
 
-    def _harmless(self, family: Family, like: Plant) -> Plant | None:
+    def _add(self, shapes: Sequence[Shape], family: Family, like: Plant, *, fresh: bool) -> None:
+        made = self._harmless(shapes, family, like, fresh=fresh)
+        if made is not None:
+            self._take(made)
+
+    def _harmless(self, shapes: Sequence[Shape], family: Family, like: Plant, *, fresh: bool) -> Plant | None:
         """Return a harmless addition of a family, in a file such as a fault's if there is one."""
-        known = self._company.harmless if self._company is not None else ()
-        fitting = [shape for shape in known if shape.family == family and self._type in shape.types]
-        asked = Asked(frozenset({like.severity}), like.path not in self.files)
+        fitting = [shape for shape in shapes if shape.family == family and self._type in shape.types]
         found = None
         for shape in self._draws.some(fitting, len(fitting), len(fitting)):
-            made = shape.plant(self._draws, self.seen, self._type, asked)
+            made = shape.plant(self._draws, self.seen, self._type, Asked(fresh=fresh))
             if made is not None and not fault_of(self.files, made, self.seen):
                 found = made
                 if _suffix(made) == _suffix(like):

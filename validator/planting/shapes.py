@@ -194,12 +194,38 @@ def shapes_with(own: Own) -> tuple[Shape, ...]:
 
 @cache
 def company_with(own: Own = NOTHING_OWN) -> Company:
-    """Return harmless additions, which are next to faults, and quoting: of `company/`, and shapes with its words."""
-    folder = HERE / "data" / "company"
+    """Return what planted bundles have next to faults: of `company/`, and shapes with harmless words."""
+    folder, lists = HERE / "data" / "company", _lists_with(own)
     words = read_words(folder)
-    lists = {**_lists_with(own), **words}
-    alike = [read_shapes(HERE / "data" / "shapes" / family, lists) for family in HARMLESS_BY_WORDS]
-    return Company((*read_shapes(folder, lists), *chain(*alike)), _Quotes(words).quote)
+    folders = [HERE / "data" / "shapes", *([own.shapes] if own.shapes else [])]
+
+    def with_words(harmless: Lists) -> list[Shape]:
+        shapes = chain(*(read_shapes(one, {**lists, **words, **harmless}) for one in folders))
+        return [shape for shape in shapes if shape.family in HARMLESS_BY_WORDS]
+
+    def of_public_values(harmless: Lists) -> list[Shape]:
+        return [shape for shape in with_words(harmless) if shape.severities == {"public"}]
+
+    public = {"secret": words["public_value"]}
+    return Company(
+        read_shapes(folder, {**lists, **words}),
+        _Quotes(words).quote,
+        {shape.name: shape for shape in with_words(_without_faults(lists))},
+        of_public_values(public),
+        of_public_values({**public, "public_part": ["@placeholder@"]}),
+    )
+
+
+def _without_faults(lists: Lists) -> Lists:
+    """Return credentials that end where the part begins that opens something, and pins of versions without a fault."""
+    secrets = [
+        {**one, "value": f"{one['value'].rpartition('@')[0].partition('@')[0]}@placeholder@"} for one in lists["secret"]
+    ]
+    pins = {
+        name: [{**one, "version": one["fixed"]} for one in lists[name] if "fixed" in one]
+        for name in ("pin_python", "pin_npm")
+    }
+    return {"secret": secrets, **pins}
 
 
 class _Quotes(NamedTuple):
