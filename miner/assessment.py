@@ -4,20 +4,21 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
 from miner.analysis import Analysis
 from miner.analysis_pool import Analyser
-from miner.declaration import sandbox_manifest
-from miner.requests import OpenedDispatch
 from miner.tracing import Records, Tracer, pack_traces, trace_hashes
 from validator.protocol.answer import Answer, Dispatch, canary_marker
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import is_runtime
 from validator.protocol.sssa import Analysis as Conclusion
-from validator.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
+from validator.protocol.sssa import Evidence, Policy, SandboxManifest, Signature, Skill, Sssa
 from validator.sources import Clock
+
+TRACER_VERSION: Final = "1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +51,6 @@ class Assessment:
     kit: Kit
     clock: Clock
     received: float
-
-    @classmethod
-    def of(cls, opened: OpenedDispatch, kit: Kit, clock: Clock, received: float) -> "Assessment":
-        """Return the assessment of an opened dispatch."""
-        return cls(opened.dispatch, opened.files, kit, clock, received)
 
     @property
     def runtime_primary(self) -> bool:
@@ -89,6 +85,8 @@ class Assessment:
 
     def _build(self, analysis: Analysis, records: Records | None) -> Answer:
         dispatch = self.dispatch
+        image = dispatch.runtime_image if records is not None else None
+        ran = None if image is None else SandboxManifest(image.reference, image.digest, TRACER_VERSION)
         sssa = Sssa(
             schema_version="1.0",
             skill=Skill(dispatch.skill_type, dispatch.bundle_sha256, dispatch.nonce),
@@ -102,11 +100,7 @@ class Assessment:
             evidence=Evidence(
                 trace_hashes=trace_hashes(records) if records is not None else {},
                 manifest_sha256=analysis.manifest_sha256,
-                sandbox_manifest=(
-                    sandbox_manifest(dispatch.runtime_image)
-                    if records is not None and dispatch.runtime_image is not None
-                    else None
-                ),
+                sandbox_manifest=ran,
                 llm_evidence=None,
             ),
             policy=Policy(analysis.rules),

@@ -1,7 +1,8 @@
 """The reference miner's HTTP server: verifies signatures, opens dispatches, has them answered by a behaviour."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Container, Iterable
+from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
@@ -10,69 +11,31 @@ from aiohttp import web
 
 from miner.assessment import Assessment, Kit, Response
 from miner.behaviours import Behaviour
-from miner.declaration import declare
 from miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from miner.tracing import TracingError
 from validator.incoming.auth import AuthRefusedError, RequestVerifier
-from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
+from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT, Capabilities
 from validator.protocol.errors import ValidatorError
 from validator.protocol.round import Axon
+from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.protocol.sssa import Signature
 from validator.protocol.text import printable
+from validator.protocol.times import format_time
 from validator.sources import Clock
 
-__all__ = ["AuthRefusedError", "CallerRefusedError", "RequestGuard"]
-
 HOTKEY_HEADER: Final = "X-Bittensor-Hotkey"
+SOFTWARE: Final = "sssa-local-miner/1"
+VALIDITY: Final = timedelta(hours=12)
 
 
 class CallerRefusedError(ValidatorError):
     """The caller is not a validator that this miner answers to."""
 
 
-class RequestGuard:
-    """Checks requests to one hotkey from callers that it answers.
-
-    Args:
-        hotkey: the receiver that requests must be bound to.
-        callers: the hotkeys that are answered.
-        clock: for freshness (10 s back, 2 s ahead).
-    """
-
-    def __init__(self, hotkey: str, callers: Container[str], clock: Clock) -> None:
-        self._verifier = RequestVerifier(hotkey, clock)
-        self._callers = callers
-
-    def admit(self, headers: Mapping[str, str]) -> None:
-        """Refuse, before the body is read, who does not even claim to be one of the callers.
-
-        Raises:
-            CallerRefusedError: another hotkey, or none.
-        """
-        if headers.get(HOTKEY_HEADER, "") not in self._callers:
-            raise CallerRefusedError
-
-    def verify(self, headers: Mapping[str, str], body: bytes, method: str, target: str) -> str:
-        """Return the caller's hotkey that signed this request.
-
-        Args:
-            headers: as received.
-            body: the raw bytes.
-            method: HTTP method.
-            target: path and query as sent.
-
-        Raises:
-            AuthRefusedError: headers missing or malformed, another receiver, stale, replayed, or a wrong signature.
-            CallerRefusedError: signed by somebody else than the callers.
-        """
-        caller = self._verifier.verify(headers, method, target, body)
-        if caller.hotkey not in self._callers:
-            raise CallerRefusedError
-        return caller.hotkey
-
-
 HOST: Final = "127.0.0.1"
 JSON: Final = "application/json"
+_READ_S: Final = 30.0  # for a body to arrive
 _SHUTDOWN_S: Final = 0.5
 
 
@@ -85,21 +48,13 @@ class LocalServer:
         clock: for the freshness of requests.
         routes: what it serves; a handler begins with `body`.
         max_body: most bytes of a request's body.
-        read_s: how long a body may take to arrive.
     """
 
-    def __init__(  # noqa: PLR0913 - whom it answers, what, and how much it takes
-        self,
-        hotkey: str,
-        callers: Container[str],
-        clock: Clock,
-        routes: Iterable[web.RouteDef],
-        *,
-        max_body: int,
-        read_s: float,
+    def __init__(
+        self, hotkey: str, callers: Container[str], clock: Clock, routes: Iterable[web.RouteDef], *, max_body: int
     ) -> None:
-        self._guard = RequestGuard(hotkey, callers, clock)
-        self._read_s = read_s
+        self._verifier = RequestVerifier(hotkey, clock)
+        self._callers = callers
         self._site: web.TCPSite | None = None
         app = web.Application(client_max_size=max_body, middlewares=[_say_why])
         app.add_routes(routes)
@@ -129,10 +84,14 @@ class LocalServer:
         Raises:
             CallerRefusedError, AuthRefusedError, TimeoutError: each becomes a refusal with its reason.
         """
-        self._guard.admit(request.headers)
-        async with asyncio.timeout(self._read_s):
+        if request.headers.get(HOTKEY_HEADER, "") not in self._callers:  # before the body is read
+            raise CallerRefusedError
+        async with asyncio.timeout(_READ_S):
             body = await request.read()
-        await asyncio.to_thread(self._guard.verify, request.headers, body, request.method, request.raw_path)
+        headers, method, target = request.headers, request.method, request.raw_path
+        caller = await asyncio.to_thread(self._verifier.verify, headers, method, target, body)
+        if caller.hotkey not in self._callers:
+            raise CallerRefusedError
         return body
 
 
@@ -160,7 +119,25 @@ async def _say_why(
         return refusal(408, "The request's body did not arrive.")
 
 
-_READ_S: Final = 30.0
+def declare(
+    signer: Signer,
+    now: datetime,
+    max_concurrent: int,
+    skill_types: tuple[SkillType, ...] = ASSESSED_TYPES,
+) -> Capabilities:
+    """Return a signed declaration of these types, valid for 12 hours from `now` (UTC)."""
+    document = Capabilities(
+        document_version="1.0",
+        hotkey=signer.hotkey,
+        skill_types=skill_types,
+        software=SOFTWARE,
+        issued_at=format_time(now),
+        expires_at=format_time(now + VALIDITY),
+        signature=Signature(signer.hotkey, "sr25519", ""),
+        max_concurrent=max_concurrent,
+    )
+    return signer.sign_document(document)
+
 
 _log = structlog.get_logger()
 
@@ -204,7 +181,6 @@ class LocalMiner:
             clock,
             [web.get("/v1/capabilities", self._capabilities), web.post("/v1/assessments", self._assessments)],
             max_body=MAX_DISPATCH,
-            read_s=_READ_S,
         )
 
     async def start(self, host: str = HOST, port: int = 0) -> Axon:
@@ -227,7 +203,7 @@ class LocalMiner:
         received = self._clock.monotonic()
         try:
             opened = await asyncio.to_thread(open_dispatch, body)
-            response = await self._behaviour.respond(Assessment.of(opened, self._kit, self._clock, received))
+            response = await self._behaviour.respond(Assessment(*opened, self._kit, self._clock, received))
             return await _send(request, response)
         except DispatchRefusedError as error:
             return refusal(400, str(error))

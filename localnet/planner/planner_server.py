@@ -1,14 +1,12 @@
 """A planner's HTTP server: `GET /v1/capabilities` and `POST /v1/workflows` (SPEC 12, 13)."""
 
 from collections.abc import Container
-from typing import Final
 
 from aiohttp import web
 
 from localnet.planner.goal_parser import UnreadableGoalError, read_goal
 from localnet.planner.skills import Habits, plan_steps
-from miner.declaration import declare
-from miner.server import LocalServer, answer, refusal
+from miner.server import LocalServer, answer, declare, refusal
 from validator.protocol.capabilities import DEFAULT_MAX_CONCURRENT
 from validator.protocol.limits import MAX_TASK_BODY
 from validator.protocol.round import Axon
@@ -18,8 +16,6 @@ from validator.protocol.sssa import Signature
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.workflow_plan import PlanTask, WorkflowDispatch, WorkflowPlan
 from validator.sources import Clock
-
-_READ_S: Final = 10.0
 
 
 class LocalPlanner:
@@ -43,7 +39,6 @@ class LocalPlanner:
             clock,
             [web.get("/v1/capabilities", self._capabilities), web.post("/v1/workflows", self._workflows)],
             max_body=MAX_TASK_BODY,
-            read_s=_READ_S,
         )
 
     async def start(self) -> Axon:

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from miner.bundles.written import written_bundles
 from miner.check.advice import advice_of
-from miner.check.judging import Judge, Witness
+from miner.check.judging import Judge
 from miner.check.report import Declared, Fault, Outcome, Report, Section, StrangerOutcome
 from miner.check.signed import mistake_in
 from miner.check.strangers import Visitor, strangers
@@ -34,16 +34,6 @@ from validator.workers.interface import Workers
 SECTIONS: Final[tuple[Section, ...]] = tuple(Section)
 _SERVICES: Final = "miner-check"
 _RUN_S: Final = 10.0
-
-
-class Watcher(Protocol):
-    """Is told how far a check is."""
-
-    def expect(self, many: int) -> None:
-        """So many more requests will be sent."""
-
-    def seen(self, what: str) -> None:
-        """One of them has come to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +69,20 @@ class Tools:
     random: RandomBytes
 
 
-async def check_miner(target: Target, options: Options, tools: Tools, watcher: Watcher) -> Report:
+async def check_miner(target: Target, options: Options, tools: Tools, told: Callable[[str], None]) -> Report:
     """Return what a validator would say of the miner. Stores nothing and needs no chain.
 
     Args:
         target: the miner; private addresses are called, too.
         options: what to check.
         tools: what it is done with.
-        watcher: is told how far it is.
+        told: is told the name of each request that has come to its end.
     """
     async with AsyncExitStack() as stack:
         client = HttpMinerClient(tools.signer, allow_private=True)
         stack.push_async_callback(client.close)
-        watcher.expect(1)
         heard = await ask_declaration(client, tools.workers, tools.clock, target.hotkey, target.axon)
-        watcher.seen("declaration")
+        told("declaration")
         if isinstance(heard, Refused):
             advice = advice_of(heard.reason, heard.status, tools.signer.hotkey)
             gate, meaning = heard.reason.gate or None, heard.reason.meaning
@@ -103,7 +92,7 @@ async def check_miner(target: Target, options: Options, tools: Tools, watcher: W
             return _report(target, tools, None, (fault,))
         document = typed.decode(heard.document, Capabilities)
         judge = await stack.enter_async_context(_judge(client, tools))
-        check = _Check(target, options, tools, watcher, document, judge)
+        check = _Check(target, options, tools, told, document, judge)
         outcomes = await check.outcomes(stack)
         visited = await check.visits()
     faults = _unasked(document, options, sent=len(outcomes) + len(visited))
@@ -121,7 +110,7 @@ async def _judge(client: HttpMinerClient, tools: Tools) -> AsyncIterator[Judge]:
             caller=tools.signer.hotkey,
             workers=tools.workers,
             runners={"workflow": runner},
-            witness=Witness(Tracer(ours, timeout_s=_RUN_S)),
+            tracer=Tracer(ours, timeout_s=_RUN_S),
             version=version(CURRENT),
         )
     finally:
@@ -135,7 +124,7 @@ class _Check:
     target: Target
     options: Options
     tools: Tools
-    watcher: Watcher
+    told: Callable[[str], None]
     document: Capabilities
     judge: Judge
 
@@ -155,7 +144,6 @@ class _Check:
         if Section.PLANS in self.options.sections and SkillType.WORKFLOW in self.types:
             trials += await self._plans(drafts, stack)
         largest = await asyncio.to_thread(self._largest, drafts)
-        self.watcher.expect(len(trials) + len(largest))
         turns: dict[SkillType, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(self.document.concurrency))
         done = await asyncio.gather(*(self._ask(trial, turns[trial.task.skill_type]) for trial in trials))
         return [*done, *[await self._ask(trial, asyncio.Semaphore()) for trial in largest]]
@@ -167,12 +155,11 @@ class _Check:
             return []
         trial = next(one for one in self.drafts.answers([cheap]) if one.role == "auditor")
         wrong = strangers(trial, self.tools.signer, Signer.from_uri(f"//{self.tools.random.token(16).hex()}"))
-        self.watcher.expect(len(wrong))
         visitor, done = Visitor(), []
         try:
             for one in wrong:
                 done.append(await visitor.visit(self.target, trial.request.path, one))
-                self.watcher.seen(one.request)
+                self.told(one.request)
         finally:
             await visitor.close()
         return done
@@ -180,7 +167,7 @@ class _Check:
     async def _ask(self, trial: Trial, turns: asyncio.Semaphore) -> Outcome:
         async with turns:
             outcome = await self.judge.ask(self.target, self.options.image, trial)
-        self.watcher.seen(trial.name)
+        self.told(trial.name)
         return outcome
 
     def _assessments(self, drafts: Drafts) -> list[Trial]:

@@ -30,27 +30,6 @@ from validator.protocol.traces import read_traces
 from validator.scoring import Standard, Version
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
-
-class Witness:
-    """Runs skills that the local network wrote, and no others.
-
-    Args:
-        tracer: how; its policy says which bundles it runs.
-    """
-
-    def __init__(self, tracer: Tracer) -> None:
-        self._tracer = tracer
-
-    async def signatures(self, task: RoundTask, files: Mapping[str, bytes]) -> PackedSignatures | None:
-        """Return what a run of the task's bundle shows; None where it cannot be run here."""
-        probes = probe_values(task.nonce)
-        try:
-            records = await self._tracer.trace(task.bundle_sha256, files, task.skill_type, probes)
-        except TracingError:
-            return None
-        return PackedSignatures.of(read_traces(pack_traces(records), task.skill_type, probes))
-
-
 _SETTLED_EPOCH: Final = 1_000_000  # long after any bootstrap
 _PASSED: Final = (Reason.ACCEPTED, Reason.WORKFLOW_DEFERRED)
 _CHECKS: Final = {
@@ -78,7 +57,7 @@ class Judge:
         caller: the hotkey that signs, for advice.
         workers: where answers are judged: they are a stranger's.
         runners: by the kind's name, what runs plans.
-        witness: runs skills of ours, for gate 7.
+        tracer: runs the skills that the local network wrote, and no others, for gate 7.
         version: what is scored by.
     """
 
@@ -86,7 +65,7 @@ class Judge:
     caller: str
     workers: Workers
     runners: Mapping[str, Runner]
-    witness: Witness
+    tracer: Tracer
     version: Version
 
     async def ask(self, target: Target, image: RuntimeImage, trial: Trial) -> Outcome:
@@ -164,9 +143,12 @@ class Judge:
         """Return traces as gate 7 compares them: the answer's, and two of ours, which are then the majority."""
         if not isinstance(judged, Witnessed) or trial.skill is None:
             return {}
-        seen = await self.witness.signatures(trial.task, trial.skill)
-        if seen is None:
+        task, probes = trial.task, probe_values(trial.task.nonce)
+        try:
+            records = await self.tracer.trace(task.bundle_sha256, trial.skill, task.skill_type, probes)
+        except TracingError:
             return {}
+        seen = PackedSignatures.of(read_traces(pack_traces(records), task.skill_type, probes))
         return {judged.result.hotkey: judged.signatures, "witness 1": seen, "witness 2": seen}
 
     def _assessed(self, task: AssessmentTask, answer: Submission, signatures: Mapping[str, PackedSignatures]) -> Score:

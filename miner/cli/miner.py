@@ -4,8 +4,6 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Final
@@ -13,10 +11,10 @@ from typing import Annotated, Final
 import msgspec
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.markup import escape
 
 from miner.behaviours import Conduct
-from miner.check.conduct import SECTIONS, Options, Tools, Watcher, check_miner
+from miner.check.conduct import SECTIONS, Options, Tools, check_miner
 from miner.check.report import Report, Section, hotkey_hint, print_report
 from miner.check.target import Target, target_of
 from miner.check.trials import Pace
@@ -32,7 +30,6 @@ from validator.daemon.world import judging_workers
 from validator.files import write_file
 from validator.protocol.runtime_image import PINNED_IMAGE, UNPUBLISHED, RuntimeImage
 from validator.protocol.skill_types import SkillType
-from validator.protocol.text import printable
 from validator.sources import SystemClock, SystemRandom
 from validator.telemetry import configure_logging
 
@@ -43,22 +40,6 @@ OWN_URI: Final = "//miner-check"
 """The hotkey that asks where none is named. Everybody can have it: a miner that answers it answers everybody."""
 _TEMPLATE: Final = "miner.template"
 _FILES: Final = ("miner.py", "requirements.txt")
-
-
-class _Shown:
-    """A watcher that moves a bar."""
-
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task = bar.add_task("checking", total=0)
-        self._total = 0
-
-    def expect(self, many: int) -> None:
-        self._total += many
-        self._bar.update(self._task, total=self._total)
-
-    def seen(self, what: str) -> None:
-        self._bar.update(self._task, advance=1, description=printable(what, 40))
 
 
 @app.command()
@@ -175,16 +156,7 @@ def _image(pinned: str) -> RuntimeImage:
 
 async def _checked(target: Target, options: Options, tools: Tools) -> Report:
     try:
-        with _shown() as watcher:
-            return await check_miner(target, options, tools, watcher)
+        with Console(stderr=True).status("checking") as status:  # on a terminal alone
+            return await check_miner(target, options, tools, lambda what: status.update(f"checked: {escape(what)}"))
     finally:
         await tools.workers.close()
-
-
-@contextmanager
-def _shown() -> Iterator[Watcher]:
-    """Show on a terminal how far the check is."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        yield _Shown(bar)

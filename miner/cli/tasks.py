@@ -1,15 +1,12 @@
 """`validator tasks draft` and `goals`: the draft of a task's truth, and the benchmark of workflow goals."""
 
 import os
-from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
 import msgspec
 import typer
 from rich.console import Console
-from rich.status import Status
 
 from miner.drafts import Readable, draft_document, draft_page, known_of, read_packed, readable, write_draft
 from miner.goals.goal_files import named_goals, versions
@@ -113,22 +110,11 @@ def goals(
 
 
 def _advisories(paths: list[Path], bundle: Readable) -> Advisories:
-    console = Console(stderr=True)
-    shown = console.status("reading advisories") if console.is_terminal else nullcontext()
-    with shown as status:
-        watcher = partial(_say, status) if status is not None else _say_nothing
-        found = advisories_for(documents_in(paths), bundle.pinned, watcher)
+    with Console(stderr=True).status("reading advisories"):  # on a terminal alone
+        found = advisories_for(documents_in(paths), bundle.pinned)
     if found.read == found.unread:
         raise TaskError(f"`{label(paths[0])}` holds no advisory in the form of OSV - at `--advisories`")
     return found
-
-
-def _say(status: Status, read: int) -> None:
-    status.update(f"reading advisories: {read}")
-
-
-def _say_nothing(_read: int) -> None:
-    """Tell nobody: nobody looks."""
 
 
 def _addresses(given: list[str]) -> dict[Service, ServiceAddress]:

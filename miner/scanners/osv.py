@@ -1,11 +1,10 @@
 """Advisories in the form of OSV: a shipped sample, or an export of osv.dev in a folder, a zip or one JSON file."""
 
-import io
 import re
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -70,9 +69,6 @@ def _semver(version: str) -> tuple[Any, ...] | None:
     # A version comes after its own prereleases, and numbers among their parts before words (semver 2.0, 11).
     parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in (match[4] or "").split("."))
     return (*numbers, 0, parts) if match[4] else (*numbers, 1, ())
-
-
-MAX_PINNED: Final = 8_192
 
 
 class Pinned(NamedTuple):
@@ -172,15 +168,12 @@ class _Osv(Struct):
     database_specific: _Graded | None = None
 
 
-def advisories_for(
-    documents: Iterable[bytes | None], pinned: Collection[Pinned], watcher: Callable[[int], None]
-) -> Advisories:
+def advisories_for(documents: Iterable[bytes | None], pinned: Collection[Pinned]) -> Advisories:
     """Return what the documents say of the packages.
 
     Args:
         documents: JSON, each at most `MAX_ADVISORY` bytes; None for one that could not be read.
         pinned: what is asked for.
-        watcher: is told how many documents were read, after each thousand.
     """
     by_name: defaultdict[tuple[str, str], list[Pinned]] = defaultdict(list)
     for one in pinned:
@@ -190,8 +183,6 @@ def advisories_for(
     read = unread = 0
     for document in documents:
         read += 1
-        if read % 1_000 == 0:
-            watcher(read)
         if document is None or _AFFECTED not in document:
             unread += 1
         elif not names.isdisjoint(_names_in(document)):
@@ -210,7 +201,7 @@ def _sample() -> tuple[bytes, ...]:
 
 def shipped_for(pinned: Collection[Pinned]) -> dict[Pinned, tuple[Advisory, ...]]:
     """Return what the shipped sample says of the packages: widely used ones, real ids and ranges, no database."""
-    return advisories_for(_sample(), pinned, lambda _read: None).of
+    return advisories_for(_sample(), pinned).of
 
 
 def _names_in(document: bytes) -> set[str]:
@@ -275,8 +266,6 @@ def _normal(ecosystem: Ecosystem, name: str) -> str:
     return canonicalize_name(name) if ecosystem == "PyPI" else name
 
 
-MAX_ZIP: Final = 1024 * limits.MIB  # bytes on disk; it is never read whole
-MAX_DIRECTORY: Final = 32 * limits.MIB  # of a zip, which is: some 400,000 files
 MAX_TOTAL: Final = 4096 * limits.MIB  # bytes that are read of all exports
 _PLAIN: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others inflate without a bound
 
@@ -320,29 +309,11 @@ def _file(path: Path, *, follow: bool) -> Iterator[bytes | None]:
         yield from _members(path)
 
 
-class _Bounded(io.FileIO):
-    """A zip whose directory is read in one piece, and only if it is not too large."""
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        """Read at most `size` bytes.
-
-        Raises:
-            TaskError: more than anybody's directory.
-        """
-        if size is not None and size > MAX_DIRECTORY:
-            raise TaskError(f"a zip names more than {MAX_DIRECTORY} bytes of files")
-        return super().read(size) or b""
-
-
 def _members(path: Path) -> Iterator[bytes | None]:
     try:
-        if path.stat().st_size > MAX_ZIP:
-            raise TaskError(f"`{label(path)}` is larger than {MAX_ZIP} bytes")
-        with _Bounded(path) as file, zipfile.ZipFile(file) as archive:
-            members = archive.infolist()
-            if sum(member.file_size for member in members) > MAX_TOTAL:
-                raise TaskError(f"`{label(path)}` would expand to more than {MAX_TOTAL} bytes")
-            yield from (_member(archive, member) for member in members if member.filename.endswith(".json"))
+        with zipfile.ZipFile(path) as archive:
+            members = (member for member in archive.infolist() if member.filename.endswith(".json"))
+            yield from (_member(archive, member) for member in members)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise TaskError(f"`{label(path)}` is no zip that can be read: {printable(str(error))}") from None
 

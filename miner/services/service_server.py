@@ -37,7 +37,6 @@ def fault_of(seed: str, request: StepRequest) -> Fault:
     return "hangs" if drawn < _BREAKS + _FAILS + _HANGS else "none"
 
 
-_READ_S: Final = 10.0
 _HANG_S: Final = 60.0
 
 
@@ -61,7 +60,7 @@ class StepService:
         self._clock = clock
         self._seed = seed
         routes = [web.post("/v1/steps", self._steps)]
-        self._server = LocalServer(self.hotkey, callers, clock, routes, max_body=MIB, read_s=_READ_S)
+        self._server = LocalServer(self.hotkey, callers, clock, routes, max_body=MIB)
 
     async def start(self) -> str:
         """Listen on a free loopback port and return the url that a task names."""

@@ -3,7 +3,7 @@
 from doc_pages import DOCS, table
 
 from miner.drafts import MAX_SHOWN
-from miner.scanners.osv import MAX_ADVISORY, MAX_DIRECTORY, MAX_TOTAL, MAX_ZIP
+from miner.scanners.osv import MAX_ADVISORY, MAX_TOTAL
 from miner.scanners.packages import MAX_PINNED
 from validator.scoring import CURRENT, version
 from validator.tasks.check import TRUTH_OF_AXIS
@@ -22,4 +22,4 @@ def test_the_fields_of_a_type_are_what_it_is_scored_by() -> None:
 
 def test_the_bounds_are_those_of_the_code() -> None:
     told = [int(row["value"].replace(",", "")) for row in table(PAGE, "bounds")]
-    assert told == [MAX_ADVISORY, MAX_ZIP, MAX_DIRECTORY, MAX_TOTAL, MAX_PINNED, MAX_SHOWN]
+    assert told == [MAX_ADVISORY, MAX_TOTAL, MAX_PINNED, MAX_SHOWN]

@@ -1,5 +1,6 @@
 """`validator miner check` as a function, on the miners of these tests: real HTTP, real signatures, the real gates."""
 
+from collections.abc import Callable
 from typing import Any
 
 from miner_kit import VALIDATOR, bench
@@ -17,31 +18,17 @@ from validator.workers.interface import Here
 AT_ONCE = Pace(t_min_s=0.0, late_start_s=0.2)
 
 
-class Counting:
-    """A watcher that counts."""
-
-    def __init__(self) -> None:
-        self.expected = 0
-        self.names: list[str] = []
-
-    def expect(self, many: int) -> None:
-        self.expected += many
-
-    def seen(self, what: str) -> None:
-        self.names.append(what)
-
-
 async def check_at(
     hotkey: str,
     axon: Axon,
     *sections: Section,
     types: tuple[SkillType, ...] = (),
     pace: Pace = AT_ONCE,
-    watcher: Counting | None = None,
+    told: Callable[[str], None] = lambda _: None,
 ) -> Report:
     tools = Tools(VALIDATOR, Here(), SystemClock(), SeededRandom("check"))
     options = Options(types, sections or tuple(Section), pace)
-    return await check_miner(Target(hotkey, axon, public=False), options, tools, watcher or Counting())
+    return await check_miner(Target(hotkey, axon, public=False), options, tools, told)
 
 
 async def check(

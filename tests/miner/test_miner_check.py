@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from check_kit import AT_ONCE, Counting, check, check_at
+from check_kit import AT_ONCE, check, check_at
 from miner_kit import VALIDATOR, bench
 from tracer.records import Records
 
@@ -205,7 +205,7 @@ async def test_a_miner_that_answers_others_is_told_whom_to_answer() -> None:
 
 
 async def test_a_right_miner_passes_and_reads_what_its_answers_are_worth() -> None:
-    watcher = Counting()
+    names: list[str] = []
     async with bench(Paced(Thorough(), pace_s=0.0)) as one:
         report = await check_at(
             one.miner.hotkey,
@@ -214,13 +214,13 @@ async def test_a_right_miner_passes_and_reads_what_its_answers_are_worth() -> No
             Section.WINDOWS,
             Section.STRANGERS,
             types=(SkillType.RAG_KNOWLEDGE,),
-            watcher=watcher,
+            told=names.append,
         )
     assert fault_lines(report) == []
     assert [one.reason for one in report.outcomes] == [Reason.ACCEPTED] * 6
     assert all(one.quality is not None and one.quality.epsilon == 1 for one in report.outcomes)
     assert all(one.score == one.quality.quality > 0.9 for one in report.outcomes if one.quality)
-    assert len(watcher.names) == watcher.expected == 1 + 6 + 12
+    assert len(names) == 1 + 6 + 12
     late = next(one for one in report.outcomes if one.trial == "late start")
     assert late.seconds is not None
     assert late.seconds >= late.t_min_s == 0.2

@@ -20,8 +20,8 @@ from miner.behaviours import Thorough
 from miner.check.report import Section, fault_lines, print_report
 from miner.check.target import TargetError, target_of
 from miner.check.trials import Drafts
-from miner.declaration import declare
-from miner.server import LocalMiner, RequestGuard, answer
+from miner.server import LocalMiner, answer, declare
+from validator.incoming.auth import Caller, RequestVerifier
 from validator.protocol import limits
 from validator.protocol.answer import Dispatch
 from validator.protocol.bundles import read_bundle
@@ -34,18 +34,22 @@ from validator.sources import SystemClock, SystemRandom
 RAG = SkillType.RAG_KNOWLEDGE
 
 
-class Careless(RequestGuard):
-    """Lets every caller in, and checks what `verified` checks."""
+class Everybody:
+    """Callers that anybody belongs to."""
+
+    def __contains__(self, hotkey: object) -> bool:
+        return True
+
+
+class Careless(RequestVerifier):
+    """Checks what `verified` checks."""
 
     def __init__(self, verified: Callable[[Mapping[str, str], bytes, str, str], object]) -> None:
         self._verified = verified
 
-    def admit(self, headers: Mapping[str, str]) -> None:
-        pass
-
-    def verify(self, headers: Mapping[str, str], body: bytes, method: str, target: str) -> str:
+    def verify(self, headers: Mapping[str, str], method: str, target: str, body: bytes = b"") -> Caller:
         self._verified(headers, body, method, target)
-        return ""
+        return Caller("", 0)
 
 
 def checked(**careless: Any) -> Callable[[Mapping[str, str], bytes, str, str], object]:
@@ -81,7 +85,7 @@ FLAWS = {
 async def test_a_miner_that_takes_what_no_validator_sends_is_told(flaw: str) -> None:
     verified, codes = FLAWS[flaw]
     async with bench(Thorough()) as one:
-        one.miner._server._guard = Careless(verified)
+        one.miner._server._verifier, one.miner._server._callers = Careless(verified), Everybody()
         report = await check_at(one.miner.hotkey, one.axon, Section.STRANGERS, types=(RAG,))
     lines = fault_lines(report)
     assert {line.partition(" ")[0] for line in lines} == codes | ({"takes_replays"} if flaw == "nothing" else set())

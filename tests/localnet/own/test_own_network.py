@@ -26,9 +26,8 @@ from localnet.own.remote_miners import meet
 from miner.analysis_pool import AnalysisPool
 from miner.assessment import Kit
 from miner.behaviours import Lazy
-from miner.declaration import declare
 from miner.goals.goal_files import local_goals
-from miner.server import LocalMiner
+from miner.server import LocalMiner, declare
 from miner.services.catalogue import SERVICES, ServiceAddress
 from miner.tracing import RunPolicy, Tracer
 from validator.daemon.exits import Exit
