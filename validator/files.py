@@ -137,21 +137,13 @@ def put(part: Path, file: Path, *, replace: bool = False) -> None:
 
 
 def settle(stream: BinaryIO) -> None:
-    """Write everything through to the disk: where there is no room, here is where it shows.
-
-    Raises:
-        OSError: there is none.
-    """
+    """Write everything through to the disk: where there is no room, here is where it shows (OSError: there is none)."""
     stream.flush()
     os.fsync(stream.fileno())
 
 
 def sync(path: Path) -> None:
-    """Write a file's bytes, or a folder's names, through to the disk.
-
-    Raises:
-        OSError: they cannot be written.
-    """
+    """Write a file's bytes, or a folder's names, through to the disk (OSError: they cannot be written)."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -266,11 +258,7 @@ def one_line(data: bytes) -> str:
 
 
 def from_home(path: Path) -> Path:
-    """Return a path with the folder that a ~ in front stands for.
-
-    Raises:
-        FileNotFoundError: nobody knows that folder.
-    """
+    """Return a path with the folder that a ~ in front stands for (FileNotFoundError: nobody knows that folder)."""
     try:
         return path.expanduser()
     except RuntimeError:

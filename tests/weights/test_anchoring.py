@@ -18,7 +18,7 @@ from validator.protocol.signatures import Signer
 from validator.settings import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock, within
 from validator.store import Store, open_store
-from validator.store.log import Says, append, commitments, open_log
+from validator.store.log import append, commitments, open_log
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.weights.anchoring import EVERY_BLOCKS, ROOM_BLOCKS, AnchorService
@@ -76,7 +76,7 @@ class World:
         """Write one more receipt; return its digest."""
         async with self.store.begin() as tx:
             await open_log(tx, SIGNER, self.clock.now(), SeededRandom("anchor"), 0)
-            await append(tx, SIGNER, self.clock.now(), "closing", await commitments(tx), Says())
+            await append(tx, SIGNER, self.clock.now(), "closing", await commitments(tx))
             head = await tx.receipts.head()
         assert head is not None
         return head.digest

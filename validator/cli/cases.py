@@ -129,11 +129,7 @@ def told_plan(plan: WeightPlan) -> dict[str, Any]:
 
 
 def check_attestation(sssa: Sssa, where: str) -> None:
-    """Check what the types of an SSSA cannot say.
-
-    Raises:
-        SchemaError: naming the field.
-    """
+    """Check what the types of an SSSA cannot say (SchemaError: naming the field)."""
     try:
         check_sssa(sssa)
     except SchemaError as error:

@@ -6,60 +6,10 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import Final, Literal, NamedTuple
 
 from validator.protocol import limits
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import nfc, printable
-
-_BLOCK: Final = 512
-_NAME: Final = re.compile(rb"([\x20-\x7e]{1,100})\0*")
-_NUMBERS: Final = re.compile(rb"(?:[0-7]{7}\0){3}([0-7]{11})\0[0-7]{11}\0([0-7]{6})\0 0\0{100}ustar\x0000")
-_DEVICES: Final = re.compile(rb"(?:\0{8}|0{7}\0){2}\0")
-_END: Final = bytes(_BLOCK)
-
-
-class Entry(NamedTuple):
-    """A file or something else: what it is called, and which bytes of the tar are its own."""
-
-    name: str
-    size: int
-    offset: int
-    kind: Literal["file", "folder", "other"] = "file"
-
-
-def plain_files(tar: bytes | memoryview, most: int) -> list[Entry] | None:
-    """Return what a tar holds, None where anything in it is not as plain: `tarfile` has to say what that is.
-
-    Args:
-        tar: not compressed; from its first block of zeros on it is not looked at.
-        most: with more files than these it is not read on; one more is returned.
-    """
-    found: list[Entry] = []
-    at = 0
-    while at + _BLOCK <= len(tar):
-        header = bytes(tar[at : at + _BLOCK])
-        if header == _END:
-            return found or None
-        entry = _entry(header, at + _BLOCK)
-        if entry is None:
-            return None
-        found.append(entry)
-        if len(found) > most:
-            return found
-        at = entry.offset + -(-entry.size // _BLOCK) * _BLOCK
-    return None
-
-
-def _entry(header: bytes, offset: int) -> Entry | None:
-    name, numbers = _NAME.fullmatch(header, 0, 100), _NUMBERS.fullmatch(header, 100, 265)
-    if name is None or numbers is None or not _DEVICES.fullmatch(header, 329, 346):
-        return None
-    summed = header.translate(None, b"\0")  # most of it is zeros
-    if int(numbers[2], 8) != sum(summed) - sum(header[148:156]) + 8 * ord(" "):
-        return None
-    return Entry(name[1].decode(), int(numbers[1], 8), offset)
-
 
 _GZIP = 31  # zlib window bits: gzip wrapper required
 _TAR_OVERHEAD = 2_048  # per entry: header, padding, long-name records
@@ -154,14 +104,13 @@ def _files(raw: "BoundedTar", expanded: int, file_size: int, entries: int) -> It
     total = 0
     try:
         for member in _members(raw, entries):
-            folder = member.kind == "folder"
-            if folder and not _segments(member.name):
+            if member.isdir() and not _segments(member.name):
                 continue
             name = _safe_name(member.name)
-            if folder:
+            if member.isdir():
                 folders.add(name)
                 continue
-            if member.kind == "other":
+            if not member.isreg() or member.sparse is not None:
                 raise ArchiveError(f"`{printable(name)}` is neither a regular file nor a folder")
             if member.size < 0:
                 raise ArchiveError(f"`{printable(name)}` has a negative size")
@@ -201,34 +150,22 @@ class BoundedTar(io.BytesIO):
             raise ArchiveError(f"a run of more than {_MOST_DIGITS} digits in a header")
         return found
 
-    def content(self, member: Entry) -> bytes:
+    def content(self, member: tarfile.TarInfo) -> bytes:
         """Return a file's bytes (ArchiveError: the tar ends before them)."""
-        found = bytes(self.getbuffer()[member.offset : member.offset + member.size])
+        found = bytes(self.getbuffer()[member.offset_data : member.offset_data + member.size])
         if len(found) < member.size:
             raise ArchiveError("damaged tar: cut short")
         return found
 
 
-def _members(raw: BoundedTar, entries: int) -> Iterator[Entry]:
-    plain = plain_files(raw.getvalue(), entries)
-    for count, entry in enumerate(_entries(raw) if plain is None else plain, start=1):
-        if count > entries:
-            raise ArchiveTooLargeError(f"more than {entries} entries")
-        yield entry
-
-
-def _entries(raw: BoundedTar) -> Iterator[Entry]:
+def _members(raw: BoundedTar, entries: int) -> Iterator[tarfile.TarInfo]:
     with tarfile.open(fileobj=raw, mode="r:") as tar:
-        for member in tar:
+        for count, member in enumerate(tar, start=1):
+            if count > entries:
+                raise ArchiveTooLargeError(f"more than {entries} entries")
             if len(tar.pax_headers) > limits.MAX_TAR_GLOBALS:
                 raise ArchiveTooLargeError(f"more than {limits.MAX_TAR_GLOBALS} keywords for all entries")
-            file = member.isreg() and member.sparse is None
-            yield Entry(
-                member.name,
-                member.size,
-                member.offset_data,
-                "folder" if member.isdir() else "file" if file else "other",
-            )
+            yield member
 
 
 def _inflate(data: bytes, raw: io.BytesIO, bound: int) -> None:

@@ -5,7 +5,7 @@ An anchor is text, so that explorers show it: `sssa-log:1:SEQUENCE:DIGEST`.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -23,9 +23,7 @@ from validator.protocol.results import (
     WorkflowSubmission,
 )
 from validator.protocol.round import (
-    FROM_TRUTH,
     MAX_REASON,
-    TALLY_FROM_TRUTH,
     RoundInput,
     RoundOutcome,
     RoundPlan,
@@ -300,32 +298,6 @@ def _told(submission: Mapping[str, Any], expected: Sequence[str]) -> Mapping[str
 def outcome_line(outcome: RoundOutcome) -> bytes:
     """Return an outcome's line."""
     return line("outcome", outcome)
-
-
-def stored_outcome_line(canonical: bytes, committed: Collection[str]) -> bytes:
-    """Return the line of an outcome's stored bytes, not of this version's struct: lines never change once written.
-
-    Args:
-        canonical: the outcome's bytes.
-        committed: ids of the tasks whose truths are committed to; see `outcome_as_told`.
-
-    Raises:
-        msgspec.MsgspecError: they are no outcome.
-        KeyError: the same.
-        TypeError: the same.
-    """
-    if not committed:
-        return wrapped("outcome", canonical)
-    plain = msgspec.json.decode(canonical)
-    for group in plain["groups"]:
-        if group["task_id"] in committed:
-            group["scored_verdict"] = None
-    for one in (*plain["members"], *plain.get("evidence", ())):
-        if one["task_id"] in committed:
-            one.update({name: None for name in FROM_TRUTH if name in one})
-            if one.get("tally"):
-                one["tally"].update(dict.fromkeys(TALLY_FROM_TRUTH))
-    return line("outcome", plain)
 
 
 def line_digest(data: bytes) -> str:

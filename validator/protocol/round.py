@@ -4,7 +4,7 @@
 What came back in between is `results.py`. Tasks and members of groups are unions, tagged with their `kind`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
 from msgspec import UNSET, Meta, UnsetType, structs
@@ -691,9 +691,13 @@ def commands_of(documents: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, 
     return {one["task_id"]: tuple((one.get("truth") or {}).get("shell_commands") or ()) for one in documents}
 
 
-def outcome_as_told(frozen: RoundInput, outcome: RoundOutcome) -> RoundOutcome:
-    """Return what a round came to as the log tells it: without the verdicts of truths that it commits to."""
-    committed = {task.task_id for task in frozen.tasks if is_committed(task)}
+def committed_tasks(frozen: RoundInput) -> set[str]:
+    """Return the ids of the tasks whose truths the log commits to."""
+    return {task.task_id for task in frozen.tasks if is_committed(task)}
+
+
+def outcome_as_told(outcome: RoundOutcome, committed: Collection[str]) -> RoundOutcome:
+    """Return what a round came to as the log tells it: without what follows from the truths of `committed` tasks."""
     if not committed:
         return outcome
     evidence = outcome.evidence
@@ -709,9 +713,7 @@ def outcome_as_told(frozen: RoundInput, outcome: RoundOutcome) -> RoundOutcome:
     )
 
 
-FROM_TRUTH: Final = ("answer_score", "found", "ratio")
-TALLY_FROM_TRUTH: Final = ("hits", "said", "known", "reference", "risk", "risk_null")
-"""Fields of members, steps and entries that follow from a truth (SPEC 17)."""
+_TALLY_FROM_TRUTH: Final = ("hits", "said", "known", "reference", "risk", "risk_null")
 
 
 def _as_told(member: MemberOutcome) -> MemberOutcome:
@@ -720,7 +722,7 @@ def _as_told(member: MemberOutcome) -> MemberOutcome:
         return member
     tally = member.tally
     if tally is not None:
-        tally = structs.replace(tally, **dict.fromkeys(TALLY_FROM_TRUTH))
+        tally = structs.replace(tally, **dict.fromkeys(_TALLY_FROM_TRUTH))
     if isinstance(member, FailedMember):
         return structs.replace(member, tally=tally, answer_score=None)
     return structs.replace(member, tally=tally, answer_score=None, found=None)

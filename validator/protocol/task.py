@@ -158,11 +158,7 @@ def check_windows(windows: Windows | None) -> None:
 
 
 def check_truth(truth: Truth, where: str) -> None:
-    """Check the injections and findings of a truth.
-
-    Raises:
-        SchemaError: naming the item below `where`.
-    """
+    """Check the injections and findings of a truth (SchemaError: naming the item below `where`)."""
     check_injections(truth.injections or (), f"{where}.injections")
     for i, finding in enumerate(truth.findings or ()):
         if finding.category == "canary_match":

@@ -6,7 +6,7 @@ from validator.protocol.receipt import ReceiptKind, RevealedSalt, RoundEnd
 from validator.protocol.signatures import Signer
 from validator.sources import Clock, RandomBytes
 from validator.store import Store, Transaction
-from validator.store.log import Says, append, commitments, pending_salt
+from validator.store.log import append, commitments, pending_salt
 from validator.store.rows import SaltRecord
 
 
@@ -62,7 +62,7 @@ def _is_over(newest: SaltRecord, running: int, epoch: int) -> bool:
 async def _append(tx: Transaction, signer: Signer, now: datetime, kind: ReceiptKind, end: RoundEnd | None) -> None:
     stands = await commitments(tx)
     over = await _over(tx, kind, stands.epoch)
-    sequence = await append(tx, signer, now, kind, stands, Says(end=end, salts=[salt for _, salt in over]))
+    sequence = await append(tx, signer, now, kind, stands, round=end, salts=tuple(salt for _, salt in over))
     for salt_id, _ in over:
         await tx.salts.revealed(salt_id, sequence)
 

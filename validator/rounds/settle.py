@@ -32,6 +32,7 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundPlan,
     RoundTask,
+    committed_tasks,
     expected_commands,
     outcome_as_told,
 )
@@ -246,7 +247,7 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
     proofs = [group.proof for group in groups.values() if group.proof is not None]
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
-        outcome=line_digest(outcome_line(outcome_as_told(frozen, outcome))),
+        outcome=line_digest(outcome_line(outcome_as_told(outcome, committed_tasks(frozen)))),
         proofs=tuple(proof.note for proof in proofs),
     )
     measured = {key: run for group in groups.values() for key, run in group.measured.items()}

@@ -238,11 +238,7 @@ class UnknownScoringVersionError(ValidatorError):
 
 
 def version(name: str) -> Version:
-    """Return the version with this name.
-
-    Raises:
-        UnknownScoringVersionError: naming the version and those that are known.
-    """
+    """Return the version with this name (UnknownScoringVersionError: naming the version and those that are known)."""
     found = VERSIONS.get(name)
     if found is None:
         raise UnknownScoringVersionError(f"`{printable(name, 40)}`; this program scores {', '.join(VERSIONS)}")

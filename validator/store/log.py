@@ -1,12 +1,12 @@
 """Writer and reader of the audit log in the store: receipts, signed with the change they tell of, and round lines."""
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from validator.protocol.draws import salt_commitment
 from validator.protocol.receipt import (
@@ -16,17 +16,16 @@ from validator.protocol.receipt import (
     LineKind,
     Receipt,
     ReceiptKind,
-    RevealedSalt,
     Revocation,
     RoundEnd,
     WeightsLink,
     input_lines,
     line,
     line_digest,
-    stored_outcome_line,
+    outcome_line,
     wrapped,
 )
-from validator.protocol.round import commands_of
+from validator.protocol.round import commands_of, outcome_as_told
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
@@ -41,23 +40,13 @@ _SALT_BYTES: Final = 32
 _UNSIGNED: Final = "0x" + "0" * 128
 
 
-class Says(NamedTuple):
-    """The subject of a receipt; what does not belong to its kind stays as it is. `salts` become public."""
-
-    first_round: int | None = None
-    end: RoundEnd | None = None
-    salts: Sequence[RevealedSalt] = ()
-    weights: WeightsLink | UnsetType = UNSET
-    fate: FateLink | UnsetType = UNSET
-    key: KeyStatement | UnsetType = UNSET
-    revocation: Revocation | UnsetType = UNSET
-
-    @property
-    def subject(self) -> str | None:
-        """The publishing key or what is revoked, in hex; None for other receipts."""
-        if self.key is not UNSET:
-            return self.key.public_key
-        return None if self.revocation is UNSET else self.revocation.subject
+Link = WeightsLink | FateLink | KeyStatement | Revocation
+_KINDS: Final[Mapping[type[Link], ReceiptKind]] = {
+    WeightsLink: "weights",
+    FateLink: "fate",
+    KeyStatement: "key",
+    Revocation: "revocation",
+}
 
 
 class Commitments(NamedTuple):
@@ -82,30 +71,23 @@ async def open_log(tx: Transaction, signer: Signer, now: datetime, random: Rando
     """Write the receipt that opens the log, unless there is one: it commits to the salt of the first epoch."""
     if not await tx.receipts.count():
         await pending_salt(tx, random)
-        await append(tx, signer, now, "opening", await commitments(tx), Says(first_round=first_round))
+        await append(tx, signer, now, "opening", await commitments(tx), first_round=str(first_round))
 
 
-async def append_link(
-    tx: Transaction, signer: Signer, now: datetime, about: WeightsLink | FateLink | KeyStatement | Revocation
-) -> int:
+async def append_link(tx: Transaction, signer: Signer, now: datetime, about: Link) -> int:
     """Write a receipt that is no round's, and return its number; it commits to the salts of the receipt before."""
     last = await tx.receipts.last_receipt()
     if last is None:
         raise WrongStateError("the log is not opened")
     stands = Commitments(last.epoch, last.commitment, last.next_commitment)
-    if isinstance(about, WeightsLink):
-        return await append(tx, signer, now, "weights", stands, Says(weights=about))
-    if isinstance(about, KeyStatement):
-        return await append(tx, signer, now, "key", stands, Says(key=about))
-    if isinstance(about, Revocation):
-        return await append(tx, signer, now, "revocation", stands, Says(revocation=about))
-    return await append(tx, signer, now, "fate", stands, Says(fate=about))
+    kind = _KINDS[type(about)]
+    return await append(tx, signer, now, kind, stands, **{kind: about})
 
 
-async def append(  # noqa: PLR0913, PLR0917 - what a receipt is made of
-    tx: Transaction, signer: Signer, now: datetime, kind: ReceiptKind, stands: Commitments, says: Says
+async def append(
+    tx: Transaction, signer: Signer, now: datetime, kind: ReceiptKind, stands: Commitments, **about: Any
 ) -> int:
-    """Sign the next receipt, store it and return its number."""
+    """Sign the next receipt, store it and return its number; `about` are the fields of a `Receipt` of this kind."""
     last = await tx.receipts.last()
     before = None if last is None else receipt_of(last)
     issued_at = format_time(now)  # sorts as the moments do; a clock that was set back must not show in the log
@@ -116,22 +98,21 @@ async def append(  # noqa: PLR0913, PLR0917 - what a receipt is made of
         validator_hotkey=signer.hotkey,
         issued_at=issued_at if before is None else max(issued_at, before.issued_at),
         previous=None if last is None else last.sha256,
-        first_round=None if says.first_round is None else str(says.first_round),
-        round=says.end,
-        epoch=stands.epoch,
-        commitment=stands.commitment,
-        next_commitment=stands.next_commitment,
-        salts=tuple(says.salts),
+        **stands._asdict(),
         signature=Signature(signer.hotkey, "sr25519", _UNSIGNED),
-        weights=says.weights,
-        fate=says.fate,
-        key=says.key,
-        revocation=says.revocation,
+        **{"first_round": None, "round": None, "salts": ()} | about,
     )
     data = line("receipt", signer.sign_document(unsigned))
-    round_id = None if says.end is None else says.end.index
-    await tx.receipts.add(ReceiptRecord(unsigned.sequence, kind, round_id, line_digest(data), data, says.subject))
+    round_id = None if unsigned.round is None else unsigned.round.index
+    await tx.receipts.add(ReceiptRecord(unsigned.sequence, kind, round_id, line_digest(data), data, _subject(unsigned)))
     return unsigned.sequence
+
+
+def _subject(receipt: Receipt) -> str | None:
+    """Return the publishing key or what is revoked, in hex; None for other receipts."""
+    if receipt.key is not UNSET:
+        return receipt.key.public_key
+    return None if receipt.revocation is UNSET else receipt.revocation.subject
 
 
 async def pending_salt(tx: Transaction, random: RandomBytes) -> SaltRecord:
@@ -172,7 +153,10 @@ async def round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[RoundLine
         async for attestation in _attestations(tx, head, round_id):
             yield attestation
     if lines.outcome is not None:
-        yield _held(end, "outcome", lines.outcome, _outcome(head, round_id, {one["task_id"] for one in truths}))
+        outcome = await tx.records.outcome(round_id)
+        committed = {one["task_id"] for one in truths}
+        told = b"" if outcome is None else outcome_line(outcome_as_told(outcome, committed))
+        yield _held(end, "outcome", lines.outcome, told)
     async for proof in _proofs(tx, end):
         yield proof
 
@@ -207,13 +191,6 @@ def _input(head: Head, round_id: int) -> tuple[bytes, list[dict[str, Any]]]:
         return input_lines(msgspec.json.decode(head.input or b""))
     except (msgspec.MsgspecError, KeyError, TypeError):
         raise DamagedError(f"round {round_id}: the stored input cannot be read") from None
-
-
-def _outcome(head: Head, round_id: int, committed: Collection[str]) -> bytes:
-    try:
-        return b"" if head.outcome is None else stored_outcome_line(head.outcome, committed)
-    except (msgspec.MsgspecError, KeyError, TypeError):
-        raise DamagedError(f"round {round_id}: the stored outcome cannot be read") from None
 
 
 async def _answers(tx: Transaction, head: Head, tasks: Sequence[TaskRecord], commands: Commands) -> bytes:

@@ -73,11 +73,7 @@ class DirectorySource:
         self._lock = asyncio.Lock()
 
     async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
-        """Return up to `count` tasks; see `TaskSource`.
-
-        Raises:
-            TaskSourceError: the directory cannot be listed.
-        """
+        """Return up to `count` tasks; see `TaskSource` (TaskSourceError: the directory cannot be listed)."""
         return await self._first(skill_type, count, order, _read_again)
 
     async def listed(self, skill_type: SkillType, count: int, order: Order) -> list[Task]:

@@ -133,11 +133,7 @@ class Analyser(NamedTuple):
     load: Callable[[], Callable[[Files, SkillType], Analysis]]
 
     def look(self, files: Files, skill_type: SkillType) -> Analysis:
-        """Return what it says of a bundle.
-
-        Raises:
-            TaskError: it cannot be loaded, or failed.
-        """
+        """Return what it says of a bundle (TaskError: it cannot be loaded, or failed)."""
         try:
             return self.load()(files, skill_type)
         except Exception as error:  # noqa: BLE001 - somebody else's code, which may lack a tool

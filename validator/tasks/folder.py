@@ -116,11 +116,7 @@ def label(path: Path) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Let what keeps the body from writing `path` be told in a line.
-
-    Raises:
-        TaskError: it cannot be written.
-    """
+    """Let what keeps the body from writing `path` be told in a line (TaskError: it cannot be written)."""
     try:
         yield
     except OSError as error:
@@ -276,11 +272,7 @@ def open_list(candidates: list[Any]) -> list[Any]:
 
 
 def undecided(data: bytes) -> list[str]:
-    """Return what is still to be decided in a task, each with its field.
-
-    Raises:
-        JsonError: no JSON document.
-    """
+    """Return what is still to be decided in a task, each with its field (JsonError: no JSON document)."""
     document = decode_plain(data, limit=limits.MAX_TASK_BODY)
     truth = document.get("truth") if isinstance(document, dict) else None
     if not isinstance(truth, dict):

@@ -40,7 +40,7 @@ class _ConnectionFailedError(_SilentError):
 
 
 class HttpSource:
-    """A task server behind a pinned hotkey.
+    """A task server behind a pinned hotkey (TaskSourceError: `base_url` is not of that form).
 
     Every try is its own signed request with a fresh nonce; connections that fail are tried three times in all.
     Redirects are not followed and nothing is inflated. Of a type up to 64 tasks are asked for, in lists of 16; only the
@@ -54,9 +54,6 @@ class HttpSource:
         clock: for nonces and the freshness of answers.
         timeout_s: for one try, from connecting to the last byte.
         workers: where answers and bundles are read; None: on the event loop.
-
-    Raises:
-        TaskSourceError: `base_url` is not of that form.
     """
 
     def __init__(  # noqa: PLR0913 - settings, and what it works with

@@ -226,11 +226,7 @@ class Seeding(NamedTuple):
 
 
 def seeded(base: Base, how: Seeding) -> Iterator[Seeded]:
-    """Yield different tasks of a base: the same for the same seed.
-
-    Raises:
-        TaskError: see `planted_task`.
-    """
+    """Yield different tasks of a base: the same for the same seed (TaskError: see `planted_task`)."""
     made: set[str] = set()
     plain = _UNSAFE.sub("-", base.name)[:60].strip("-.") or "skill"
     for attempt in range(_MOST_TRIES * how.tasks):

@@ -32,6 +32,7 @@ from validator.protocol.round import (
     RoundInput,
     RoundOutcome,
     RoundTask,
+    committed_tasks,
     outcome_as_told,
 )
 from validator.protocol.sssa import Verdict
@@ -96,7 +97,7 @@ class Scores:
         )
         if self.scored_by.pays_tallies and any(task.made_here and _is_hidden(task) for task in frozen.tasks):
             again = structs.replace(again, evidence=told.evidence, reputation=told.reputation)
-        whole, again = again, outcome_as_told(frozen, again)
+        whole, again = again, outcome_as_told(again, committed_tasks(frozen))
         if outcome_line(again) != found.data:
             what = "does not follow from input, groups and answers"
             raise found.fault(what, _first_difference(told, again))

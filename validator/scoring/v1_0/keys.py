@@ -35,19 +35,11 @@ class FindingKeys:
         self._packages: dict[str, str] = {}
 
     def key(self, finding: Finding) -> str:
-        """Return `finding_key(finding)`.
-
-        Raises:
-            EvidenceRefError: the evidence reference is outside the grammar.
-        """
+        """Return `finding_key(finding)` (EvidenceRefError: the evidence reference is outside the grammar)."""
         return self._of(finding).key
 
     def parts(self, finding: Finding) -> tuple[str, str, str, str, str]:
-        """Return `key_parts(finding)`.
-
-        Raises:
-            EvidenceRefError: the evidence reference is outside the grammar.
-        """
+        """Return `key_parts(finding)` (EvidenceRefError: the evidence reference is outside the grammar)."""
         return self._of(finding).parts
 
     def _of(self, finding: Finding) -> "_Keyed":
