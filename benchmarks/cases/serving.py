@@ -29,7 +29,6 @@ from samples.played_rounds import played
 from samples.whole_rounds import whole_rounds
 
 from validator.audit.documents import RoundDocument, TaskDocument, round_document
-from validator.audit.views import round_view
 from validator.store import open_store
 from validator.web.admission import Viewer
 from validator.web.screens import SCREENS, page
@@ -212,10 +211,10 @@ def _large_round() -> RoundDocument:
 
     async def read() -> RoundDocument:
         async with open_store(url) as store, store.read() as tx:
-            view = await round_view(tx, 1)
-        if view is None:
+            document = await round_document(tx, 1)
+        if document is None:
             raise RuntimeError("the round was played")
-        return round_document(view)
+        return document
 
     document = asyncio.run(read())
     tasks = [document.tasks[number % len(document.tasks)] for number in range(_TASKS)]

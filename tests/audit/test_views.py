@@ -12,6 +12,7 @@ from state_kit import plant_flag
 from task_builders import make_truth
 from world import World, on_virtual_time
 
+from validator.audit.documents import round_document
 from validator.audit.views import (
     MAX_FLAG_ID,
     FaultShare,
@@ -20,7 +21,6 @@ from validator.audit.views import (
     latest_weights,
     miner_list,
     round_list,
-    round_view,
 )
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason
@@ -37,15 +37,14 @@ async def test_answers_that_enter_nothing_say_why(store: Store) -> None:
     world = World(store, miners=2)
     await on_virtual_time(world, world.service.one_round())
     async with store.read() as tx:
-        view = await round_view(tx, 0)
+        view = await round_document(tx, 0)
         miners = await miner_list(tx, NOW)
     assert view is not None
     for task in view.tasks:
-        assert (task.plan.mode, task.plan.auditors) == ("quality_only", ())
+        assert (task.mode, task.auditors) == ("quality_only", ())
         for dispatch in task.dispatches:
-            assert (dispatch.state, dispatch.end) == ("answered", Reason.VOID_NO_VERDICT)
-            assert dispatch.reason == Reason.ACCEPTED
-            assert (dispatch.quality, dispatch.consensus, dispatch.window_entry) == (None,) * 3
+            assert (dispatch.state, dispatch.reason) == ("answered", Reason.VOID_NO_VERDICT)
+            assert (dispatch.quality, dispatch.consensus, dispatch.emission) == (None,) * 3
     assert {miner.score for miner in miners} == {0.0}
 
 
@@ -72,7 +71,7 @@ async def test_a_skipped_round_has_nothing_but_its_reason(store: Store) -> None:
     async with store.begin() as tx:
         await tx.rounds.skip(0, epoch=1, block=2, block_hash="ab", reason=Reason.SKIPPED_NO_TASKS, at=NOW)
     async with store.read() as tx:
-        view = await round_view(tx, 0)
+        view = await round_document(tx, 0)
     assert view is not None
     assert (view.round.state, view.meaning) == ("skipped", Reason.SKIPPED_NO_TASKS.meaning)
     assert (view.tasks, view.flags, view.reputation) == ((), (), ())
@@ -87,18 +86,18 @@ async def test_a_void_round_shows_its_dispatches_without_scores(store: Store) ->
     async with store.begin() as tx:
         await tx.rounds.settle(0, "void", Reason.VOID_OFFLINE, None, NOW)
     async with store.read() as tx:
-        view = await round_view(tx, 0)
+        view = await round_document(tx, 0)
     assert view is not None
-    assert {(one.state, one.end, one.window_entry) for task in view.tasks for one in task.dispatches} == {
+    assert {(one.state, one.reason, one.emission) for task in view.tasks for one in task.dispatches} == {
         ("void", Reason.VOID_OFFLINE, None)
     }
-    assert {view.uids[one.key.hotkey] for task in view.tasks for one in task.dispatches} == set(range(1, 7))
+    assert {one.uid for task in view.tasks for one in task.dispatches} == set(range(1, 7))
 
 
 async def test_numbers_that_no_column_holds_are_of_nothing(store: Store) -> None:
     async with store.read() as tx:
         for number in (-1, 0, MAX_ROUND_ID, MAX_ROUND_ID + 1, 10**40):
-            assert await round_view(tx, number) is None
+            assert await round_document(tx, number) is None
             assert await round_list(tx, 5, number) == ()
         for text in ("0", "-1", "²", str(MAX_FLAG_ID), str(MAX_FLAG_ID + 1), str(10**40), ""):
             assert await flag_details(tx, text) == ()

@@ -12,11 +12,12 @@ from code_world import CAT, CODE, RAG, TASK, judge_all, planner
 from workflow_world import ScriptedServices, Try
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, tasks_of_all_types
 
+from validator.audit.documents import round_document
 from validator.audit.explain.miner import explain_miner
 from validator.audit.explain.round_explanation import explain_round
 from validator.audit.log.export import audit_lines
 from validator.audit.replay.round_replay import replay_round
-from validator.audit.views import miner_list, round_view
+from validator.audit.views import miner_list
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
@@ -105,7 +106,7 @@ async def told(url: str, folder: Path | None = None) -> list[object]:
     async with opened(url, folder) as store, store.read() as tx:
         found: list[object] = [await miner_list(tx, now), await tx.rounds.listing(100)]
         for round_id in (0, 1, ARCHIVED):
-            found += [await replay_round(tx, round_id), await round_view(tx, round_id)]
+            found += [await replay_round(tx, round_id), await round_document(tx, round_id)]
             for task in await tx.tasks.of_round(round_id):
                 found.append(await tx.proofs.of_task(task.task_id))
         found += [await explain_miner(tx, MINERS[5], 100, now), await explain_round(tx, 1, MINERS[0])]

@@ -12,10 +12,10 @@ from toy_page import came_to, print_members, subject, write_toy
 from toy_world import ToyWorld
 from world import VALIDATOR, on_virtual_time, tasks_of_all_types
 
+from validator.audit.documents import round_document
 from validator.audit.explain.round_explanation import explain_round
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
-from validator.audit.views import round_view
 from validator.cli import kinds as pages
 from validator.cli.explain import print_round_explanation
 from validator.cli.rounds import print_round
@@ -65,7 +65,7 @@ async def test_a_third_kind_is_sent_run_settled_replayed_proven_verified_and_exp
                 assert all(isinstance(task, ToyExplanation) and task.as_stored for task in told)
                 print_round_explanation(explained)
                 assert capsys.readouterr().out.count("a toy, slot") == len(toys)
-            view = await round_view(tx, 0)
+            view = await round_document(tx, 0)
         assert view is not None
         print_round(view)
         assert f"{len(reasons) // 2} played" in capsys.readouterr().out

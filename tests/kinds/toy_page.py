@@ -1,22 +1,21 @@
 """View of the toy kind: the file of a kind in cli/kinds/."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from toy_kind import ToyExplanation
 
+from validator.audit.documents import DispatchDocument, TaskDocument
 from validator.cli.output import print_line
 from validator.cli.rendering import Page
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
-from validator.store.dispatch_record import Dispatch
-from validator.store.rows import TaskRecord
 
 
 def write_toy(page: Page, _rules: Rules, task: ToyExplanation, hotkey: str) -> None:
     page.section(f"a toy, slot {task.slot}, for {hotkey}")
 
 
-def subject(task: TaskRecord) -> str:
+def subject(task: TaskDocument) -> str:
     return f"toy {task.bundle_sha256}"
 
 
@@ -24,5 +23,5 @@ def came_to(outcome: GroupOutcome) -> str:
     return f"{outcome.n_valid} toys"
 
 
-def print_members(dispatches: Sequence[Dispatch], uids: Mapping[str, int]) -> None:
-    print_line(f"{len(uids.keys() & {one.key.hotkey for one in dispatches})} played")
+def print_members(dispatches: Sequence[DispatchDocument]) -> None:
+    print_line(f"{sum(one.uid is not None for one in dispatches)} played")

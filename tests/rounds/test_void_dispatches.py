@@ -11,9 +11,9 @@ from sqlalchemy import update
 from state_kit import histories_of, windows_of
 from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
+from validator.audit.documents import round_document
 from validator.audit.explain.round_explanation import explain_round
 from validator.audit.log.verify import verify_file
-from validator.audit.views import round_view
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.reasons import Reason
@@ -210,7 +210,7 @@ async def test_who_is_late_by_our_stall_is_void_and_who_is_late_without_one_is_n
     assert stored[hotkey(0)].reason == "local_stall"
     assert stored[hotkey(0)].detail == "for 2.0 s of the time to answer; it ended as deadline_late: time is up"
     async with store.read() as tx:
-        view = await round_view(tx, 0)
+        view = await round_document(tx, 0)
     assert view is not None
     assert [stall.seconds for stall in view.stalls] == [2.0]
 

@@ -1,5 +1,6 @@
 """JSON documents of rounds and explanations: `--json` prints them, the API sends them, and pages show them. No I/O."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -10,9 +11,9 @@ from msgspec import UNSET
 from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
 from validator.audit.explain.miner import MinerExplanation
 from validator.audit.explain.round_explanation import MinerFacts, NotACandidate, RoundExplanation, RoundFacts
-from validator.audit.views import RoundView, TaskView
 from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.answer import Role
+from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason, gate_of, meaning_of
 from validator.protocol.round import (
     AssessedMember,
@@ -26,8 +27,9 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
+from validator.store import Transaction
 from validator.store.dispatch_record import DispatchState, ScoredDispatch
-from validator.store.rows import FlagRecord, RoundRecord, TaskState
+from validator.store.rows import FlagRecord, GroupRecord, RoundRecord, TaskRecord, TaskState
 from validator.store.waiting_work import Execution, WaitingWork
 
 _OF_THE_MINER: Final = frozenset(
@@ -118,27 +120,36 @@ class RoundDocument(Document, frozen=True):
     stalls: tuple[StallDocument, ...]
 
 
-def round_document(view: RoundView) -> RoundDocument:
-    """Return a round as a document."""
+async def round_document(tx: Transaction, round_id: int) -> RoundDocument | None:
+    """Return a round with everything that is stored of it, None if there is no such round."""
+    stored = await tx.rounds.get(round_id) if 0 <= round_id <= MAX_ROUND_ID else None
+    if stored is None:
+        return None
+    uids = {one.hotkey: one.uid for one in stored.input.snapshot.neurons} if stored.input else {}
+    dispatches: dict[str, list[DispatchDocument]] = defaultdict(list)
+    for one in await tx.dispatches.scored(round_id):
+        dispatches[one.task_id].append(_dispatch(one, uids.get(one.hotkey)))
+    groups = {group.plan.task_id: group for group in await tx.groups.of_round(round_id)}
+    tasks = await tx.tasks.of_round(round_id)
     return RoundDocument(
-        round=view.round,
-        meaning=view.meaning,
-        tasks=tuple(_task(task, view.uids) for task in view.tasks),
-        flags=view.flags,
-        reputation=view.reputation,
-        stalls=tuple(StallDocument(one.started_at, one.seconds) for one in view.stalls),
+        round=stored.record,
+        meaning=meaning_of(stored.record.reason),
+        tasks=tuple(_task(task, groups[task.task_id], tuple(dispatches[task.task_id])) for task in tasks),
+        flags=await tx.flags.of_round(round_id),
+        reputation=() if stored.outcome is None else stored.outcome.reputation,
+        stalls=tuple(StallDocument(one.started_at, one.seconds) for one in await tx.stalls.of_round(round_id)),
     )
 
 
-def _task(view: TaskView, uids: Mapping[str, int]) -> TaskDocument:
+def _task(task: TaskRecord, group: GroupRecord, dispatches: tuple[DispatchDocument, ...]) -> TaskDocument:
     same = "task_id position skill_type slot source_sha256 bundle_sha256 provenance mode state reason"
     return TaskDocument(
-        **_picked(view.task, same),
-        **_picked(view.plan, "primaries auditors promoted demoted"),
-        meaning=meaning_of(view.task.reason),
-        excluded=tuple(ExclusionDocument(one, why, meaning_of(why)) for one, why in view.plan.excluded.items()),
-        outcome=view.outcome,
-        dispatches=tuple(_dispatch(one, uids.get(one.hotkey)) for one in view.dispatches),
+        **_picked(task, same),
+        **_picked(group.plan, "primaries auditors promoted demoted"),
+        meaning=meaning_of(task.reason),
+        excluded=tuple(ExclusionDocument(one, why, meaning_of(why)) for one, why in group.plan.excluded.items()),
+        outcome=group.outcome,
+        dispatches=dispatches,
     )
 
 

@@ -5,28 +5,23 @@ interface.
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from validator.protocol.findings import found_in
 from validator.protocol.limits import MAX_ROUND_ID
-from validator.protocol.reasons import meaning_of
 from validator.protocol.results import Submission
-from validator.protocol.round import AssessmentTask, GroupOutcome, GroupPlan, ReputationEvent, RoundInput
+from validator.protocol.round import AssessmentTask, RoundInput
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.tallies import HotkeyPair
 from validator.store import Transaction
-from validator.store.dispatch_record import ScoredDispatch
-from validator.store.repositories.rounds import StallRecord
 from validator.store.rows import (
     FlagDetail,
-    FlagRecord,
     MinerRecord,
     RoundRecord,
-    TaskRecord,
     UnpaidTold,
     WeightsRecord,
 )
@@ -66,57 +61,9 @@ async def pair_list(tx: Transaction, hotkey: str | None = None) -> tuple[PairVie
     return tuple(sorted(found, key=lambda view: (-view.value, view.pair)))
 
 
-class TaskView(NamedTuple):
-    """A task with its group; `outcome` is None until the round is settled."""
-
-    task: TaskRecord
-    plan: GroupPlan
-    outcome: GroupOutcome | None
-    dispatches: tuple[ScoredDispatch, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RoundView:
-    """A whole round. `meaning` explains the round's reason; `uids` are those of its metagraph, by hotkey.
-
-    `stalls` are when the validator stood still meanwhile (D-26).
-    """
-
-    round: RoundRecord
-    meaning: str | None
-    tasks: tuple[TaskView, ...]
-    flags: tuple[FlagRecord, ...]
-    reputation: tuple[ReputationEvent, ...]
-    stalls: tuple[StallRecord, ...]
-    uids: Mapping[str, int]
-
-
 async def round_list(tx: Transaction, limit: int, before: int | None = None) -> tuple[RoundRecord, ...]:
     """Return at most `limit` rounds, newest first; with `before` only those with a smaller id."""
     return await tx.rounds.listing(limit, None if before is None else min(before, MAX_ROUND_ID))
-
-
-async def round_view(tx: Transaction, round_id: int) -> RoundView | None:
-    """Return a round with everything that is stored of it, None if there is no such round."""
-    stored = await tx.rounds.get(round_id) if 0 <= round_id <= MAX_ROUND_ID else None
-    if stored is None:
-        return None
-    dispatches: dict[str, list[ScoredDispatch]] = defaultdict(list)
-    for dispatch in await tx.dispatches.scored(round_id):
-        dispatches[dispatch.task_id].append(dispatch)
-    groups = {group.plan.task_id: group for group in await tx.groups.of_round(round_id)}
-    return RoundView(
-        round=stored.record,
-        meaning=meaning_of(stored.record.reason),
-        tasks=tuple(
-            TaskView(task, groups[task.task_id].plan, groups[task.task_id].outcome, tuple(dispatches[task.task_id]))
-            for task in await tx.tasks.of_round(round_id)
-        ),
-        flags=await tx.flags.of_round(round_id),
-        reputation=() if stored.outcome is None else stored.outcome.reputation,
-        stalls=await tx.stalls.of_round(round_id),
-        uids={one.hotkey: one.uid for one in stored.input.snapshot.neurons} if stored.input else {},
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """`validator rounds …`: rounds, their groups, answers and results."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 
-from validator.audit.documents import round_document
-from validator.audit.views import RoundView, TaskView, round_list, round_view
+from validator.audit.documents import RoundDocument, TaskDocument, round_document
+from validator.audit.views import round_list
 from validator.cli.errors import say_no
 from validator.cli.kinds import page_of
 from validator.cli.options import Config, Json, RoundId, group
@@ -39,18 +39,18 @@ def list_(
 @ROUNDS.command()
 def show(round_id: RoundId, config: Config = None, as_json: Json = False) -> None:
     """Show a round: groups, exclusions, dispatches with reasons and scores, flags, reputation. Exit 1: no such one."""
-    found = ask_store(config, lambda tx, _: round_view(tx, round_id))
+    found = ask_store(config, lambda tx, _: round_document(tx, round_id))
     if found is None:
         say_no(f"there is no round {round_id} in the store; `validator rounds list` shows them")
     if as_json:
-        print_json(round_document(found))
+        print_json(found)
     else:
         print_round(found)
 
 
-def print_round(view: RoundView) -> None:
+def print_round(document: RoundDocument) -> None:
     """Print a whole round; the meanings of its reason codes come last."""
-    record = view.round
+    record = document.round
     reason = f" ({record.reason})" if record.reason and record.reason != record.state else ""
     print_line(f"Round {record.round_id}: {record.state}{reason}, epoch {record.epoch}, block {record.block}")
     print_line(f"started {cell(record.started_at)}, ended {cell(record.settled_at)}")
@@ -59,48 +59,47 @@ def print_round(view: RoundView) -> None:
         f"{cell(record.failed_count)} failed, mean Q {cell(record.mean_quality)}, "
         f"mean consensus {cell(record.mean_consensus)}"
     )
-    for stall in view.stalls:
+    for stall in document.stalls:
         print_line(f"the validator stood still from {cell(stall.started_at)} for {stall.seconds:.1f} s (D-26)")
-    for task in view.tasks:
-        _print_task(task, view.uids)
-    for flag in view.flags:
+    for task in document.tasks:
+        _print_task(task)
+    for flag in document.flags:
         print_line()
         print_line(
             f"Flag {flag.id} raised: {cell(flag.hotkey)} for {flag.skill_type}, {flag.samples} samples, mean agreement "
             f"{cell(flag.mean_with_primaries)} with primaries, {cell(flag.mean_with_auditors)} with auditors"
             + ("" if flag.standing else ", cleared since")
         )
-    if view.reputation:
+    if document.reputation:
         print_line()
         print_line("Reputation")
-        print_rows("hotkey type=skill_type event=kind before> after> cause", view.reputation)
-    if meanings := sorted(_meanings(view)):
+        print_rows("hotkey type=skill_type event=kind before> after> cause", document.reputation)
+    if meanings := sorted(_meanings(document)):
         print_line()
         print_line("What the reasons mean")
     for code, meaning in meanings:
         print_line(f"{code}: {meaning}")
 
 
-def _print_task(view: TaskView, uids: Mapping[str, int]) -> None:
-    task, plan = view.task, view.plan
+def _print_task(task: TaskDocument) -> None:
     print_line()
     ended = f" ({task.reason})" if task.reason and task.reason != task.state else ""
     print_line(f"Task {task.task_id}: {task.skill_type}, slot {task.slot}, mode {task.mode}, {task.state}{ended}")
     page = page_of(task.skill_type)
     print_line(page.subject(task))
-    if view.outcome is not None:
-        print_line(page.came_to(view.outcome))
-    if view.dispatches:
-        page.dispatches(view.dispatches, uids)
-    for word, hotkeys in (("promoted", plan.promoted), ("demoted", plan.demoted)):
+    if task.outcome is not None:
+        print_line(page.came_to(task.outcome))
+    if task.dispatches:
+        page.dispatches(task.dispatches)
+    for word, hotkeys in (("promoted", task.promoted), ("demoted", task.demoted)):
         for hotkey in hotkeys:
             print_line(f"{word} {hotkey}")
-    for hotkey, reason in plan.excluded.items():
-        print_line(f"excluded {hotkey}: {reason}")
+    for one in task.excluded:
+        print_line(f"excluded {one.hotkey}: {one.reason}")
 
 
-def _meanings(view: RoundView) -> Iterable[tuple[str, str]]:
-    found = {view.round.reason}
-    for task in view.tasks:
-        found |= {task.task.reason, *task.plan.excluded.values(), *(one.end for one in task.dispatches)}
+def _meanings(document: RoundDocument) -> Iterable[tuple[str, str]]:
+    found = {document.round.reason}
+    for task in document.tasks:
+        found |= {task.reason, *(one.reason for one in task.excluded), *(one.reason for one in task.dispatches)}
     return {(code, code.meaning) for code in found if code and code.meaning}

@@ -17,7 +17,7 @@ from validator.audit.documents import (
 )
 from validator.audit.explain.miner import MinerExplanation, explain_miner
 from validator.audit.explain.round_explanation import explain_round
-from validator.audit.views import MinerView, WeightsView, latest_weights, miner_list, round_list, round_view
+from validator.audit.views import MinerView, WeightsView, latest_weights, miner_list, round_list
 from validator.health.client import HealthAnswer
 from validator.health.status import Overview
 from validator.protocol.limits import MAX_ROUND_ID
@@ -247,10 +247,10 @@ async def _rounds(asked: Asked) -> RoundList:
 
 async def _round(asked: Asked) -> RoundDocument:
     async with asked.views.read() as tx:
-        found = await round_view(tx, asked.parameters.round_id)
+        found = await round_document(tx, asked.parameters.round_id)
     if found is None:
         raise NotFoundError(f"there is no round {asked.parameters.round_id}")
-    return round_document(found)
+    return found
 
 
 async def _miners(asked: Asked) -> MinerList:

@@ -6,23 +6,22 @@ Touches nothing: explanations in, lines out. Called by `validator explain` and `
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from validator.audit.documents import DispatchDocument, TaskDocument
 from validator.cli.kinds import assessment, workflow
 from validator.cli.rendering import Page
 from validator.kinds import registry
 from validator.protocol.round import GroupOutcome
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Rules
-from validator.store.dispatch_record import ScoredDispatch
-from validator.store.rows import TaskRecord
 
 
 class KindPage(NamedTuple):
     """The page of a kind: its explanation for a hotkey, a line on the subject, one on the outcome, a row per member."""
 
     explained: Callable[[Page, Rules, Any, str], None]
-    subject: Callable[[TaskRecord], str]
+    subject: Callable[[TaskDocument], str]
     came_to: Callable[[GroupOutcome], str]
-    dispatches: Callable[[Sequence[ScoredDispatch], Mapping[str, int]], None]
+    dispatches: Callable[[Sequence[DispatchDocument]], None]
 
 
 PAGES: Final[Mapping[str, KindPage]] = {

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from validator.audit.documents import DispatchDocument, TaskDocument
 from validator.cli.kinds.page_parts import (
     PARTS,
     print_members,
@@ -19,8 +20,6 @@ from validator.kinds.assessment.explain.quality import Product, Quality
 from validator.kinds.explained.selection import count, short
 from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
-from validator.store.dispatch_record import ScoredDispatch
-from validator.store.rows import TaskRecord
 
 _KEY: Final = 8
 
@@ -134,7 +133,7 @@ def _write_emission(page: Page, product: Product) -> None:
     )
 
 
-def subject(task: TaskRecord) -> str:
+def subject(task: TaskDocument) -> str:
     """Return what is assessed, in a line."""
     return f"bundle {task.bundle_sha256}, provenance {task.provenance}"
 
@@ -148,7 +147,7 @@ def came_to(outcome: GroupOutcome) -> str:
     )
 
 
-def print_dispatches(dispatches: Sequence[ScoredDispatch], uids: Mapping[str, int]) -> None:
+def print_dispatches(dispatches: Sequence[DispatchDocument]) -> None:
     """Print a row per member."""
-    results = ((one.quality, one.consensus, one.window_entry) for one in dispatches)
-    print_members(dispatches, uids, "Q> consensus> emission>", results)
+    results = ((one.quality, one.consensus, one.emission) for one in dispatches)
+    print_members(dispatches, "Q> consensus> emission>", results)

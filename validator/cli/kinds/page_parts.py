@@ -1,15 +1,15 @@
 """Parts of the text pages that all kinds share: gates, selection, window entry. No I/O."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from validator.audit.documents import DispatchDocument
 from validator.cli.output import cell
 from validator.cli.rendering import Page, cells_of, columns, print_table
 from validator.kinds.explained.selection import Selection, short
 from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.reasons import GATE_NAMES, meaning_of
 from validator.scoring import Rules
-from validator.store.dispatch_record import ScoredDispatch
 
 ROLES: Final = {
     "primary_by_rank": "primary",
@@ -114,9 +114,7 @@ def write_members(page: Page, names: str, members: Sequence[Any], hotkey: str) -
     page.table(shown, rows)
 
 
-def print_members(
-    dispatches: Sequence[ScoredDispatch], uids: Mapping[str, int], names: str, results: Iterable[tuple[object, ...]]
-) -> None:
+def print_members(dispatches: Sequence[DispatchDocument], names: str, results: Iterable[tuple[object, ...]]) -> None:
     """Print a row per member of a group: place and outcome, then a kind's own results by `names`.
 
     Details where any are.
@@ -124,14 +122,14 @@ def print_members(
     shown = columns(f"role hotkey uid> outcome seconds> {names} detail~")
     shown = shown if any(one.detail for one in dispatches) else shown[:-1]
     members = (
-        (one.role, one.hotkey, uids.get(one.hotkey), _outcome(one), one.seconds, *result, one.detail)
+        (one.role, one.hotkey, one.uid, _outcome(one), one.seconds, *result, one.detail)
         for one, result in zip(dispatches, results, strict=True)
     )
     print_table(shown, (member[: len(shown)] for member in members))
 
 
-def _outcome(dispatch: ScoredDispatch) -> str:
+def _outcome(dispatch: DispatchDocument) -> str:
     """Return the reason alone where it says the state too."""
-    if dispatch.end and dispatch.state in ("answered", "failed"):
-        return dispatch.end
-    return f"{dispatch.state} {dispatch.end or ''}".rstrip()
+    if dispatch.reason and dispatch.state in ("answered", "failed"):
+        return dispatch.reason
+    return f"{dispatch.state} {dispatch.reason or ''}".rstrip()

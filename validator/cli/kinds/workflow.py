@@ -1,8 +1,9 @@
 """A workflow task as lines of text: `write_workflow` for `validator explain`, a row per member for `rounds show`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from validator.audit.documents import DispatchDocument, TaskDocument
 from validator.cli.kinds.page_parts import (
     PARTS,
     print_members,
@@ -16,10 +17,8 @@ from validator.cli.rendering import Page
 from validator.kinds.workflow.explain.page import JudgedLater, PlannerGroup, WorkflowExplanation
 from validator.kinds.workflow.explain.run import Measure, OutputQuality, Run, Step, Worth
 from validator.protocol.reasons import Reason
-from validator.protocol.round import GroupOutcome, RanMember
+from validator.protocol.round import GroupOutcome
 from validator.scoring import Rules
-from validator.store.dispatch_record import ScoredDispatch
-from validator.store.rows import TaskRecord
 
 _KEY: Final = 16
 
@@ -148,7 +147,7 @@ def _write_worth(page: Page, found: Worth) -> None:
     page.line(f"S = {terms} = {found.score:.4f}; it enters the score window")
 
 
-def subject(task: TaskRecord) -> str:
+def subject(task: TaskDocument) -> str:
     """Return what was to be reached, in a line."""
     return f"goal {task.bundle_sha256}"
 
@@ -158,14 +157,14 @@ def came_to(outcome: GroupOutcome) -> str:
     return f"{outcome.n_valid} plans were run"
 
 
-def print_plans(dispatches: Sequence[ScoredDispatch], uids: Mapping[str, int]) -> None:
+def print_plans(dispatches: Sequence[DispatchDocument]) -> None:
     """Print a row per member."""
-    print_members(dispatches, uids, "steps> quality> TAO> run_s> S>", map(_plan_cells, dispatches))
+    print_members(dispatches, "steps> quality> TAO> run_s> S>", map(_plan_cells, dispatches))
 
 
-def _plan_cells(one: ScoredDispatch) -> tuple[object, ...]:
-    run = one.score.workflow.measured if isinstance(one.score, RanMember) and one.score.workflow else None
+def _plan_cells(one: DispatchDocument) -> tuple[object, ...]:
+    run = one.workflow.measured if one.workflow else None
     if run is None:
-        return None, None, None, None, one.window_entry
+        return None, None, None, None, one.emission
     steps, tao, seconds = f"{run.steps_completed} of {run.total_steps}", run.actual_tao, run.actual_seconds
-    return steps, run.output_quality, f"{tao:g}", f"{seconds:.3f}", one.window_entry
+    return steps, run.output_quality, f"{tao:g}", f"{seconds:.3f}", one.emission
