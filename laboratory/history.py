@@ -17,7 +17,9 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Verdict
 from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import FindingKeys, Share, WeightPlan, standing_of, version, windows_of
-from validator.state import Declarations, Ended, Shared, State, apply, frozen_miner
+from validator.state.inputs import frozen_miner
+from validator.state.round_end import Ended, apply
+from validator.state.values import Declarations, Shared, State
 
 _FEWEST: Final = 24  # faults that two miners must have met together
 _ALIKE: Final = 0.8  # correlation of luck from which two are taken for one analysis

@@ -26,7 +26,9 @@ from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
 from validator.scoring import FindingKeys, Share, Version, WeightPlan, standing_of, version, windows_of
-from validator.state import Declarations, Ended, Shared, State, apply, frozen_miner, paid
+from validator.state.inputs import frozen_miner
+from validator.state.round_end import Ended, apply, paid
+from validator.state.values import Declarations, Shared, State
 
 _VALIDATOR: Final = "validator"
 _TEMPO: Final = 360

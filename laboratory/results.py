@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from laboratory.network import Network, Played
 from laboratory.population import Group, Player, Population
-from validator.state import State
+from validator.state.values import State
 
 _SHARING: Final = frozenset({"sharer", "copier", "framer", "fabricator", "poisoner"})
 

@@ -43,7 +43,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType, is_runtime
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import SystemClock
 from validator.tasks.canary import is_harmless, make_canary
 from validator.tasks.goals import MemoryGoals

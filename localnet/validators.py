@@ -17,7 +17,7 @@ from validator.protocol.signatures import Signer
 from validator.rounds.facts import EndedRound, RoundListener
 from validator.rounds.prepare import Prepared
 from validator.rounds.receipts import close_epoch
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.settings.urls import SecretUrl
 from validator.sources import SeededRandom
 from validator.store import open_store, schema_state

@@ -21,7 +21,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.telemetry import Event
 

@@ -49,7 +49,7 @@ from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
 from validator.sandbox.interface import CodeJob, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedRun, ScriptedSandbox
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import SeededRandom, ns_of
 from validator.tasks.canary import make_canary
 from validator.tasks.goals import MemoryGoals

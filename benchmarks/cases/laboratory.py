@@ -17,7 +17,8 @@ from samples.whole_rounds import computed_ms
 from laboratory.network import Network
 from laboratory.population import population_of
 from validator.scoring import FindingKeys
-from validator.state import Ended, State, apply
+from validator.state.round_end import Ended, apply
+from validator.state.values import State
 
 _ROUNDS: Final = 30  # before what is measured: kinds of faults count from about the tenth on
 _MINERS: Final = (64, 256)

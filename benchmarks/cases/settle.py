@@ -19,7 +19,7 @@ from world import VALIDATOR
 
 from validator.protocol.round import MetagraphSnapshot
 from validator.scoring import Share
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import open_store
 from validator.store.vector_inputs import basis_of

@@ -13,21 +13,9 @@ from msgspec import structs
 from validator.protocol.round import AgreementPair, MinerState
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, version
-from validator.state import (
-    ENTRIES,
-    RESULTS,
-    ROLES,
-    ROUNDS,
-    SAMPLES,
-    Ended,
-    Miner,
-    Pair,
-    Shared,
-    State,
-    Window,
-    apply,
-    frozen_miner,
-)
+from validator.state.inputs import frozen_miner
+from validator.state.round_end import Ended, apply
+from validator.state.values import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES, Miner, Pair, Shared, State, Window
 
 _HERE: Final = 256
 _DEPARTED: Final = 20_000

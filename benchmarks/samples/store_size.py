@@ -22,7 +22,7 @@ from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Finding
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.store import Store, open_store
 from validator.store.connections import make_engine
 from validator.store.forecast import table_sizes

@@ -27,7 +27,7 @@ from validator.rounds import service, settle
 from validator.rounds.facts import EndedRound, round_line
 from validator.scoring import CURRENT
 from validator.scoring import version as scoring_version
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import SeededRandom, SystemClock
 from validator.tasks.canary import make_canary
 from validator.tasks.goals import MemoryGoals

@@ -12,7 +12,7 @@ from validator.daemon.main import run_daemon
 from validator.daemon.signals import Signals
 from validator.daemon.world import World, build_world
 from validator.protocol.skill_types import SkillType
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.tasks.canary import Canaries, is_harmless
 from validator.tasks.source import SourcedTask
 

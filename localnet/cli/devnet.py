@@ -23,7 +23,7 @@ from validator.daemon.signals import Stop
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.scoring import Schedule
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.telemetry import configure_logging
 
 DEMO = Path("config/demo.toml")

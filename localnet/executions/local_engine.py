@@ -21,7 +21,7 @@ from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import ContainerSandbox, Owner
 from validator.sandbox.engine import Engine, EngineError
 from validator.sandbox.interface import CodeSandbox, Sandbox, SandboxFailure, SandboxJob
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.store import Store
 from validator.tasks.source import Order, SourcedTask, TaskSource

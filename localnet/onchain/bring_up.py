@@ -30,7 +30,7 @@ from validator.daemon.signals import Stop
 from validator.daemon.world import World, build_world
 from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock, SystemClock
 
 

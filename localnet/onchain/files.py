@@ -14,9 +14,8 @@ from validator.files import write_file
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
-from validator.settings import Settings
 from validator.settings.load import load_settings
-from validator.settings.model import WalletSettings
+from validator.settings.model import Settings, WalletSettings
 from validator.settings.reference import example_toml
 from validator.tasks.folder import sourced_task
 from validator.tasks.packing import write_task

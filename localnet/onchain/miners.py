@@ -13,7 +13,7 @@ from validator.chain.opening import real_chain
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock
 
 

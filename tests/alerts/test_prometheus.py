@@ -13,7 +13,7 @@ from promtool import need
 
 from validator.health.board import Board
 from validator.health.report import HealthState
-from validator.settings import HealthSettings
+from validator.settings.model import HealthSettings
 from validator.sources import SystemClock
 from validator.telemetry.metrics import Metrics
 from validator.web.endpoint import HealthService

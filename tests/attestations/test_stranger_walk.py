@@ -25,7 +25,7 @@ from validator.attestations.submission import next_submitted
 from validator.kinds.assessment.supply import Bundles
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
-from validator.settings import load_settings
+from validator.settings.load import load_settings
 from validator.sources import SeededRandom, SystemClock
 from validator.store import open_store
 

@@ -21,7 +21,9 @@ from validator.protocol.round import (
     TypeHistory,
 )
 from validator.protocol.skill_types import SkillType
-from validator.state import Change, Ended, State, UnknownFlagError, apply, known_from, learned
+from validator.state.inputs import learned
+from validator.state.round_end import Change, Ended, UnknownFlagError, apply, known_from
+from validator.state.values import State
 
 RAG = SkillType.RAG_KNOWLEDGE
 FLAGGED = signer("P1").hotkey

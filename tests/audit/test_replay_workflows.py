@@ -13,7 +13,7 @@ from replays import executed, replayed, replayed_after
 from sqlalchemy import delete, update
 
 from validator.audit.replay.round_replay import replay_round
-from validator.proofs import seal, verify_document
+from validator.proofs.document import seal, verify_document
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.signatures import Signer
 from validator.store import Store, Transaction

@@ -27,9 +27,10 @@ from validator.protocol.skill_types import ASSESSED_TYPES
 from validator.protocol.tallies import Tally, pair_of
 from validator.rounds.receipts import close_epoch
 from validator.scoring import Schedule
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import SeededRandom
-from validator.state import Delta, PairEvidence
+from validator.state.tallies import PairEvidence
+from validator.state.values import Delta
 from validator.store import Store, open_store
 from validator.store.checking import checks
 from validator.store.vector_inputs import basis_now

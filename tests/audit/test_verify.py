@@ -16,7 +16,7 @@ from world import VALIDATOR, World, honest, on_virtual_time, tasks_of_all_types
 from validator.audit.log.lines import FaultError, NotAnAuditFileError
 from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
-from validator.proofs import ConsensusProof
+from validator.proofs.consensus_proof import ConsensusProof
 from validator.proofs.document import document_bytes, seal, verify_document
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex

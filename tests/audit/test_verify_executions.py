@@ -19,7 +19,9 @@ from validator.audit.log.verify import verify_file
 from validator.protocol.round import ExecutionResult, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.rounds.receipts import close_epoch
-from validator.state import Ended, State, apply, known_from, learned
+from validator.state.inputs import learned
+from validator.state.round_end import Ended, apply, known_from
+from validator.state.values import State
 from validator.store import open_store
 
 ROUNDS = 3

@@ -11,7 +11,8 @@ from validator.chain.wallet import HotkeyEncryptedError, HotkeyPlainError, Walle
 from validator.cli.errors import exit_code
 from validator.daemon.exits import Exit
 from validator.protocol.signatures import Signer, verify
-from validator.settings import SettingsError, WalletSettings, load_settings
+from validator.settings.load import SettingsError, load_settings
+from validator.settings.model import WalletSettings
 
 ME = Signer.from_uri("//Validator")
 # The form of earlier wallets; it tells a wrong password at once, the one of today takes two seconds.

@@ -16,7 +16,8 @@ from package_files import ROOT
 from wallet_files import write_hotkey
 
 from validator.protocol.signatures import Signer
-from validator.settings import load_settings, reference
+from validator.settings.load import load_settings
+from validator.settings.reference import reference
 from validator.settings.urls import without_password
 
 ME = Signer.from_uri("//Validator")

@@ -18,7 +18,7 @@ from validator.kinds.assessment.supply import Bundles
 from validator.protocol.skill_types import ASSESSED_TYPES
 from validator.protocol.tallies import pair_of
 from validator.sources import SeededRandom
-from validator.state import Delta
+from validator.state.values import Delta
 from validator.store import open_store
 from validator.tasks.canary import Canaries
 

@@ -30,7 +30,7 @@ from validator.health.status import (
     stored,
 )
 from validator.protocol.round import Neuron
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import VirtualClock
 from validator.store import Store
 from validator.store.repositories.weight_submissions import PlannedWeights

@@ -14,7 +14,7 @@ import structlog
 from validator.chain.base import Commitment, Head, SubnetParameters, WeightsResult
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import SystemClock, SystemRandom
 from validator.store import open_store
 from validator.store.errors import StoreLockedError

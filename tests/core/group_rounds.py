@@ -11,7 +11,7 @@ from builders import NOTHING_LATE, V1, make_sssa, make_task
 
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
-from validator.proofs import ConsensusProof
+from validator.proofs.consensus_proof import ConsensusProof
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Checks, Rejection, RoundResults, Submission

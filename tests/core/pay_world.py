@@ -14,7 +14,7 @@ from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Schedule
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import SeededRandom
 from validator.store import Store
 from validator.store.rows import UnpaidWindow

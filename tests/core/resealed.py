@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import rfc8785
 
-from validator.proofs import ConsensusProof, document_bytes, proof_document
-from validator.proofs.document import Seal
+from validator.proofs.consensus_proof import ConsensusProof
+from validator.proofs.document import Seal, document_bytes, proof_document
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature

@@ -7,7 +7,9 @@ from sqlalchemy import insert
 
 from validator.protocol.round import ClearedFlag, FlagRaised, TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.state import ENTRIES, ROUNDS, SAMPLES, Change, frozen_miner
+from validator.state.inputs import frozen_miner
+from validator.state.round_end import Change
+from validator.state.values import ENTRIES, ROUNDS, SAMPLES
 from validator.store import Transaction
 from validator.store.tables import flags
 

@@ -18,7 +18,7 @@ import pytest
 from daemon_process import Site
 
 from validator.health.client import HealthAnswer, ask_health
-from validator.settings import HealthSettings
+from validator.settings.model import HealthSettings
 from validator.store import Store
 
 # What a daemon logs in a round where nothing is wrong.

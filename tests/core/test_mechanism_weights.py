@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from validator.scoring import Share
 from validator.scoring.v1_0.weights import capped_weights
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.weights.plan import ASSESSMENTS, WORKFLOWS, mechanisms
 
 VECTORS = sorted((Path(__file__).parents[1] / "vectors" / "weights").glob("*.json"))

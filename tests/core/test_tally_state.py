@@ -11,7 +11,8 @@ from validator.protocol.tallies import EvidenceRow, Record, Tally, pair_of
 from validator.scoring.v2_0.inputs import complete, pair_values
 from validator.scoring.v2_0.tallies import struck
 from validator.scoring.versions import VERSIONS, Version20
-from validator.state import FrozenRound, Miner, Pair, PairEvidence, Shared, State, TallyWindow, record_of, with_answer
+from validator.state.tallies import PairEvidence, TallyWindow, record_of, with_answer
+from validator.state.values import FrozenRound, Miner, Pair, Shared, State
 
 counts = st.none() | st.integers(0, 70_000)
 shares = st.none() | st.tuples(st.integers(0, 9), st.integers(0, 70_000))

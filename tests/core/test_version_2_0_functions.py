@@ -25,7 +25,7 @@ from plain_tallies import (
 from validator.cli import tally_cases as cases
 from validator.scoring.v2_0.evidence import step_of
 from validator.scoring.v2_0.rules import RULES
-from validator.state import PairEvidence
+from validator.state.tallies import PairEvidence
 
 Json = dict[str, Any]
 VECTORS = Path(__file__).parent.parent / "vectors"

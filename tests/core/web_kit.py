@@ -16,7 +16,8 @@ from world import VALIDATOR
 
 from validator.chain.subnet import save_state
 from validator.incoming.server import BoundedServer
-from validator.settings import HealthSettings, Settings, WebSettings, load_settings
+from validator.settings.load import load_settings
+from validator.settings.model import HealthSettings, Settings, WebSettings
 from validator.sources import Clock, SystemClock
 from validator.store import open_store
 from validator.store.repositories.weight_submissions import PlannedWeights

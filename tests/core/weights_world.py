@@ -19,7 +19,7 @@ from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.signatures import Signer
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store
 from validator.store.rows import WeightsRecord

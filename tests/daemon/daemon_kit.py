@@ -27,7 +27,7 @@ from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch
 from validator.daemon.world import World, http_clients
 from validator.protocol.reasons import Reason
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock, SeededRandom, VirtualClock
 from validator.store.rows import WeightsRecord
 from validator.tasks.goals import MemoryGoals

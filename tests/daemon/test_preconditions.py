@@ -22,7 +22,8 @@ from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.health.preconditions import START_S, check_start, preconditions
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.settings import ChainSettings, SecretUrl, Settings, ValidatorSettings
+from validator.settings.model import ChainSettings, Settings, ValidatorSettings
+from validator.settings.urls import SecretUrl
 from validator.sources import VirtualClock
 from validator.telemetry import Event
 

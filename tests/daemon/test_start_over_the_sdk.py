@@ -14,7 +14,7 @@ from validator.chain.base import ChainUnreachableError, NoSubnetError, NotRegist
 from validator.chain.bittensor import BittensorChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.health.preconditions import check_start
-from validator.settings import Settings, ValidatorSettings
+from validator.settings.model import Settings, ValidatorSettings
 from validator.sources import VirtualClock
 
 

@@ -10,7 +10,7 @@ from packaging.version import Version
 
 import validator
 from validator.scoring import VERSIONS
-from validator.settings import reference
+from validator.settings.reference import reference
 from validator.store.schema import revisions
 
 _HEADING = re.compile(r"^## \[(Unreleased|[0-9.]+)\](?: - (\d{4}-\d\d-\d\d))?$", re.MULTILINE)

@@ -11,7 +11,7 @@ from doc_pages import DOCS, ROOT, SOURCE, SPEC, code, fenced, pages, prose
 from validator.cli.reference import pages as made
 from validator.cli.tree import TREE
 from validator.protocol.reasons import Reason
-from validator.settings import reference
+from validator.settings.reference import reference
 
 GENERATED = {DOCS / "reference" / name for name in made()}
 

@@ -86,7 +86,8 @@ def test_a_setting_is_read_from_file_and_environment_and_documented(tmp_path: Pa
     )
     tree.use("""
         from pathlib import Path
-        from validator.settings import SettingsError, example_toml, load_settings
+        from validator.settings.load import SettingsError, load_settings
+        from validator.settings.reference import example_toml
 
         file = Path("validator.toml")
         file.write_text("[validator]\\nnetuid = 1\\n[store]\\nretention_hours = 3\\n")

@@ -72,7 +72,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
         from validator.daemon.world import build_world
         from validator.kinds.assessment.supply import Bundles
         from validator.scoring import CURRENT, version
-        from validator.settings import load_settings
+        from validator.settings.load import load_settings
         from validator.settings.reference import example_toml
         from validator.tasks.packing import write_task
         from validator.tasks.source import InTurn

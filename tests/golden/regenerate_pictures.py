@@ -25,7 +25,7 @@ from localnet.network import Options, run_network  # noqa: E402
 from validator.daemon.signals import Stop  # noqa: E402
 from validator.rounds.facts import EndedRound  # noqa: E402
 from validator.rounds.prepare import Prepared  # noqa: E402
-from validator.settings import load_settings  # noqa: E402
+from validator.settings.load import load_settings  # noqa: E402
 from validator.telemetry import configure_logging  # noqa: E402
 
 _AT: Final = 14  # rounds: the first weights are on chain, and the cohort has been noticed or not

@@ -19,7 +19,7 @@ from validator.health.doctor import Check, Diagnosis, Finding, UnknownCheckError
 from validator.health.doctor.examination import NotSeenError, Site, examine, ok
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
-from validator.settings import Settings, ValidatorSettings
+from validator.settings.model import Settings, ValidatorSettings
 from validator.sources import SystemClock
 from validator.tasks.source import MemorySource
 from validator.tasks.task_server import task_server

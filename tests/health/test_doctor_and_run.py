@@ -22,7 +22,7 @@ from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared
-from validator.settings import load_settings
+from validator.settings.load import load_settings
 from validator.telemetry import Event
 
 ROUNDS: Final = 2

@@ -11,14 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from resealed import Change, resealed
 
-from validator.proofs import (
-    ConsensusProof,
-    TouchedError,
-    VoteType,
-    document_bytes,
-    proof_document,
-    verify_document,
-)
+from validator.proofs.consensus_proof import ConsensusProof
+from validator.proofs.document import TouchedError, document_bytes, proof_document, verify_document
+from validator.proofs.records import VoteType
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Submission, VoidTask

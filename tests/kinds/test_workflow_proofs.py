@@ -9,7 +9,9 @@ from group_rounds import group_proof
 from planned import CYCLE, GOOD, MINERS, planned
 from world import VALIDATOR
 
-from validator.proofs import ConsensusProof, VoteType, document_bytes, proof_document, verify_document
+from validator.proofs.consensus_proof import ConsensusProof
+from validator.proofs.document import document_bytes, proof_document, verify_document
+from validator.proofs.records import VoteType
 from validator.protocol.canonical import digest
 from validator.protocol.results import RoundResults, WorkflowSubmission
 from validator.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan

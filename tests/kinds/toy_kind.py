@@ -9,7 +9,9 @@ import msgspec
 from validator.kinds.explained.task import TaskExplanation, TaskFacts, explain_task
 from validator.kinds.interface import Kind, ProvenTask, Request
 from validator.kinds.judging import Expected, Judged, reject_answer
-from validator.proofs import ConsensusBuilder, ConsensusProof, VoteType
+from validator.proofs.builder import ConsensusBuilder
+from validator.proofs.consensus_proof import ConsensusProof
+from validator.proofs.records import VoteType
 from validator.protocol.answer import Role
 from validator.protocol.canonical import digest, sha256_hex
 from validator.protocol.reasons import Reason

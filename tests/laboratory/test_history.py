@@ -20,7 +20,7 @@ from laboratory.results import rank_correlation
 from validator.kinds.assessment.supply import Bundles
 from validator.protocol.skill_types import ASSESSED_TYPES
 from validator.rounds.receipts import close_epoch
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import SeededRandom
 from validator.store import open_store
 from validator.store.vector_inputs import basis_now

@@ -26,7 +26,7 @@ from validator.protocol.results import RoundResults, packed
 from validator.protocol.round import RoundInput
 from validator.protocol.sssa import check_sssa
 from validator.scoring import FindingKeys, version
-from validator.state import Ended, apply
+from validator.state.round_end import Ended, apply
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "population.toml"

@@ -36,7 +36,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
-from validator.settings import Settings, ValidatorSettings
+from validator.settings.model import Settings, ValidatorSettings
 from validator.sources import SystemClock, VirtualClock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from validator.proofs import ConsensusProof, DebateError, VoteType, debate_proof, parse_debate
+from validator.proofs.consensus_proof import ConsensusProof
+from validator.proofs.debate import DebateError, debate_proof, parse_debate
+from validator.proofs.records import VoteType
 from validator.protocol.strict_json import JsonError
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "debate.json"

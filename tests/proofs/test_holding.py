@@ -9,17 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from resealed import FORGER, resealed
 
-from validator.proofs import (
-    ConsensusBuilder,
-    ConsensusProof,
-    TouchedError,
-    VoteType,
-    debate_proof,
-    document_bytes,
-    parse_debate,
-    seal,
-    verify_document,
-)
+from validator.proofs.builder import ConsensusBuilder
+from validator.proofs.consensus_proof import ConsensusProof
+from validator.proofs.debate import debate_proof, parse_debate
+from validator.proofs.document import TouchedError, document_bytes, seal, verify_document
+from validator.proofs.records import VoteType
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "debate.json"
 UNIT = st.floats(0, 1)

@@ -3,7 +3,9 @@
 import json
 from typing import Any
 
-from validator.proofs import ClaimConsensus, ConsensusBuilder, ConsensusProof, debate_proof, parse_debate
+from validator.proofs.builder import ConsensusBuilder
+from validator.proofs.consensus_proof import ClaimConsensus, ConsensusProof
+from validator.proofs.debate import debate_proof, parse_debate
 
 
 def debated(**fields: Any) -> ConsensusProof:

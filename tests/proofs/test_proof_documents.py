@@ -13,16 +13,17 @@ from group_rounds import VALIDATOR, group_proof, signer, worked_example
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.proofs import (
-    ConsensusProof,
+from validator.proofs.consensus_proof import ConsensusProof
+from validator.proofs.document import (
     NotAProofError,
     TouchedError,
+    Unsealed,
     document_bytes,
+    is_sealed,
     proof_document,
     seal,
     verify_document,
 )
-from validator.proofs.document import Unsealed, is_sealed
 from validator.protocol.signatures import verify
 
 GOLDEN = Path(__file__).parents[1] / "golden"

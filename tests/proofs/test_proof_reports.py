@@ -8,8 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from validator.proofs import Claim, ConsensusBuilder, ConsensusProof, Evidence, ProofError, UnknownClaimError, VoteType
-from validator.proofs.consensus_proof import escaped
+from validator.proofs.builder import ConsensusBuilder
+from validator.proofs.consensus_proof import ConsensusProof, escaped
+from validator.proofs.records import Claim, Evidence, ProofError, UnknownClaimError, VoteType
 from validator.protocol.text import printable
 
 MARKDOWN = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -17,7 +17,7 @@ from validator.sandbox import containers as recipe
 from validator.sandbox.containers import OWNER, ContainerSandbox, Owner, open_sandbox, program
 from validator.sandbox.engine import Engine, lacks
 from validator.sandbox.interface import SandboxFailure, SandboxLimits
-from validator.settings import SandboxSettings
+from validator.settings.model import SandboxSettings
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -13,8 +13,7 @@ import structlog
 
 from validator import redaction
 from validator.redaction import PIECE, redact
-from validator.settings import SecretUrl, shown_url
-from validator.settings.urls import secrets_of
+from validator.settings.urls import SecretUrl, secrets_of, shown_url
 from validator.store.errors import StoreUrlError
 from validator.store.urls import parse_url
 from validator.telemetry import configure_logging

@@ -7,7 +7,8 @@ import pytest
 
 from validator.protocol.runtime_image import RuntimeImage, RuntimeImages, ScheduleError
 from validator.scoring import CURRENT, DEFAULT, Schedule, version
-from validator.settings import Settings, SettingsError, ValidatorSettings, load_settings
+from validator.settings.load import SettingsError, load_settings
+from validator.settings.model import Settings, ValidatorSettings
 
 MINIMAL = "[validator]\nnetuid = 1\n"
 ALLOWED = "allowed is a table of version to epoch: the first version from epoch 0 on, each later than the one before"

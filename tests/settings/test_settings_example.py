@@ -4,7 +4,10 @@ from dataclasses import fields
 from pathlib import Path
 
 from validator.scoring import CURRENT, version
-from validator.settings import Settings, ValidatorSettings, example_toml, load_settings, reference, shown_url
+from validator.settings.load import load_settings
+from validator.settings.model import Settings, ValidatorSettings
+from validator.settings.reference import example_toml, reference
+from validator.settings.urls import shown_url
 
 EXAMPLE = Path(__file__).parents[2] / "config" / "validator.toml"
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from validator.files import read_at_most
-from validator.settings import DEFAULT_FILE, Settings, SettingsError, load_settings
-from validator.settings.load import strangers
+from validator.settings.load import DEFAULT_FILE, SettingsError, load_settings, strangers
+from validator.settings.model import Settings
 from validator.settings.urls import NETWORKS
 
 MINIMAL = "[validator]\nnetuid = 3\n"

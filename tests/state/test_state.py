@@ -10,25 +10,9 @@ from hypothesis import strategies as st
 from validator.protocol.round import ClearedFlag, FlagsCleared, MinerState, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.scoring import standing_of
-from validator.state import (
-    Change,
-    Declarations,
-    Ended,
-    ExecutedTask,
-    FrozenRound,
-    Late,
-    Miner,
-    Pair,
-    Shared,
-    State,
-    UnknownFlagError,
-    Window,
-    apply,
-    frozen_miner,
-    known_from,
-    learned,
-    paid,
-)
+from validator.state.inputs import frozen_miner, learned
+from validator.state.round_end import Change, Ended, UnknownFlagError, apply, known_from, paid
+from validator.state.values import Declarations, ExecutedTask, FrozenRound, Late, Miner, Pair, Shared, State, Window
 
 PAIRS = st.frozensets(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([*SkillType][:3])))
 MECHANISM = (1, 0)

@@ -47,7 +47,7 @@ from validator.protocol.sssa import (
     Sssa,
 )
 from validator.protocol.task import Truth
-from validator.state import Ended
+from validator.state.round_end import Ended
 from validator.store import DispatchKey, Store, Transaction
 from validator.store.codec import compressed
 from validator.store.dispatch_record import Arrival, Failure, JudgedAnswer

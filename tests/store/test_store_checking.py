@@ -13,7 +13,8 @@ from state_kit import plant
 from task_builders import make_truth
 from world import World, on_virtual_time, tasks_of_all_types
 
-from validator.state import Change, PairKey
+from validator.state.round_end import Change
+from validator.state.values import PairKey
 from validator.store import Store, Transaction
 from validator.store.checking import FAULTS_SHOWN, Check, checks
 from validator.store.codec import compressed

@@ -11,7 +11,7 @@ from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.state import ROLES
+from validator.state.values import ROLES
 from validator.store import DispatchKey, Store, open_store
 from validator.store.dispatch_record import Failure
 

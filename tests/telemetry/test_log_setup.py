@@ -12,7 +12,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.settings import SecretUrl
+from validator.settings.urls import SecretUrl
 from validator.telemetry.log import MAX_ITEMS, MAX_TEXT, NOISY, configure_logging, harmless
 
 

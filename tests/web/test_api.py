@@ -18,7 +18,7 @@ from validator.audit.documents import explanation_document, for_the_miner
 from validator.audit.explain.round_explanation import explain_round
 from validator.protocol.sign_in import sign_in_text
 from validator.protocol.signatures import Signer
-from validator.settings import Settings, WebSettings
+from validator.settings.model import Settings, WebSettings
 from validator.sources import SystemClock, VirtualClock
 from validator.store import open_store
 from validator.web.admission import Admission, RateLimit

@@ -16,7 +16,7 @@ from validator.health.board import Board
 from validator.health.catalogue import CONDITIONS
 from validator.health.client import HealthAddressError, HealthAnswer, ask_health
 from validator.health.report import CHAIN_LIMIT_S, CHECKS, HealthState
-from validator.settings import HealthSettings
+from validator.settings.model import HealthSettings
 from validator.sources import SystemClock, VirtualClock
 from validator.telemetry.metrics import CONTENT_TYPE, Metrics
 from validator.web.endpoint import HealthEndpointError, HealthService

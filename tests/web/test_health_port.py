@@ -7,7 +7,7 @@ import aiohttp
 from test_health_endpoint import new_state
 
 from validator.health.preconditions import ENDPOINT_BOUNDS
-from validator.settings import HealthSettings
+from validator.settings.model import HealthSettings
 from validator.web.endpoint import HealthService
 
 MANY = 100

@@ -18,7 +18,7 @@ from validator.audit.documents import explanation_document
 from validator.audit.explain.round_explanation import explain_round
 from validator.protocol.sign_in import sign_in_text
 from validator.protocol.signatures import Signer
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.store import open_store
 from validator.web.admission import Viewer
 from validator.web.screens import SCREENS, page, waterfall

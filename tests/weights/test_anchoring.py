@@ -15,7 +15,7 @@ from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.receipt import Anchor, anchor_of
 from validator.protocol.signatures import Signer
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock, within
 from validator.store import Store, open_store
 from validator.store.log import append, commitments, open_log

@@ -12,7 +12,7 @@ from weights_world import NOWHERE
 from world import VALIDATOR, World, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log.verify import verify_file
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import SeededRandom
 from validator.store import Store
 from validator.store.repositories.receipts import Receipts

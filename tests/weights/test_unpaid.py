@@ -13,7 +13,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.remedies import REMEDIES, remedy_of
 from validator.protocol.round import FlagRaised
 from validator.protocol.skill_types import SkillType
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.store import Store
 from validator.store.tables import rounds
 from validator.telemetry import Event

@@ -19,7 +19,7 @@ from validator.chain.subnet import SubnetRules, SubnetState, save_state
 from validator.daemon.exits import Exit
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import SystemClock
 from validator.store import Store, open_store
 from validator.store.rows import WeightMark, WeightsRecord

@@ -12,7 +12,7 @@ from fork_start import ran
 from weights_world import ME, MINERS, OWNER, World, build, give_scores, restarted, running
 
 from validator.protocol.task import Windows
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.store import Store, open_store
 from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import WeightMark

@@ -13,7 +13,7 @@ from served_world import ServedWorld
 from structlog.testing import capture_logs
 from weights_world import NOWHERE, give_scores
 
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import SystemRandom
 from validator.store import Store, open_store
 from validator.store.rows import WeightsRecord

@@ -19,7 +19,7 @@ from validator.protocol.receipt import KeyStatement
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
 from validator.redaction import remember_secret
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import RandomBytes
 from validator.store import Transaction
 from validator.store.repositories.receipts import receipt_of

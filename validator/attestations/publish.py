@@ -36,7 +36,7 @@ from validator.protocol.sssa import Finding, Rule
 from validator.protocol.task import Truth
 from validator.protocol.times import format_time, parse_time
 from validator.scoring import Claims, FindingKeys, Version, version
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.store import Transaction
 from validator.store.repositories.receipts import receipt_of

@@ -10,7 +10,8 @@ from validator.protocol.limits import MAX_FILLED
 from validator.protocol.round import AssessmentTask, ExecutionResult, FilledQuality, MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Version, version
-from validator.state import Late, Shared, State, frozen_miner, late_key
+from validator.state.inputs import frozen_miner
+from validator.state.values import Late, Shared, State, late_key
 
 _NO_HISTORY: Final = TypeHistory()
 _NOT_LEFT: Final = "is not what the rounds before came to"

@@ -11,7 +11,7 @@ from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules, load_state
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock
 
 if TYPE_CHECKING:

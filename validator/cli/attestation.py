@@ -39,7 +39,7 @@ from validator.sources import SystemClock, SystemRandom
 
 if TYPE_CHECKING:
     from validator.attestations.publish import Answer
-    from validator.settings import Settings
+    from validator.settings.model import Settings
     from validator.store import Store, Transaction
 
 T = TypeVar("T")

@@ -39,7 +39,7 @@ from validator.protocol.text import printable
 from validator.protocol.times import format_time, parse_time
 
 if TYPE_CHECKING:
-    from validator.settings import Settings
+    from validator.settings.model import Settings
     from validator.store import Store
 
 

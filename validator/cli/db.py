@@ -23,7 +23,7 @@ from validator.files import made_folders
 from validator.kinds.explained.selection import count
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
-from validator.settings import Settings, StoreSettings
+from validator.settings.model import Settings, StoreSettings
 from validator.store import SchemaState, Store, Transaction, open_store, schema_state, upgrade
 from validator.store.archiving import STEPS, Archiver, Choice, prune
 from validator.store.backup import amount, back_up, restoring

@@ -24,7 +24,7 @@ def run(
     signals.listen()
     from validator.cli.errors import EXIT_NO, exit_code  # noqa: PLC0415 - signals first
     from validator.daemon.main import run_daemon, tell_failure  # noqa: PLC0415 - signals first
-    from validator.settings import load_settings  # noqa: PLC0415 - signals first
+    from validator.settings.load import load_settings  # noqa: PLC0415 - signals first
 
     try:
         settings = load_settings(config, os.environ)  # not as other commands: its log is its output

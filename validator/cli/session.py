@@ -14,7 +14,8 @@ import typer
 from validator.cancellation import run_whole
 from validator.protocol.signatures import Signer, is_hotkey
 from validator.protocol.text import printable
-from validator.settings import Settings, load_settings
+from validator.settings.load import load_settings
+from validator.settings.model import Settings
 from validator.telemetry.log import configure_logging
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from validator.scoring import (
     Version20,
     version,
 )
-from validator.state import PairEvidence
+from validator.state.tallies import PairEvidence
 
 Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
 Pair = tuple[Text, Text]

@@ -39,7 +39,7 @@ from validator.rounds.prepare import Preparer, runtime_images_of, schedule_of
 from validator.rounds.readiness import Readiness, Standing, clock_fault
 from validator.rounds.service import RoundService
 from validator.rounds.stalls import Heartbeat
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.store import Store
 from validator.store.identity import require_known_version
 from validator.telemetry.metrics import Metrics

@@ -15,7 +15,7 @@ from validator.health.report import HealthState
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.rounds.service import RoundService
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreDamagedError, StoreLostError

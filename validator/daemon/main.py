@@ -18,7 +18,7 @@ from validator.daemon.world import World, build_world
 from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError
 from validator.rounds.prepare import schedule_of
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import SystemClock
 from validator.telemetry import Event, configure_logging
 from validator.telemetry.metrics import Metrics

@@ -16,7 +16,8 @@ from validator.cancellation import ended
 from validator.daemon.exits import Exit
 from validator.health.board import Board
 from validator.health.report import HealthState
-from validator.settings import Settings, SettingsError, load_settings
+from validator.settings.load import SettingsError, load_settings
+from validator.settings.model import Settings
 from validator.sources import Clock, SystemClock
 from validator.telemetry import Event, configure_logging
 from validator.telemetry.metrics import Metrics

@@ -12,7 +12,7 @@ from validator.daemon.exits import Exit
 from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.incoming.server import BoundedServer
 from validator.protocol.errors import ValidatorError
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import SystemClock
 from validator.telemetry import Event, configure_logging
 from validator.web.admission import Admission

@@ -28,7 +28,7 @@ from validator.health.board import Board
 from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import open_sandbox
 from validator.sandbox.interface import CodeSandbox, Sandbox
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store
 from validator.store.identity import require_known_version

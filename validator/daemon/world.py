@@ -26,7 +26,7 @@ from validator.rounds.facts import RoundListener
 from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import open_sandbox
 from validator.sandbox.interface import CodeSandbox, Sandbox
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom, ns_of
 from validator.store import open_store
 from validator.store.connections import Handles

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.strict_json import JsonError, decode_plain
-from validator.settings import HealthSettings
+from validator.settings.model import HealthSettings
 
 _MAX_REPORT: Final = 64 * 1024
 _UNAUTHORIZED: Final = 401

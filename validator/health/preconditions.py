@@ -26,7 +26,7 @@ from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.text import printable
 from validator.rounds.readiness import Check, clock_check, descriptor_check, disk_check, spool_folder
 from validator.scoring import Rules, Schedule, version
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock, within
 from validator.store import Store
 from validator.store.identity import adopt_chain, require_chain

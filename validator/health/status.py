@@ -20,7 +20,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Neuron
 from validator.protocol.text import printable
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock, SystemClock, within
 from validator.store import Store, Transaction, open_store
 from validator.store.connections import Handles

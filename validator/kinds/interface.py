@@ -6,7 +6,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from validator.kinds.explained.task import TaskExplanation, TaskFacts
 from validator.kinds.judging import Accepted, Expected, Judged
-from validator.proofs import ConsensusProof
+from validator.proofs.consensus_proof import ConsensusProof
 from validator.protocol.answer import Role
 from validator.protocol.results import Packed, Passed
 from validator.protocol.round import RoundInput, RoundTask

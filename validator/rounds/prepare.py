@@ -35,9 +35,11 @@ from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.receipts import epoch_salt, is_over, salt_to_use, write_receipt
 from validator.scoring import DEFAULT, Schedule, Version, version
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock, RandomBytes
-from validator.state import State, acted, frozen_miner
+from validator.state.inputs import frozen_miner
+from validator.state.round_end import acted
+from validator.state.values import State
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.store.log import open_log
 from validator.store.rows import SaltRecord

@@ -41,7 +41,7 @@ from validator.protocol.workflow_run import WorkflowRun
 from validator.rounds.receipts import write_receipt
 from validator.scoring import FindingKeys, PairValues, ScoredTask, Version, version
 from validator.sources import Clock
-from validator.state import Ended, unscored
+from validator.state.round_end import Ended, unscored
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
 from validator.store.dispatch_record import DispatchKey, Failure, JudgedAnswer

@@ -46,7 +46,7 @@ from validator.sandbox.interface import (
     SandboxLimits,
     environment,
 )
-from validator.settings import SandboxSettings
+from validator.settings.model import SandboxSettings
 from validator.sources import Clock, SystemClock, SystemRandom
 from validator.telemetry import Event
 

@@ -6,7 +6,7 @@ from typing import Any
 from validator.scoring.constants import Rules
 from validator.scoring.values import MinerStanding, TypeStanding
 from validator.scoring.versions import Version
-from validator.state import Declarations, Pair, State
+from validator.state.values import Declarations, Pair, State
 
 
 def windows_of(version: Version, state: State, hotkeys: Iterable[str]) -> dict[str, dict[str, Sequence[Any]]]:

@@ -18,7 +18,7 @@ from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.sssa import Document, Finding, Rule, Unit, Verdict
 from validator.protocol.tallies import HotkeyPair
 from validator.protocol.task import Truth, Window
-from validator.state import PairEvidence
+from validator.state.tallies import PairEvidence
 
 PairValues = Mapping[HotkeyPair, PairEvidence]
 """Pairs with evidence; every other pair has the value 1."""

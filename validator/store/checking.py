@@ -17,7 +17,7 @@ from validator.protocol import typed
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.receipt import RoundEnd
 from validator.protocol.text import printable
-from validator.state import State
+from validator.state.values import State
 from validator.store.archive import ArchiveFile, archives_in, open_known, refused
 from validator.store.codec import expanded
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError

@@ -12,7 +12,8 @@ from validator.protocol.round import GoalTask, RoundInput
 from validator.protocol.text import printable
 from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import UnknownScoringVersionError, Version, version
-from validator.state import Delta, Ended, State, UnknownFlagError, apply, clouded, paid, unscored
+from validator.state.round_end import Ended, UnknownFlagError, apply, clouded, paid, unscored
+from validator.state.values import Delta, State
 from validator.store.codec import expanded
 from validator.store.errors import DamagedError
 from validator.store.repositories.state import NOTHING

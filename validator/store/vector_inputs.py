@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.scoring import CURRENT, MinerStanding, Share, Version, WeightPlan, standing_of, version, windows_of
-from validator.state import Change, Declarations, State, apply, clouded
+from validator.state.round_end import Change, apply, clouded
+from validator.state.values import Declarations, State
 from validator.store.repositories.state import NOTHING
 from validator.store.rows import UnpaidWindow, VectorRecord
 from validator.store.transaction import Transaction

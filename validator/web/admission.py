@@ -13,7 +13,8 @@ from aiohttp import web
 
 from validator.protocol.sign_in import sign_in_text
 from validator.protocol.signatures import verify
-from validator.settings import WebSettings, is_reachable
+from validator.settings.load import is_reachable
+from validator.settings.model import WebSettings
 from validator.sources import Clock
 
 NONCE_S: Final = 120.0

@@ -9,7 +9,7 @@ from validator.health.preconditions import ENDPOINT_BOUNDS
 from validator.health.report import HealthState
 from validator.incoming.server import BoundedServer, Listen, listening_sockets, trusted
 from validator.protocol.errors import ValidatorError
-from validator.settings import HealthSettings
+from validator.settings.model import HealthSettings
 from validator.telemetry.metrics import CONTENT_TYPE, Metrics
 from validator.web.admission import bears
 

@@ -12,7 +12,7 @@ from validator.attestations.submission import NotTakenError, QueueFullError, sub
 from validator.protocol import typed
 from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
 from validator.protocol.skill_types import SkillType
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.store import open_store
 from validator.web.admission import RateLimit, bears

@@ -15,7 +15,7 @@ from validator.chain.opening import reading_chain
 from validator.health.client import HealthAnswer, ask_health
 from validator.health.status import Observer, Overview
 from validator.protocol.errors import ValidatorError
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock, within
 from validator.store import Store, Transaction, open_store
 from validator.store.connections import Handles, ThreadedConnection, connect

@@ -20,7 +20,7 @@ from validator.chain.base import (
 )
 from validator.protocol.receipt import Anchor, anchor_of
 from validator.protocol.text import printable
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import Clock, within
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError, StoreLostError

@@ -7,7 +7,7 @@ from validator.chain.weight_rows import left_over, shares_of
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import Share, TallyPay, Version, WeightPlan
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.store.rows import UnpaidWindow
 from validator.store.vector_inputs import Basis, Windows
 

@@ -9,7 +9,7 @@ from validator.chain.wallet import load_signer
 from validator.chain.weight_rows import to_u16
 from validator.protocol.reasons import Reason
 from validator.scoring import Share
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Transaction
 from validator.store.identity import require_chain

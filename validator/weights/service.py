@@ -12,7 +12,7 @@ from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.scoring import Share, UnknownScoringVersionError
-from validator.settings import WeightsSettings
+from validator.settings.model import WeightsSettings
 from validator.sources import Clock, RandomBytes, within
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError

@@ -11,7 +11,7 @@ import structlog
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.rows import WeightMark, WeightsRecord

@@ -15,7 +15,7 @@ from localnet.executions.local_engine import local_executions
 from validator.protocol.round import GoalTask
 from validator.protocol.workflow_run import CodeReport
 from validator.protocol.workflow_task import Reference
-from validator.settings import load_settings
+from validator.settings.load import load_settings
 from validator.sources import SystemClock
 from validator.store import open_store
 from validator.store.waiting_work import CodeCheck

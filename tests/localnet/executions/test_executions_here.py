@@ -14,7 +14,8 @@ from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.code_containers import TRIAL, ContainerCodeSandbox
 from validator.sandbox.engine import Engine
 from validator.sandbox.interface import CodeJob
-from validator.settings import SandboxSettings, Settings, load_settings
+from validator.settings.load import load_settings
+from validator.settings.model import SandboxSettings, Settings
 
 SCRIPT = SkillType.EXECUTABLE_SCRIPT
 

@@ -16,9 +16,9 @@ from validator.audit.log.answers import Answers
 from validator.audit.log.lines import FaultError, Line, LineReader, Planned, parting
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
-from validator.proofs import ProofError
 from validator.proofs.document import TouchedError, Unsealed, Verified, is_sealed, sealed_proof
 from validator.proofs.proof_rules import first_difference
+from validator.proofs.records import ProofError
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import ProofNote, RoundEnd, outcome_line
 from validator.protocol.results import Passed, Submission

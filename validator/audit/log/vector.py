@@ -14,7 +14,8 @@ from validator.protocol.receipt import WeightedMiner, WeightsDocument, WeightsLi
 from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.skill_types import ASSESSED_TYPES, WINDOW_TYPES, SkillType
 from validator.scoring import ExecutionRules, Share, TypeStanding, Version, Version20, version
-from validator.state import Change, Declarations, Pair, State, apply, clouded
+from validator.state.round_end import Change, apply, clouded
+from validator.state.values import Declarations, Pair, State
 
 ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
 WORKFLOW: Final = str(SkillType.WORKFLOW)

@@ -34,7 +34,9 @@ from validator.protocol.receipt import Receipt, RoundEnd, plan_line
 from validator.protocol.round import FlagsCleared, RoundInput, is_submitted
 from validator.protocol.strict_json import JsonError, decode
 from validator.scoring import UnknownScoringVersionError, Version, version
-from validator.state import Change, Ended, State, UnknownFlagError, apply, blinded, clouded, known_from, learned
+from validator.state.inputs import learned
+from validator.state.round_end import Change, Ended, UnknownFlagError, apply, blinded, clouded, known_from
+from validator.state.values import State
 
 
 def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before it

@@ -16,7 +16,8 @@ from validator.audit.log.vector import Claim, Recomputed, recompute
 from validator.protocol.receipt import FateLink, Kind, Receipt, RoundEnd, WeightsDocument, WeightsLink
 from validator.protocol.round import MetagraphSnapshot
 from validator.scoring import UnknownScoringVersionError, version
-from validator.state import State, paid
+from validator.state.round_end import paid
+from validator.state.values import State
 
 _SNAPSHOTS: Final = 8  # snapshots: a vector's is as new as that of the newest round, or a few blocks older
 _MOST_DOUBTS: Final = 10_000

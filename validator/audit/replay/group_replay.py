@@ -15,8 +15,8 @@ from validator.audit.replay.differences import Difference, compared, uncomputed
 from validator.audit.replay.gate_replay import StoredGates
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
-from validator.proofs import ProofError
 from validator.proofs.document import Unsealed, is_sealed, require_signer
+from validator.proofs.records import ProofError
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Packed, Passed, Rejection, RoundResults, VoidDispatch
 from validator.protocol.round import GroupPlan, RoundInput, RoundPlan, RoundTask

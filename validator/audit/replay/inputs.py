@@ -12,7 +12,9 @@ from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import FilledQuality, GoalTask, RoundInput, RoundOutcome
 from validator.protocol.text import printable
 from validator.scoring import PairValues, Version, version
-from validator.state import Ended, State, UnknownFlagError, acted, apply, known_from, learned
+from validator.state.inputs import learned
+from validator.state.round_end import Ended, UnknownFlagError, acted, apply, known_from
+from validator.state.values import State
 from validator.store import DispatchKey, Transaction
 from validator.store.errors import ArchivedError, ArchiveError
 from validator.store.rows import RoundRecord, SaltRecord, StoredRound

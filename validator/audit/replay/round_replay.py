@@ -17,7 +17,7 @@ from validator.protocol.results import VoidDispatch
 from validator.protocol.round import FlagRaised, GroupPlan, RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError, Version, version
-from validator.state import Ended
+from validator.state.round_end import Ended
 from validator.store import Transaction
 from validator.store.dispatch_record import Dispatch, PlannedDispatch, planned_dispatches
 from validator.store.errors import ArchivedError, ArchiveError, DamagedError

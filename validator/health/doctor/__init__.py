@@ -19,8 +19,8 @@ from validator.health.doctor.configuration import refused
 from validator.health.doctor.examination import LIMITS, Check, Examined, Finding, Limits, Site, Status, examine, unknown
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
-from validator.settings import Settings, SettingsError, load_settings
-from validator.settings.load import settings_file
+from validator.settings.load import SettingsError, load_settings, settings_file
+from validator.settings.model import Settings
 from validator.sources import SystemClock
 from validator.workers.interface import Workers
 

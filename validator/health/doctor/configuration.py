@@ -23,8 +23,8 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.rounds.prepare import runtime_images_of, schedule_of
-from validator.settings import Settings, SettingsError, WalletSettings
-from validator.settings.load import strangers
+from validator.settings.load import SettingsError, strangers
+from validator.settings.model import Settings, WalletSettings
 from validator.settings.urls import without_password
 
 _CORRECT: Final = "correct it; config/validator.toml shows every key, `validator init` writes a new file"

@@ -13,7 +13,7 @@ from validator.cancellation import ended
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
-from validator.settings import Settings
+from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.workers.interface import Workers
 

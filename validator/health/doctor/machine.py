@@ -40,7 +40,7 @@ from validator.rounds.prepare import schedule_of
 from validator.rounds.readiness import spool_folder
 from validator.sandbox.engine import Engine, EngineAwayError, EngineError, lacks
 from validator.scoring import VERSIONS
-from validator.settings import HealthSettings
+from validator.settings.model import HealthSettings
 from validator.store.connections import LOCK_CLASS, LOCK_WRITE, make_engine
 from validator.store.errors import StoreError
 from validator.store.urls import StoreUrl, parse_url

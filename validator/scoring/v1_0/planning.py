@@ -11,7 +11,7 @@ from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.groups import select_group
 from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.values import NO_VALUES, Candidate, PairValues, PlannedTask
-from validator.state import State
+from validator.state.values import State
 
 
 def complete(version: Ruled, state: State, frozen: RoundInput) -> RoundInput:  # noqa: ARG001 - 2.0.0 freezes more

@@ -20,21 +20,9 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.values import ScoredTask, StruckEntry
-from validator.state import (
-    RESULTS,
-    ROLES,
-    ROUNDS,
-    SAMPLES,
-    Change,
-    DeferredAnswer,
-    Delta,
-    Ended,
-    Late,
-    PairKey,
-    State,
-    begin,
-)
-from validator.state import ExecutedTask as AwaitedTask
+from validator.state.round_end import Change, Ended, begin
+from validator.state.values import RESULTS, ROLES, ROUNDS, SAMPLES, DeferredAnswer, Delta, Late, PairKey, State
+from validator.state.values import ExecutedTask as AwaitedTask
 
 
 def measured_runs(

@@ -10,7 +10,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.scoring.constants import Ruled
 from validator.scoring.values import NO_BASIS, MinerStanding, PayBasis, Share, TypeStanding, WeightPlan
-from validator.state import Pair, State
+from validator.state.values import Pair, State
 
 Windows = Mapping[str, Mapping[str, Sequence[float]]]
 Standing = Mapping[str, MinerStanding]

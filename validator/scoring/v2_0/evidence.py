@@ -10,7 +10,8 @@ from typing import NamedTuple
 from validator.protocol.tallies import NO_RECORD, EvidenceRow, Record, pair_of
 from validator.scoring.v2_0.rules import SEARCH, EvidenceRules, Ruled20
 from validator.scoring.values import PairValues
-from validator.state import NO_EVIDENCE, PairEvidence
+from validator.state.tallies import PairEvidence
+from validator.state.values import NO_EVIDENCE
 
 Kinds = Mapping[str, tuple[int, int]]
 """Kind of fault to how often it was found, and how often it could have been."""

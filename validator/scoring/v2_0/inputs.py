@@ -13,7 +13,8 @@ from validator.scoring.v2_0.groups import meeting_pairs, next_turns, select_grou
 from validator.scoring.v2_0.rules import Ruled20
 from validator.scoring.v2_0.tallies import is_planted
 from validator.scoring.values import LastTurn, PairValues, PlannedTask, TurnCandidate
-from validator.state import PairEvidence, State, record_of
+from validator.state.tallies import PairEvidence, record_of
+from validator.state.values import State
 
 
 def complete(version: Ruled20, state: State, frozen: RoundInput) -> RoundInput:

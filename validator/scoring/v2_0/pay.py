@@ -16,7 +16,7 @@ from validator.scoring.v2_0.evidence import cut
 from validator.scoring.v2_0.inputs import evidence_among
 from validator.scoring.v2_0.rules import ComponentRules, Ruled20
 from validator.scoring.values import NO_BASIS, PayBasis, Ratio, Share, TallyPay, TypePay, WeightPlan
-from validator.state import Pair, State
+from validator.state.values import Pair, State
 
 Windows = Mapping[str, Mapping[str, Sequence[Any]]]
 """Hotkey to skill type to entries, oldest first: tallies, and numbers of workflows."""

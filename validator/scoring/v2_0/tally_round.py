@@ -36,7 +36,9 @@ from validator.scoring.v2_0.evidence import Evidence, PlantedAnswers, weigh_roun
 from validator.scoring.v2_0.rules import Ruled20, Rules20
 from validator.scoring.v2_0.tallies import MemberTally, TalliedAnswer, event_of_score, struck, tally_task
 from validator.scoring.values import NO_VALUES, PairValues, ScoredTask
-from validator.state import Change, Delta, Ended, PairEvidence, State, answer_number, with_answer
+from validator.state.round_end import Change, Ended
+from validator.state.tallies import PairEvidence, with_answer
+from validator.state.values import Delta, State, answer_number
 
 
 class Scoring20(Scoring, Protocol):

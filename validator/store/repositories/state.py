@@ -11,22 +11,8 @@ from sqlalchemy import delete, func, select
 from validator.protocol.round import RoundInput
 from validator.protocol.text import printable
 from validator.scoring import PairValues, Version
-from validator.state import (
-    FROZEN_ROUNDS,
-    LATE_ROUNDS,
-    Delta,
-    Ended,
-    FrozenRound,
-    Late,
-    Mechanism,
-    Miner,
-    Shared,
-    State,
-    acted,
-    clouded,
-    known_from,
-    paid,
-)
+from validator.state.round_end import Ended, acted, clouded, known_from, paid
+from validator.state.values import FROZEN_ROUNDS, LATE_ROUNDS, Delta, FrozenRound, Late, Mechanism, Miner, Shared, State
 from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError
 from validator.store.repositories.base import Repository
