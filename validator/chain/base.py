@@ -49,7 +49,6 @@ class Head:
     """The newest block.
 
     Attributes:
-        number: block number.
         hash: lower-case hex without 0x.
         time: seconds since the Unix epoch.
         epoch: subnet epoch index (D-22).

@@ -90,10 +90,7 @@ class BittensorChain:
 
     Args:
         endpoints: network names or websocket urls, the favourite first.
-        netuid: the subnet.
         signer: the validator's hotkey; the only key there is.
-        clock: time limits.
-        limits: how long the chain may take.
         substrate: in place of the SDK's own access to a node, one for each client: for tests.
     """
 

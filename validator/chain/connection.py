@@ -218,7 +218,6 @@ class Connection:
 
     Args:
         opened: makes a client that is not connected yet.
-        clock: time limits.
         limit_s: how long connecting, and each call, may take.
         endpoints: for messages; shown without what may be secret in them.
         diagnose: says what is at the endpoints where none answers; None says nothing.

@@ -49,8 +49,6 @@ class OneSignature:
     What comes before the signature is certain not to have been sent, whatever the SDK says about it.
 
     Args:
-        signer: the hotkey.
-        clock: time.
         seconds: after so long nothing is signed any more.
     """
 
@@ -99,9 +97,6 @@ class Submission:
 
     Args:
         connection: for this submission alone.
-        clock: time limits.
-        signer: the validator's hotkey.
-        limits: how long it may take.
         what: is submitted, for messages: the call's name.
     """
 

@@ -42,12 +42,10 @@ class SubnetRules(Document, frozen=True):
     """Constants of a simulated subnet.
 
     Attributes:
-        netuid: the subnet.
         seed: block hashes follow from it.
         genesis: time of block 0, whole seconds since the Unix epoch.
         block_time_s: seconds between blocks.
         tempo: blocks in an epoch, less one.
-        max_uids: slots.
         immunity_period: blocks during which a new neuron cannot be replaced.
         weights_rate_limit: blocks between two submissions of one neuron.
         min_stake_tao: least stake with which weights may be set, TAO.
@@ -214,7 +212,6 @@ class Blocks:
     """The blocks of a simulated subnet.
 
     Args:
-        clock: time.
         rules: of the subnet; hashes follow from its seed.
 
     Attributes:

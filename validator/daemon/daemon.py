@@ -32,7 +32,6 @@ class Drains:
     """Looks into the store for a request that was made while this validator runs.
 
     Args:
-        store, clock: the world.
         before: the number of the newest request at the start: that one was for somebody else.
     """
 

@@ -16,7 +16,6 @@ class Exit(IntEnum):
     """An exit code. docs/reference/conditions.md lists them.
 
     Attributes:
-        meaning: one line.
         advice: what to do; empty where there is nothing to do.
     """
 

@@ -36,8 +36,6 @@ class Parked:
     Args:
         code: what the program ended with.
         reason: its last words.
-        clock: what is waited by.
-        health: made unhealthy by this.
     """
 
     code: Exit

@@ -35,8 +35,6 @@ class QueueWatch:
     """Looks at executions and code checks now and then; a service of the daemon.
 
     Args:
-        store, clock: what it looks at, and when.
-        health, metrics: told.
         at_once: how many executions this process tries at a time; 0: there is no sandbox.
         code_at_once: the same of code checks.
         elsewhere: how many tries of a kind worker processes make at a time; None: it is not theirs to do.
@@ -85,12 +83,7 @@ class QueueWatch:
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedWatch:
-    """Looks now and then which tasks cannot be judged, and how many plans wait; a service of the daemon.
-
-    Args:
-        goals, store, clock: what it looks at, and when.
-        board: told, `code_off`.
-    """
+    """Looks now and then which tasks cannot be judged, and how many plans wait; a service of the daemon."""
 
     goals: GoalSource
     store: Store

@@ -91,7 +91,6 @@ class RoundWatch:
         health: told of the round in hand, its longest deadline and what it came to.
         board: shown each round in numbers.
         metrics: told of the declarations that a round was frozen with.
-        pay: told that a round has ended.
     """
 
     health: HealthState
@@ -248,9 +247,6 @@ class FigureWatch:
     """Reads the figures; a service of the daemon.
 
     Args:
-        store, clock: what it reads, and how often.
-        metrics, health: told of them.
-        netuid: the subnet.
         mechids: the mechanisms that weights are sent for; empty where none are.
         most_epochs: after so many without weights on chain a condition is raised.
         folders: where the validator writes, by the name that the metrics give them.
@@ -334,7 +330,6 @@ class RetentionService:
     """Removes raw answers and bundles past their time, in short transactions.
 
     Args:
-        store, clock: what it works on.
         raw_days, bundles_days: how long each is kept.
     """
 

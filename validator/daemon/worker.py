@@ -59,8 +59,6 @@ class Outfit:
 
     Attributes:
         name: as the validator shows it.
-        url: of the store.
-        kinds: of work that it does.
         concurrency: so many tries at the same time.
         sandbox: where strangers' images run; None where no kind needs it.
         code: where the code of plans is judged; None where no kind needs it.

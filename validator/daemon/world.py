@@ -55,10 +55,8 @@ class World:
 
     Attributes:
         chain, source, signer, clock, random: what their names say. A signer of ed25519 signs the same in every run.
-        goals: source of workflow tasks.
         canary: makes canary tasks; None for rounds without them.
         workers: judge what strangers send.
-        miners, steps: clients of miners and of step services.
         sandbox: executes bundles; None: none is executed.
         code: judges the code of plans; None: none is judged.
         queue: opens the queue that gives executions and code checks to worker processes; None: the daemon does them.

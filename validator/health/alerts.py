@@ -21,7 +21,6 @@ class Alert:
 
     Attributes:
         minutes: how long the expression must hold.
-        summary: the annotation.
         expression: what it asks Prometheus; empty for the conditions that name this alert.
         meaning, advice: what happened and what to do, for a rule without conditions.
     """

@@ -47,8 +47,6 @@ class Condition:
     Attributes:
         name: the code, snake_case.
         severity: its effect on the health; a note has none.
-        meaning: what happened, one sentence.
-        advice: what to do.
         watch: how the daemon sees it; in the present tense, after "The daemon".
         doctor: names of the doctor's checks that find it before a start, separated by commas; or why none can.
         alert: the rule that asks for it (`alerts.py`); empty for a note, and for a fatal one: `ValidatorDown` asks.

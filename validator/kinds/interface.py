@@ -23,7 +23,6 @@ class Request(NamedTuple):
     """Request that every member of a role receives for a task.
 
     Attributes:
-        path: where to.
         body: what begins the body.
         limit: most bytes that may come back.
         sha256: hex digest of the whole body.
@@ -46,7 +45,6 @@ class PackedTask(NamedTuple):
     """A task of the round.
 
     Attributes:
-        task: as it is frozen.
         bundle: as it is dispatched; None where the task itself holds all that is sent.
         sourced: whether a source gave it, which has to know that; False if it was made for this round.
     """
@@ -85,10 +83,7 @@ class ProvenTask(NamedTuple, Generic[T]):
     """A scored task, with all that its proof follows from.
 
     Attributes:
-        frozen: the round's input.
-        task: one of its tasks.
         answers: those to the task that passed, in any order.
-        scored: what the task came to.
         keys: of the task's findings, as far as scoring needed them.
     """
 
@@ -107,7 +102,6 @@ class Kind(Generic[T, A]):
 
     Attributes:
         name: as explanations and those who hold a `Runner` for it name the kind.
-        types: its skill types.
         runs: whether what passes the gates is run then; so that judging it does not wait behind what is only judged.
         send: (round_id, the round's image, task, bundle) to the request for each role.
         judge: sends one answer through the gates (SPEC 5): its judgement, or what is to be run.

@@ -30,11 +30,7 @@ class Expected(Generic[T_co]):
     """A dispatch, as the gates need it.
 
     Attributes:
-        task: the task.
-        hotkey: the miner that was dispatched to.
-        role: its role.
         image: what runs the bundles of runtime types.
-        scoring_version: of the round.
     """
 
     task: T_co
@@ -55,7 +51,6 @@ class Judged:
 
     Attributes:
         result: what passed, as far as one answer alone decides it, or a rejection.
-        reason: its reason code.
         detail: one printable line for the operator, perhaps empty.
         stored: whether the store has it already.
     """

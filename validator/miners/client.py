@@ -46,7 +46,6 @@ class HttpMinerClient:
     by it); TLS only keeps bystanders from reading along.
 
     Args:
-        signer: the validator's hotkey.
         max_open: calls open at once; others wait for their turn, and their deadlines have not begun.
         connect_timeout_s: bound on opening a connection, TLS included.
         allow_private: connect to loopback and private addresses too (the local network).

@@ -34,7 +34,6 @@ class ConsensusBuilder:
 
     Args:
         debate_id: what all ids are made from: `proof-<debate>`, `<debate>-claim-N`, `-ev-N`, `-tension-N`, N from 1.
-        task: the question.
         timestamp: ISO 8601, UTC; of a group the time of the block its round is pinned to.
         metadata: JSON data for the proof. A `kind` of group, workflow or debate says that this program made it, and
             binds it to that kind's rules when it is verified.

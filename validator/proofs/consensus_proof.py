@@ -171,7 +171,6 @@ class ConsensusProof:
     Attributes:
         proof_id: `proof-<debate>`.
         debate_id: the debate, or the task of a group.
-        task: the question.
         confidence: in [0, 1].
         consensus_reached: whether there is an answer of the whole.
         votes: one per agent.
@@ -179,7 +178,6 @@ class ConsensusProof:
         evidence_chain: all evidence, in the order it came.
         created_at: ISO 8601, UTC.
         rounds_to_consensus: rounds of the debate.
-        metadata: JSON data.
         proof_version: `1.1`, the form that it is written in.
         confidence_given: whether the confidence is not the votes' mean; None, where a proof is made, finds out.
     """

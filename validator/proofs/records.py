@@ -153,7 +153,6 @@ class Evidence:
         supports_claim: False refutes.
         strength: in [0, 1].
         timestamp: ISO 8601, UTC.
-        metadata: JSON data.
     """
 
     evidence_id: str

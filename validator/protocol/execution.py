@@ -82,8 +82,6 @@ class AnswerResult(NamedTuple):
     """The result of one valid primary.
 
     Attributes:
-        hotkey: whose.
-        event: what it does to the reputation.
         report: its traces next to the runs.
         struck: what the window entry was worth before the event took it (D-30); None where it took none.
     """

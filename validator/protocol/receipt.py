@@ -66,9 +66,7 @@ class RoundLines(Document, frozen=True):
 
     Attributes:
         input: frozen input without its seed.
-        plan: groups.
         answers: what came back; it names the attestations by their own digests.
-        outcome: what the round came to.
         proofs: one per task of the outcome, in plan order.
     """
 
@@ -108,7 +106,6 @@ class WeightsLink(Document, frozen=True):
     """A vector that was computed (SPEC 16, D-28).
 
     Attributes:
-        netuid, mechid, epoch: which one.
         block, block_hash: of the snapshot that it was computed on.
         scoring_version: that it was computed under.
         reason: code of why it is not sent; None where it is.
@@ -178,7 +175,6 @@ class Receipt(Document, frozen=True):
         receipt_version: form of this document.
         sequence: 0, 1, 2, ... without gaps; 0 opens the log.
         kind: opening, round, closing, weights, fate, key or revocation.
-        validator_hotkey: whose log it is.
         issued_at: SPEC 13 form; when the round ended, or when that was written.
         previous: digest of the previous receipt's line; None for the first.
         first_round: of the opening receipt only: the first round of the log.
@@ -187,7 +183,6 @@ class Receipt(Document, frozen=True):
         commitment: sha256 of its salt, None before the first.
         next_commitment: sha256 of the salt that the next epoch will use.
         salts: of epochs that are over, by epoch.
-        signature: the validator's.
         weights: of a receipt of that kind only; absent in others, and `fate`, `key` and `revocation` the same.
     """
 
@@ -406,7 +401,6 @@ class Anchor(NamedTuple):
     """A receipt of the log.
 
     Attributes:
-        sequence: its number.
         digest: sha256 of its line, lower-case hex.
     """
 

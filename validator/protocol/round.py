@@ -48,8 +48,6 @@ class MetagraphSnapshot(Document, frozen=True):
     """The subnet as of one block; every read of a round is pinned to it.
 
     Attributes:
-        netuid: the subnet.
-        block: block number.
         block_hash: lower-case hex without 0x.
         block_time: the block's time, seconds since the Unix epoch.
         epoch: subnet epoch index (D-22).
@@ -82,7 +80,6 @@ class TruthDocument(Document, frozen=True):
     """Content of a truth's line.
 
     Attributes:
-        task_id: whose truth it is.
         random: hex of 32 bytes.
         truth: of an assessment, and absent else.
         planted: of an assessment from 2.0.0 on, and absent else.
@@ -100,7 +97,6 @@ class AnyTask(Document, frozen=True, tag_field="kind"):
     """Fields of a task of any kind.
 
     Attributes:
-        task_id, skill_type, slot: which one.
         source_sha256: of the bundle before a marker; of a workflow task's document.
         bundle_sha256: of the bundle as dispatched; of a workflow's goal as dispatched.
         nonce: hex of 32 bytes.
@@ -274,7 +270,6 @@ class FlagsCleared(Document, frozen=True, tag_field="act", tag="flags_cleared"):
     """An operator cleared flags of a miner, which no longer are in the input that has the act.
 
     Attributes:
-        hotkey: whose flags.
         at: when, SPEC 13 form.
         reason: that the operator gave, as stored: one printable line.
         flags: by the round that raised them, then by type; never none.
@@ -336,7 +331,6 @@ class MinerState(Document, frozen=True):
     """A registered miner that declared something.
 
     Attributes:
-        hotkey: its key.
         skill_types: usable declared types, in the spec's order.
         max_concurrent: open dispatches per type it takes.
         reputations: per type, before the round; absent means 0.5.
@@ -397,10 +391,7 @@ class RoundInput(Document, frozen=True):
 
     Attributes:
         input_version: form of this document.
-        scoring_version: which code scores it.
         round_id: decimal index at this validator.
-        validator_hotkey: who runs the round.
-        snapshot: the metagraph it is pinned to.
         seed: hex of round_seed (SPEC 8); secret while its epoch's salt is in use.
         salt_commitment: sha256 of the epoch's salt, hex.
         miners: by hotkey.
@@ -537,8 +528,6 @@ class AnyMember(Document, frozen=True, tag_field="kind"):
     """Result of any dispatch.
 
     Attributes:
-        task_id, hotkey, role: which one.
-        reason: code of why it came to that.
         consensus: in [0, 1]; 1.0 where nothing was compared, 0.0 for a failed gate.
         window_entry: what enters the miner's score window; None where nothing does.
     """

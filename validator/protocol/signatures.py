@@ -49,11 +49,7 @@ _KNOWN: ContextVar[_Known | None] = ContextVar("_KNOWN", default=None)
 
 
 class Signer:
-    """A hotkey that can sign: its address and its scheme.
-
-    Args:
-        keypair: a bittensor keypair with its private part.
-    """
+    """A hotkey that can sign: its address and its scheme."""
 
     def __init__(self, keypair: Any) -> None:
         self.keypair = keypair

@@ -70,7 +70,6 @@ class EvidenceRow(Document, frozen=True):
 
     Attributes:
         task_id: planted task that both answered.
-        pair: the two.
         ratio: likelihood of one analysis against two, of this task; None where a log does not show it.
         before, after: value of the pair.
         proven: state of the pair after the step.

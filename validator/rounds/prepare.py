@@ -102,9 +102,7 @@ class Preparer:
     """The freezing and opening of rounds.
 
     Args:
-        store, clock, random: what it reads from.
         supplies: where its tasks come from, one after the other.
-        signer: the validator's hotkey.
         schedule: which version a round is frozen under, by the epoch of its snapshot.
         images: what runs the bundles of runtime types, by the same epoch.
         executes: whether this validator runs them (SPEC 15).

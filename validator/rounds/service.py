@@ -36,15 +36,11 @@ class RoundService:
     """The service that runs rounds.
 
     Args:
-        store, chain, source, clock, signer: the world.
-        directory: who can do what.
-        preparer, dispatcher: the two halves of a round that touch the world.
         gates: where stored answers are judged again after a crash.
         interval_s: pause between the starts of two rounds.
         refresh_s: how often miners are asked what they can do.
         standing: looks at every snapshot before a round begins on it.
         readiness: asked before a round starts.
-        board: told when rounds fail.
         advice: returns what to say of a round that is odd.
         unpaid: tells how many windows the newest vectors do not pay; None before the first.
         listeners: told when rounds start and end.

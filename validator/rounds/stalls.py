@@ -52,11 +52,7 @@ _log = structlog.get_logger()
 
 
 class Heartbeat:
-    """Beats every 0.1 s on the event loop, which every deadline runs on, too.
-
-    Args:
-        clock: what the beats are measured with.
-    """
+    """Beats every 0.1 s on the event loop, which every deadline runs on, too."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -280,7 +280,6 @@ class Containers:
     """Containers of one engine. An engine that is away when it starts may come later.
 
     Args:
-        engine: where images run.
         owner: of what is made there.
         runtime: the OCI runtime that the image runs in, `runsc` for gVisor; None for the engine's own.
         pull_s: how long pulling an image may take.

@@ -45,13 +45,10 @@ class SandboxJob:
     """One run of the runtime image (SPEC 15).
 
     Attributes:
-        image: the one that the task's round names.
-        skill_type: the task's, a runtime type.
         bundle: the dispatched bundle, a gzip tar that the validator made or checked; None for the run of nothing, which
             shows the probes alone.
         nonce: of the dispatch, 64 hex digits.
         probes: the probe spec of the dispatch.
-        limits: of the run.
     """
 
     image: RuntimeImage

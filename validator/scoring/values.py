@@ -32,7 +32,6 @@ class AnyCandidate(Document, frozen=True):
     """A registered miner that declared the type, as of this task (SPEC 8).
 
     Attributes:
-        hotkey: its key.
         reputation: for the type.
         collusion_flags: standing ones, over all types.
         in_flight: open dispatches of the type, earlier tasks of this round included.
@@ -75,7 +74,6 @@ class LastTurn(Document, frozen=True):
     """A miner's turn in the newest input that has one of it and a type (SPEC 17, D-34).
 
     Attributes:
-        turn: as frozen.
         dispatched: dispatches of the type in that round that are not void.
         stayed: that was the newest round of all, and its plan excluded the miner for no other reason than `in_flight`.
     """
@@ -133,7 +131,6 @@ class ExecutedTask(NamedTuple):
     """A task that is executed (SPEC 15).
 
     Attributes:
-        task_id, skill_type: which one.
         position: in the round's plan.
         primaries: the valid ones, in group order.
     """
@@ -202,8 +199,6 @@ class ComparedAnswer(NamedTuple):
     """A valid primary's traces, compared with the runs.
 
     Attributes:
-        hotkey: whose.
-        event: what the comparison comes to.
         faults: what does not hold: `probes`, `mark`, and a base file with `missing` or `invented`.
         mark: whether they show the execution mark; None where none is planted.
         files: by base file.
@@ -440,7 +435,6 @@ class PayBasis(NamedTuple):
         rounds: settled rounds of 2.0.0.
         before: windows as the entries of earlier versions left them.
         since: hotkey to the first round whose plan named it; absent is 0.
-        proven: pairs.
     """
 
     epoch: int = 0

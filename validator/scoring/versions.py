@@ -62,10 +62,6 @@ class Version:
     number is ever anybody else's. A later version is a value with other `rules`; where a function differs, it is that
     of a subclass. Those that `v1_0.parts` names are called through the version by the functions that stay; where
     another one differs, so does what calls it.
-
-    Attributes:
-        name: as frozen inputs carry it.
-        rules: every constant.
     """
 
     name: str

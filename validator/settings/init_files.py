@@ -59,9 +59,6 @@ class Beginning:
 
     Attributes:
         network: `finney`, `test`, `local` for a node on this machine, a ws:// or wss:// url, or `simulated`.
-        netuid: the subnet.
-        wallets: folder of the wallets.
-        wallet, hotkey: names.
         database: a url; its password goes into its own file alone.
     """
 

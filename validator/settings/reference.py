@@ -31,8 +31,6 @@ class KeyReference(NamedTuple):
         default: plain default; None where nothing is set.
         example: a value that shows the form where there is no default.
         allowed: in words, what it may be.
-        unit: of the value, empty if it has none.
-        description: what it does.
         secret: whether its value may not be shown.
         pattern: that its text matches; empty where none is asked for.
     """

@@ -34,8 +34,6 @@ class Ended(Struct, frozen=True):
 
     Attributes:
         frozen: its input, with the acts of the operator.
-        plan: its groups.
-        state: how it ended.
         outcome: of a settled round; None of the others.
         measured: (task_id, hotkey) to what is known of a run whose quality is to come.
     """

@@ -17,7 +17,6 @@ class ExecutedTask(Struct, frozen=True):
     """A task that is executed: what its results must say.
 
     Attributes:
-        task_id, skill_type: which one.
         position: in the round's plan.
         primaries: the valid ones, in group order: all of them have a result, or none has.
         made_here: a fail needs nobody's pass.
@@ -34,9 +33,7 @@ class DeferredAnswer(Struct, frozen=True):
     """An answer whose quality is judged after its round.
 
     Attributes:
-        task_id, hotkey: which one.
         check_id: of the check of its code.
-        version: scoring version of its round.
         measured: what is known of its run.
     """
 
@@ -212,9 +209,7 @@ class FrozenRound(Struct, frozen=True, gc=False):
     """A round that was frozen: what a later vector asks of it.
 
     Attributes:
-        number: its id.
         block: of its snapshot.
-        version: scoring version.
         declared: a bit for each pair that was declared, by the numbers of pairs.
         counted: it settled or is void.
         barred: numbers of the pairs that its plan excluded for another reason than open dispatches (SPEC 17, D-34).
@@ -239,7 +234,6 @@ class Shared(Struct, frozen=True):
     Attributes:
         since: the first round that the state knows; 0: nothing is unknown; None: it knows none yet.
         clouded: the newest round whose plan is unknown.
-        netuid: of the subnet.
         block, block_time: of the newest frozen round.
         rounds: frozen ones, oldest first.
         numbered: how many pairs were ever declared.
@@ -276,7 +270,6 @@ class Declarations(Struct, frozen=True):
 
     Attributes:
         rounds: settled and void ones; without any, the last round frozen.
-        counted: whether there are any.
     """
 
     rounds: tuple[FrozenRound, ...]

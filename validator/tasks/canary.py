@@ -93,7 +93,6 @@ class Canaries:
     """Makes canary tasks of every type.
 
     Args:
-        random: what everything is drawn from.
         bases: benign tasks that they are made of, one drawn for each; None for the built-in skeletons, which also stand
             in for types of which it has none (logged, `canary_built_in`).
         windows: of canaries without a base; None for the standard profile. Others have those of their base.

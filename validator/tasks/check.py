@@ -351,7 +351,6 @@ class CheckedTask(NamedTuple):
     """A task folder or archive, or a `workflow.json`.
 
     Attributes:
-        path: where it is.
         problems: what is wrong with it, one text per fault, with its field.
         notes: what it leaves out or asks for; it is used all the same.
     """

@@ -34,7 +34,6 @@ class _Entry:
     """Cached facts of one task folder or archive (the bundle stays on disk).
 
     Attributes:
-        path: where it is.
         stamp: state of its files; another stamp means that it must be read again.
         skill_type: None when it was refused.
         sha256: of the bundle, lower-case hex.

@@ -54,7 +54,6 @@ class Packed:
     """A task that was made.
 
     Attributes:
-        task: checked like any other.
         files: number of files in its bundle.
         reason: what says that it is of its skill type, in one line.
         pin: what exactly was packed.

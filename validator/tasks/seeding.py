@@ -47,8 +47,6 @@ class Base(NamedTuple):
     Attributes:
         name: what it is called, for people.
         sha256: of the bundle as it was found, or packed.
-        files: of the bundle.
-        skill_type: of the bundle.
         windows: None for the standard profile.
         marked: the file that takes the marker; None for a bundle without one.
         truth: what is known of it, ALLOW; None where nothing is.

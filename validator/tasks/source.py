@@ -41,11 +41,7 @@ def least_given(given: Mapping[str, int], salt: bytes, epoch: int, sources: Coll
 
 
 class Shuffled:
-    """An order that is drawn anew each time. See `Order`.
-
-    Args:
-        random: what it is drawn from.
-    """
+    """An order that is drawn anew each time. See `Order`."""
 
     def __init__(self, random: RandomBytes) -> None:
         self._random = random

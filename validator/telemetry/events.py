@@ -25,7 +25,6 @@ class Event(StrEnum):
     docs/reference. The comments are the headings of the reference.
 
     Attributes:
-        meaning: one line.
         fields: what it may carry in addition to time and level.
         folds: the fields that tell one from another where a line that comes again is counted, not written; None for
             events of which every line counts. Such a line may carry `repeats`.

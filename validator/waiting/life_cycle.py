@@ -70,7 +70,6 @@ class Kind(Generic[W]):
 
     Attributes:
         name: also that of its jobs.
-        queue: its part of the table.
         patient: a fault of the engine never ends a piece of it; only an error of this program does, after `MOST_TRIES`.
     """
 

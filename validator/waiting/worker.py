@@ -54,7 +54,6 @@ class QueueWorker:
     not fit it takes nothing.
 
     Args:
-        store, clock, jobs: what it works with.
         name: as the validator shows it.
         concurrency: so many tries at the same time.
         works: kinds of waiting work, whose names differ.

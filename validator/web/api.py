@@ -339,7 +339,6 @@ class Route(NamedTuple):
         document: its type; of one that is stored as bytes, a dict.
         parameters: a struct with those of the path and of the query.
         access: everybody where `web.public` says so, the miner that the parameters name, or the operator alone.
-        what: one sentence.
         lasts: whether the document at this address never changes.
     """
 

@@ -44,11 +44,7 @@ class AnchorService:
     """Anchors the log; a service of the daemon.
 
     Args:
-        store: the log.
         chain: where the digest goes, as the validator's hotkey.
-        clock: for waiting and time limits.
-        hotkey: the validator's.
-        netuid: the subnet.
         settings: of weights: when they are due, and how long a submission may take.
         lock: kept by all that signs for the chain with this hotkey.
         signing: the same; while somebody holds it, nothing is anchored.

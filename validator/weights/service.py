@@ -120,11 +120,7 @@ class WeightService:
     Args:
         store: windows are read from it, submissions written to it.
         chain: where weights go, as the signer's hotkey.
-        clock: for waiting and time limits.
-        signer: the validator's hotkey, for receipts.
         random: for the first salt, where the log is not opened yet.
-        netuid: the subnet.
-        mechid: the mechanism.
         kinds: which kinds of task it pays.
         settings: whether, when, and how long the chain may take.
         lock: kept by all services of one hotkey.

@@ -19,7 +19,6 @@ class FaultTold(Document, frozen=True):
     """A planted fault that both could name; the pair's smaller hotkey comes first.
 
     Attributes:
-        kind: of the fault.
         chances: of each to name it; None where the kind does not count yet.
         found: whether each named it.
     """

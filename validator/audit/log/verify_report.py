@@ -106,7 +106,6 @@ class Verified:
     """A file that holds.
 
     Attributes:
-        hotkey: whose log it is.
         first, last: numbers of the first and last receipt; from 0 the log is complete up to `last`.
         head: digest of the last receipt's line: two exports of one log agree on it.
         rounds: how many ended in which state.
@@ -126,7 +125,6 @@ class Verified:
         fates: how many submissions came to which state.
         fates_before: fates of vectors from before the file, or forgotten since: the validator's word.
         confirmed: of each mechanism the vector that was confirmed last.
-        mechanisms: what vectors were told of.
         blocks: the first and the last one that a round or a vector of the file was taken at; None without any.
         versions: scoring version to how many rounds were frozen under it.
         truths: truths that are shown, each as its round committed to it (SPEC 16, D-31).

@@ -38,7 +38,6 @@ class Bundles:
     """Fills the slots of assessments.
 
     Args:
-        source: where curated tasks come from.
         canary: makes a canary task of a type, or none; None for rounds without canaries.
         random: nonces, and which slot of its type a canary has.
         submitted: returns the next submitted task of one of these types, or none; None where nobody can submit any.

@@ -23,8 +23,6 @@ class TaskFacts(NamedTuple, Generic[T]):
     """One task: its group as planned and as it came out, and everything that came back.
 
     Attributes:
-        version: of the round.
-        keys: of the findings of the round.
         checks: of the code of its answers, as they are now.
     """
 
@@ -74,7 +72,6 @@ class Gates(NamedTuple):
 
     Attributes:
         dispatch: as it is, with the reason of the gates.
-        window: of its role.
         gates: 1 to 6 in order.
         semantic_subset: gate 7; None where it does not apply (D-21).
     """
@@ -121,7 +118,6 @@ class TaskExplanation(Document, frozen=True, tag_field="kind"):
 
     Attributes:
         reason, meaning: how the task ended; None meaning for a code that this version does not know.
-        selection: why it was chosen, left out or excluded.
         gates: its dispatch, None if it was not a member.
         entry: what entered its score window; None where nothing did.
         entry_reason, entry_meaning: what that entry, or its absence, comes from.

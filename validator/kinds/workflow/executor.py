@@ -129,8 +129,6 @@ class PlanRunner:
     """Runs plans.
 
     Args:
-        services: how their steps are called.
-        clock: all times are its.
         workers: where services' answers are judged.
     """
 

@@ -37,7 +37,6 @@ class HttpStepClient:
     task's url names them or a name leads there. Certificates are not checked: what counts is signed by the hotkey.
 
     Args:
-        signer: the validator's hotkey.
         connect_timeout_s: bound on opening a connection, TLS included; the step's own limit runs meanwhile.
         allow_private: call loopback and private addresses too (the local network).
         time_ns: nanoseconds since the Unix epoch, for nonces.

@@ -200,13 +200,8 @@ class Surroundings:
     """Values that all steps of a run share.
 
     Attributes:
-        version: the round's.
         run_id: unique for every run of any plan.
-        services: how they are called.
-        clock: all times are its.
         started: its monotonic time when the run began.
-        budget: what may be spent.
-        workers: where answers are judged.
     """
 
     version: Version
@@ -235,8 +230,6 @@ class Step:
     """A step on its way; whatever interrupts it, `record` tells how far it came.
 
     Attributes:
-        node: the step of the plan.
-        tool: what it calls.
         attempts: those that have ended.
         outcome: how it ended; until then, what it will have been if the run ends now.
         output: of the attempt that succeeded.

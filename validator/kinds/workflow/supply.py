@@ -22,12 +22,7 @@ from validator.tasks.source import Order
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """Fills the slots of workflows.
-
-    Args:
-        source: where goals come from.
-        random: nonces.
-    """
+    """Fills the slots of workflows."""
 
     source: GoalSource
     random: RandomBytes

@@ -21,7 +21,6 @@ class PlantedAnswers(NamedTuple):
     """A planted task with its valid answers.
 
     Attributes:
-        task_id: which one.
         kinds: of its faults, in the order of the truth.
         answers: (hotkey, for each fault whether it was found), in group order.
     """

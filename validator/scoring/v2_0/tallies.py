@@ -21,7 +21,6 @@ class TalliedAnswer(NamedTuple):
     """A member of a task's group, as its entry is computed from.
 
     Attributes:
-        hotkey: whose.
         sssa: None where a gate failed.
         early: it came before t_min.
         epsilon: its evidence factor; None where a gate failed.
@@ -39,7 +38,6 @@ class MemberTally(NamedTuple):
     """Tally of one answer.
 
     Attributes:
-        hotkey: whose.
         weight: of the answer in what others are compared with; None unless valid.
         tally: its entry; None where there is no reference.
         answer_score: of a planted task.

@@ -110,7 +110,6 @@ class WorkflowExplanation(TaskExplanation, frozen=True, tag="workflow"):
         group: None for a void or skipped task.
         run: its plan and the run of it; None where a gate failed. The next three are None then, too.
         measured: values against their limits; None while the quality is deferred.
-        quality: of the output.
         worth: the parts of S; None while the quality is deferred.
         later: the result of its code after the round; None where nothing was deferred.
     """
