@@ -2,7 +2,7 @@
 
 from validator.health.board import Board
 from validator.protocol.reasons import Reason
-from validator.protocol.remedies import UNPAID
+from validator.protocol.remedies import REMEDIES
 from validator.sources import SystemClock
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
@@ -25,7 +25,7 @@ def everything() -> Metrics:
     metrics.observe(Event.WORK_ENDED, {"kind": "code", "reason": "quality_judged"})
     metrics.observe(Event.WEIGHTS_BLOCKED, {"mechid": 0, "reason": "weights_clock_back"})
     metrics.declare({"declarative": 1})
-    metrics.pays(0, [str(reason) for reason in UNPAID])
+    metrics.pays(0, [str(reason) for reason in REMEDIES])
     metrics.saw_block(1)
     metrics.keeps({"hotkey": 1})
     metrics.disk_free.labels("store").set(1)

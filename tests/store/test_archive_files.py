@@ -11,12 +11,12 @@ from old_rounds import ARCHIVED, archived, log_of, opened, put
 from recorded import dispatched
 from world import VALIDATOR
 
+from validator.protocol.canonical import canonical_bytes
 from validator.protocol.signatures import Signer
 from validator.store.archive import (
     MAGIC,
     TAIL,
     Manifest,
-    manifest_bytes,
     open_archive,
     read_manifest,
 )
@@ -52,7 +52,7 @@ def manifest_of(data: bytes) -> tuple[Manifest, bytes]:
 
 
 def written(path: Path, sections: bytes, manifest: Manifest) -> None:
-    data = manifest_bytes(manifest)
+    data = canonical_bytes(manifest)
     path.write_bytes(sections + data + len(data).to_bytes(8, "big") + MAGIC)
 
 

@@ -16,8 +16,7 @@ from web_kit import TOKEN, played, served
 
 from validator.audit.documents import explanation_document, for_the_miner
 from validator.audit.explain.round_explanation import explain_round
-from validator.protocol.sign_in import sign_in_text
-from validator.protocol.signatures import Signer
+from validator.protocol.signatures import Signer, sign_in_text
 from validator.settings.model import Settings, WebSettings
 from validator.sources import SystemClock, VirtualClock
 from validator.store import open_store

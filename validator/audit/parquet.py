@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.structs import asdict
 from sqlalchemy import BigInteger, Boolean, Column, Integer, LargeBinary, Table, select
 
 from validator.files import new_file, new_folder, why
@@ -176,32 +177,28 @@ def _flat(member: MemberOutcome) -> dict[str, Any]:
     """Return the columns of a member; those of other kinds are absent."""
     components, emission = getattr(member, "components", None), getattr(member, "emission", None)
     return {
-        **_fields(member),
-        **({} if components is None else _fields(components)),
-        **({} if emission is None else {_EMISSION.get(name, name): v for name, v in _fields(emission).items()}),
+        **asdict(member),
+        **({} if components is None else asdict(components)),
+        **({} if emission is None else {_EMISSION.get(name, name): v for name, v in asdict(emission).items()}),
         "emission": None if emission is None else emission.emission,
     }
 
 
 async def _groups(tx: Transaction, round_id: int) -> list[dict[str, Any]]:
     return [
-        {"round_id": round_id, **_fields(group.plan), **({} if group.outcome is None else _fields(group.outcome))}
+        {"round_id": round_id, **asdict(group.plan), **({} if group.outcome is None else asdict(group.outcome))}
         for group in await tx.groups.of_round(round_id)
     ]
 
 
 async def _reputation_events(tx: Transaction, round_id: int) -> list[dict[str, Any]]:
     outcome = await tx.records.outcome(round_id)
-    return [{"round_id": round_id, **_fields(event)} for event in (outcome.reputation if outcome else ())]
+    return [{"round_id": round_id, **asdict(event)} for event in (outcome.reputation if outcome else ())]
 
 
 async def _agreements(tx: Transaction, round_id: int) -> list[dict[str, Any]]:
     outcome = await tx.records.outcome(round_id)
-    return [{"round_id": round_id, **_fields(sample)} for sample in (outcome.samples if outcome else ())]
-
-
-def _fields(document: Any) -> dict[str, Any]:
-    return {name: getattr(document, name) for name in document.__struct_fields__}
+    return [{"round_id": round_id, **asdict(sample)} for sample in (outcome.samples if outcome else ())]
 
 
 _ROWS_OF: Final = {

@@ -12,7 +12,7 @@ from validator.cli.options import Config, HotkeyUri
 from validator.cli.output import write_line
 from validator.cli.session import signer_of
 from validator.protocol.errors import ValidatorError
-from validator.protocol.sign_in import sign_in_text
+from validator.protocol.signatures import sign_in_text
 from validator.protocol.text import printable
 
 _WAIT_S: Final = 10.0

@@ -276,11 +276,16 @@ class ConsensusProof:
 
     def get_dissent_summary(self) -> str:
         """Return the dissenting views as a Markdown section, or one line that there are none."""
-        return _dissents(self.dissents)
+        if not self.dissents:
+            return "No dissenting views recorded."
+        return "\n\n".join(["## Dissenting Views", *(part for one in self.dissents for part in _dissent(one))])
 
     def get_tension_summary(self) -> str:
         """Return the unresolved tensions as a Markdown section, or one line that there are none."""
-        return _tensions(self.unresolved_tensions)
+        if not self.unresolved_tensions:
+            return "No unresolved tensions."
+        parts = (part for one in self.unresolved_tensions for part in _tension(one))
+        return "\n\n".join(["## Unresolved Tensions", *parts])
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data: every field by its name, enums by value, and what follows from them (`DERIVED`)."""
@@ -322,8 +327,8 @@ def _report(proof: ConsensusProof) -> str:
         _agents(proof.supporting_agents, proof.votes),
         "### Dissenting Agents",
         _agents(proof.dissenting_agents, proof.votes),
-        _dissents(proof.dissents),
-        _tensions(proof.unresolved_tensions),
+        proof.get_dissent_summary(),
+        proof.get_tension_summary(),
         "## Partial Consensus",
         *_partial(proof),
         "## Blind Spots",
@@ -336,20 +341,6 @@ def _report(proof: ConsensusProof) -> str:
         _chain(proof.evidence_chain),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _dissents(records: Sequence[DissentRecord]) -> str:
-    """Return the section of dissenting views, or the line that there are none."""
-    if not records:
-        return "No dissenting views recorded."
-    return "\n\n".join(["## Dissenting Views", *(part for record in records for part in _dissent(record))])
-
-
-def _tensions(records: Sequence[UnresolvedTension]) -> str:
-    """Return the section of unresolved tensions, or the line that there are none."""
-    if not records:
-        return "No unresolved tensions."
-    return "\n\n".join(["## Unresolved Tensions", *(part for record in records for part in _tension(record))])
 
 
 def _head(proof: ConsensusProof) -> Iterator[str]:

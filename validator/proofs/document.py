@@ -147,40 +147,16 @@ def require_readable(data: bytes) -> None:
         raise ProofError(f"it would hold more than {MAX_JSON_VALUES} values, which is the most that can be checked")
 
 
-def verify_document(data: bytes, hotkey: str | None = None) -> Verified:
+def verify_document(data: bytes, hotkey: str | None = None, *, held: bool = True) -> Verified:
     """Return what the file in `data` proves, everything computed anew: sums, and what follows from votes and evidence.
 
     Without a `hotkey` the document's own word is taken, and documents without a signature; the last line break may be
-    missing.
+    missing. Who makes the proof again need not have it `held` to its votes.
 
     Raises:
         NotAProofError: the file is something else.
         TouchedError: the proof does not hold; the text begins with the place.
     """
-    return _verified(data, hotkey, held=True)
-
-
-def sealed_proof(data: bytes, hotkey: str | None = None) -> Verified:
-    """Return what the file in `data` says under its seal, not held to its votes: for who makes the proof again.
-
-    Otherwise as `verify_document`.
-    """
-    return _verified(data, hotkey, held=False)
-
-
-def is_sealed(data: bytes, made: Unsealed, hotkey: str) -> bool:
-    """Return whether the file is byte for byte this proof under the hotkey's seal, as `sealed_proof` accepts it."""
-    try:
-        require_readable(data)
-        signature = typed.decode(data, _Told).signature
-        exact = made.under(signature)
-        sealed = {"digest": made.digest, "signature": msgspec.to_builtins(signature)}
-        return data in (exact, exact + b"\n") and require_signer(sealed, hotkey) == hotkey
-    except (ProofError, NotCanonicalError, msgspec.MsgspecError, UnicodeDecodeError):
-        return False
-
-
-def _verified(data: bytes, hotkey: str | None, *, held: bool) -> Verified:
     document = _parsed(data)
     proof = _proof(document)
     rebuilt = proof.to_dict()
@@ -195,6 +171,18 @@ def _verified(data: bytes, hotkey: str | None, *, held: bool) -> Verified:
     signed_by = require_signer(document, hotkey)
     _exact_form(document, data)
     return Verified(proof, digest, signed_by)
+
+
+def is_sealed(data: bytes, made: Unsealed, hotkey: str) -> bool:
+    """Return whether the file is byte for byte this proof under the hotkey's seal, as `verify_document` accepts it."""
+    try:
+        require_readable(data)
+        signature = typed.decode(data, _Told).signature
+        exact = made.under(signature)
+        sealed = {"digest": made.digest, "signature": msgspec.to_builtins(signature)}
+        return data in (exact, exact + b"\n") and require_signer(sealed, hotkey) == hotkey
+    except (ProofError, NotCanonicalError, msgspec.MsgspecError, UnicodeDecodeError):
+        return False
 
 
 def require_signer(document: dict[str, Any], hotkey: str | None) -> str | None:

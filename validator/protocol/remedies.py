@@ -25,10 +25,3 @@ REMEDIES: Final[Mapping[Reason, str]] = MappingProxyType(
     }
 )
 """Reason to sentence, in the order in which D-23 asks."""
-
-UNPAID: Final = tuple(REMEDIES)
-
-
-def remedy_of(reason: Reason) -> str | None:
-    """Return what brings back a window that is unpaid for this reason; None where none is."""
-    return REMEDIES.get(reason)

@@ -132,3 +132,8 @@ def is_hotkey(text: str) -> bool:
     except (ValueError, TypeError, OverflowError):
         return False
     return True
+
+
+def sign_in_text(host: str, hotkey: str, nonce: str) -> bytes:
+    """Return the bytes that a miner signs: they name the host, so that no other validator can use the signature."""
+    return f"sssa-validator sign-in\n{host}\n{hotkey}\n{nonce}".encode(errors="surrogateescape")

@@ -49,11 +49,6 @@ class Manifest(Document, frozen=True):
     signature: Signature
 
 
-def manifest_bytes(manifest: Manifest) -> bytes:
-    """Return a manifest as it is in the file."""
-    return canonical_bytes(manifest)
-
-
 def read_manifest(data: bytes) -> Manifest:
     """Return a manifest (ArchiveError: it has another version's form, or contradicts itself)."""
     try:
@@ -132,7 +127,7 @@ def open_archive(path: Path) -> ArchiveFile:
     whole = sum(frame.bytes for record in manifest.records for frame in record)
     if len(MAGIC) + whole + len(data) + TAIL != size.st_size:
         raise refused(path, f"is damaged: it has {size.st_size} bytes, not those that its manifest names; {_AGAIN}")
-    if data != manifest_bytes(manifest) or not verify_document(manifest, manifest.validator_hotkey):
+    if data != canonical_bytes(manifest) or not verify_document(manifest, manifest.validator_hotkey):
         raise refused(path, f"was changed: its manifest does not have the signature of whom it names; {_AGAIN}")
     return ArchiveFile(path, manifest, sha256_hex(data), size.st_size)
 

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.files import new_file
-from validator.protocol.canonical import sha256_hex
+from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.text import printable
@@ -24,7 +24,6 @@ from validator.store.archive import (
     Frame,
     Manifest,
     archives_in,
-    manifest_bytes,
     name_of,
     open_archive,
     open_known,
@@ -213,7 +212,7 @@ class Archiver:
                 records=tuple(written),
                 signature=Signature(self.signer.hotkey, "sr25519", _UNSIGNED),
             )
-            data = manifest_bytes(self.signer.sign_document(manifest))
+            data = canonical_bytes(self.signer.sign_document(manifest))
             stream.write(data + len(data).to_bytes(8, "big") + MAGIC)
         return path
 

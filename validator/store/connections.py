@@ -177,8 +177,6 @@ def make_engine(
         return engine
     # aiosqlite writes every statement's parameters to its debug log: salts and bodies do not belong there.
     logging.getLogger("aiosqlite").setLevel(logging.INFO)
-    from validator.store.connections import connect  # noqa: PLC0415 - on Postgres nobody has a use for it
-
     sqlite_arguments: dict[str, Any] = {
         "isolation_level": None,
         "timeout": handles.busy_ms / 1000,

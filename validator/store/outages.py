@@ -70,7 +70,7 @@ def told(url: StoreUrl, error: DBAPIError) -> StoreError | None:
     if trouble is None:
         return None
     advice = "; stop everything that uses it and restore the newest backup" if trouble == "damaged" else ""
-    return _ERRORS[trouble](f"{url.shown}: {_words(error)}{advice}")
+    return _ERRORS[trouble](f"{url.shown}: {words(error)}{advice}")
 
 
 def reading_only(error: DBAPIError) -> bool:
@@ -79,7 +79,8 @@ def reading_only(error: DBAPIError) -> bool:
     return code == sqlite3.SQLITE_READONLY or state == "25006"
 
 
-def _words(error: DBAPIError) -> str:
+def words(error: DBAPIError) -> str:
+    """Return what the database said, in a line."""
     return printable(" ".join(str(error.orig).split()), 300)
 
 

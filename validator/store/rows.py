@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.receipt import ProofNote
-from validator.protocol.remedies import remedy_of
+from validator.protocol.remedies import REMEDIES
 from validator.protocol.round import (
     AssessedMember,
     FailedMember,
@@ -423,7 +423,7 @@ class UnpaidWindow(Document, frozen=True):
             reason=self.reason,
             meaning=meaning_of(self.reason),
             detail=self.detail,
-            remedy=remedy_of(self.reason),
+            remedy=REMEDIES.get(self.reason),
             since_epoch=self.epoch,
             since_round=self.round_id,
         )

@@ -13,7 +13,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
 from validator.protocol.reasons import OURS, Reason
-from validator.protocol.remedies import UNPAID
+from validator.protocol.remedies import REMEDIES
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT
 from validator.sources import Clock
@@ -242,7 +242,7 @@ class Metrics:
     def pays(self, mechid: int, unpaid: Collection[str]) -> None:
         """Note why each unpaid window of a mechanism's vector is (SPEC 16, D-23)."""
         self._unpaid[mechid] = len(unpaid)
-        for reason in UNPAID:
+        for reason in REMEDIES:
             self.unpaid.labels(str(mechid), str(reason)).set(sum(one == reason for one in unpaid))
 
     def unpaid_windows(self) -> int | None:

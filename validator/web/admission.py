@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from validator.protocol.sign_in import sign_in_text
-from validator.protocol.signatures import verify
+from validator.protocol.signatures import sign_in_text, verify
 from validator.settings.load import is_reachable
 from validator.settings.model import WebSettings
 from validator.sources import Clock

@@ -16,7 +16,7 @@ from validator.audit.log.answers import Answers
 from validator.audit.log.lines import FaultError, Line, LineReader, Planned, parting
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
-from validator.proofs.document import TouchedError, Unsealed, Verified, is_sealed, sealed_proof
+from validator.proofs.document import TouchedError, Unsealed, Verified, is_sealed, verify_document
 from validator.proofs.proof_rules import first_difference
 from validator.proofs.records import ProofError
 from validator.protocol.reasons import Reason
@@ -246,7 +246,7 @@ def _require_proof(found: Line, note: ProofNote, hotkey: str, again: Mapping[str
 def _sealed(found: Line, hotkey: str, note: ProofNote) -> Verified:
     """Check the proof's seal; whether it follows from its votes shows when it is made again."""
     try:
-        return sealed_proof(found.document, hotkey)
+        return verify_document(found.document, hotkey, held=False)
     except TouchedError as error:
         raise found.fault(error.fault, f"{note.task_id}.{error.place}") from None
     except ProofError as error:

@@ -38,6 +38,7 @@ from validator.store.connections import make_engine, writing
 from validator.store.engine import ROOM
 from validator.store.errors import OtherChainError, StoreDamagedError, StoreError, StoreUrlError
 from validator.store.identity import require_chain
+from validator.store.outages import words
 from validator.store.rows import RoundRecord, WeightsRecord
 from validator.store.schema import SchemaState, require_place
 from validator.store.urls import StoreUrl, parse_url
@@ -126,7 +127,7 @@ async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
         try:
             found.append(await _written(engine))
         except DBAPIError as error:
-            found.append(fault("database write", _said(error), "free space, or look at the rights of file and folder"))
+            found.append(fault("database write", words(error), "free space, or look at the rights of file and folder"))
         finally:
             await engine.dispose()
     return found
@@ -176,7 +177,7 @@ async def _asked(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
             await connection.execute(text("SELECT 1"))
             latency = time.monotonic() - began
     except DBAPIError as error:
-        return [fault("database", f"{url.shown}: {_said(error)}", _let_in(error))]
+        return [fault("database", f"{url.shown}: {words(error)}", _let_in(error))]
     seen = (
         f"Postgres {server.version}, {url.shown}, {server.size / 1024**2:.1f} MiB, "
         f"{connected * 1000:.0f} ms to connect, {latency * 1000:.1f} ms an answer"
@@ -195,7 +196,7 @@ async def _asked(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
     except StoreError as error:
         found.append(fault("tables", str(error), "give the validator another database"))
     except DBAPIError as error:
-        found.append(fault("database write", _said(error), _RIGHTS))
+        found.append(fault("database write", words(error), _RIGHTS))
     return found
 
 
@@ -212,10 +213,6 @@ async def _written(engine: AsyncEngine, *, made: bool = True) -> Finding:
         await connection.execute(trial)
         await connection.rollback()
     return ok("database write", f"takes one, taken back again, {(time.monotonic() - began) * 1000:.0f} ms")
-
-
-def _said(error: DBAPIError) -> str:
-    return printable(" ".join(str(error.orig).split()), 300)
 
 
 def _let_in(error: DBAPIError) -> str:
