@@ -155,14 +155,7 @@ def parse_handed(data: bytes, keys: Collection[Receipt] = ()) -> tuple[Envelope,
 def verify_attestation(
     envelope: Envelope, vouched: Receipt, now: datetime, withdrawn: Withdrawn | None = None
 ) -> Verified:
-    """Return what an attestation says (AttestationError, EnvelopeError, SchemaError: it does not hold, and why).
-
-    Args:
-        envelope: the signed statement.
-        vouched: a receipt that its hotkey signed.
-        now: everything must hold at this moment.
-        withdrawn: what is known to be taken back.
-    """
+    """Return what an attestation says (AttestationError, EnvelopeError, SchemaError: it does not hold, and why)."""
     hotkey, key = vouched.validator_hotkey, stated(vouched)
     fault = key_fault(key, now)
     if fault is not None:

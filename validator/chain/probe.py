@@ -216,13 +216,7 @@ async def block_time(rpc: Rpc, block_hash: str | None = None) -> float | None:
 
 
 async def look_at(place: int, endpoint: str, limit_s: float) -> Seen:
-    """Return what is at an endpoint.
-
-    Args:
-        place: its number, from 1.
-        endpoint: a url or a network's name.
-        limit_s: how long connecting, and each call, may take.
-    """
+    """Return what is at an endpoint; `limit_s` bounds connecting, and each call."""
     try:
         url = resolve_endpoint(endpoint)[1]
     except ValueError:

@@ -216,13 +216,7 @@ _RAW: Final = "Raw"
 
 
 def commitment_call(netuid: int, content: bytes, period: int) -> Execute:
-    """Return what submits `content` as one plain field. The fee, if the chain takes one, is the coldkey's.
-
-    Args:
-        netuid: the subnet.
-        content: 1 to 128 bytes.
-        period: era, blocks.
-    """
+    """Return what submits `content` as one plain field. The fee, if the chain takes one, is the coldkey's."""
 
     async def execute(client: bt.Client, once: OneSignature) -> Any:
         field = {f"{_RAW}{len(content)}": content}

@@ -57,11 +57,6 @@ _log = structlog.get_logger()
 async def assembled(settings: Settings, world: World, metrics: Metrics | None = None) -> AsyncIterator[Daemon]:
     """Open what the services need, in order; close it in reverse.
 
-    Args:
-        settings: the operator's.
-        world: what they touch; closed at the end.
-        metrics: where they count; None for their own registry.
-
     Raises:
         ValidatorError: a part cannot start; the text says which and why.
     """

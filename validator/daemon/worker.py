@@ -77,13 +77,7 @@ class Outfit:
 
 
 def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, signals: Signals) -> int:
-    """Do waiting work until SIGTERM or SIGINT and return the exit code.
-
-    Args:
-        settings: the operator's; of the wallet and the chain nothing is used.
-        kinds: of work.
-        concurrency: so many tries at the same time.
-        signals: listening already.
+    """Do waiting work until SIGTERM or SIGINT and return the exit code; the wallet and the chain are not used.
 
     Raises:
         StoppedAtStartError: a signal came before the start was complete.

@@ -260,14 +260,7 @@ def parse_plan(data: bytes) -> WorkflowPlan:
 
 
 def plan_validity(plan: WorkflowPlan, task: WorkflowTask, nonce: str, hotkey: str) -> tuple[Reason, str] | None:
-    """Return what gate 3 has against a parsed plan, with the field; None when nothing is.
-
-    Args:
-        plan: the miner's answer.
-        task: what it was dispatched for.
-        nonce: the dispatch's.
-        hotkey: the miner that was dispatched to.
-    """
+    """Return what gate 3 has against a parsed plan, with the field; None when nothing is."""
     if plan.task.goal_sha256 != goal_sha256(task):
         return Reason.VALIDITY_GOAL, "at `task.goal_sha256`"
     if plan.task.nonce != nonce:

@@ -48,14 +48,6 @@ async def resume_rounds(  # noqa: PLR0913, PLR0917 - the rounds, and what ends t
     task whose dispatches all ended is settled from the stored answers; a task with a dispatch that was planned or sent
     is void for the reason `why`. A round without any HTTP response is void when the validator is offline now: that is
     the best that can be known of then (D-6).
-
-    Args:
-        store: whose rounds.
-        clock: for the times of their ends.
-        signer: the validator's hotkey, for their receipts.
-        gates: what judges stored answers again.
-        reachable: whether the chain and the task source can be reached now.
-        why: the result of dispatches that did not end.
     """
     async with store.read() as tx:
         unfinished = await tx.rounds.unfinished()

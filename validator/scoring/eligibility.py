@@ -25,15 +25,7 @@ def windows_of(version: Version, state: State, hotkeys: Iterable[str]) -> dict[s
 def standing_of(
     version: Version, state: State, hotkeys: Iterable[str], declared: Declarations, following: int
 ) -> dict[str, MinerStanding]:
-    """Return how those of the hotkeys stand that have a window.
-
-    Args:
-        version: whose limits count.
-        state: that the rounds left, with the plans of those that are open.
-        hotkeys: of the miners.
-        declared: the rounds whose declarations count.
-        following: the next round's number.
-    """
+    """Return how those of the hotkeys stand that have a window; `following` is the next round's number."""
     return {
         hotkey: MinerStanding(
             collusion_flags=len(miner.flags) + miner.earlier,

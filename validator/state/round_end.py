@@ -247,14 +247,7 @@ def blinded(state: State, level: int) -> State:
 
 
 def paid(state: State, mechanism: Mechanism, epoch: int, round_id: str | None) -> State:
-    """Return the state after a vector of an epoch was computed: the next one counts declarations since then (D-23).
-
-    Args:
-        state: before it.
-        mechanism: whose vector.
-        epoch: that it is for.
-        round_id: the newest round that was frozen.
-    """
+    """Return the state after a vector of an epoch was computed: the next one counts declarations since then (D-23)."""
     shared = state.shared
     epochs = {**shared.vectors.get(mechanism, {}), epoch: round_id}
     kept = {epoch: epochs[epoch] for epoch in sorted(epochs)[-EPOCHS:]}

@@ -182,15 +182,7 @@ class Growth:
 def growth(
     pace: Pace, tables: Sequence[TableSize], kept_days: Mapping[str, int], archive_days: int, files: Files
 ) -> Growth:
-    """Return the result of each kind. Pure.
-
-    Args:
-        pace: of the rounds.
-        tables: each with its size.
-        kept_days: of the tables whose rows are removed.
-        archive_days: when rounds are archived.
-        files: the archives.
-    """
+    """Return the result of each kind. Pure."""
     found = []
     for kind in ("raw answers", "bundles", "rounds", "what stays"):
         mine = [one for one in tables if _kind_of(one.name) == kind]

@@ -31,12 +31,6 @@ def task_server(shelf: TaskShelf, signer: Signer, clock: Clock, validators: froz
     Every request must carry btauth/1 headers bound to the server's hotkey and have no body. Errors are unsigned JSON,
     `{"error": text}`: 400 for a query that is none, 401 for wrong btauth headers, 403 for a hotkey that is not served,
     404, 503 when the tasks cannot be read.
-
-    Args:
-        shelf: where the tasks come from.
-        signer: the server's hotkey: it signs every task list.
-        clock: for freshness and `issued_at`.
-        validators: the hotkeys that are served: what is listed holds truth.
     """
     service = _Service(shelf, signer, clock)
     app = web.Application(

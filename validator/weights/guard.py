@@ -86,13 +86,7 @@ def expiry(record: WeightsRecord, block: int) -> int:
 
 
 def judge(known: Known, slot: Slot, *, hidden: bool) -> Finding:
-    """Return whose the slot's last update is.
-
-    Args:
-        known: what the store knows.
-        slot: what the chain shows.
-        hidden: whether weights are committed first.
-    """
+    """Return whose the slot's last update is."""
     mark, update = known.mark, slot.last_update
     again = mark is not None and slot.registered_at > mark.block
     known_one = mark is not None and not again and update == mark.last_update

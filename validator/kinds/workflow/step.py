@@ -43,13 +43,7 @@ class StepClient(Protocol):
     """Calls services. Every outcome is a `StepReply`; a call that takes too long is cancelled from outside."""
 
     async def call(self, tool: Tool, body: bytes, timeout_s: float) -> StepReply:
-        """Send `body` to the tool's service, once.
-
-        Args:
-            tool: where it is called, and the hotkey that the request is bound to.
-            body: an encoded `StepRequest`.
-            timeout_s: when the caller will give up.
-        """
+        """Send `body`, an encoded `StepRequest`, to the tool's service, once; the caller gives up after `timeout_s`."""
 
     async def close(self) -> None:
         """Free what the client holds; no call may be open or follow."""

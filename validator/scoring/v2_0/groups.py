@@ -30,14 +30,7 @@ def next_turns(previous: Mapping[str, LastTurn], candidates: Iterable[str]) -> d
 def meeting_pairs(
     version: Ruled20, round_id: int, candidates: Collection[str], pairs: PairValues
 ) -> tuple[HotkeyPair, ...]:
-    """Return the pairs that are to meet in a round, in order (D-36).
-
-    Args:
-        version: the round's.
-        round_id: of the round.
-        candidates: hotkeys that are candidates of some type.
-        pairs: with a value above the least, or proven; any order.
-    """
+    """Return who are to meet in a round, in order: `pairs` have a value above the least, or are proven (D-36)."""
     rules, present = version.rules.meetings, set(candidates)
     here = [(pair, one) for pair, one in pairs.items() if present.issuperset(pair)]
     proven = [

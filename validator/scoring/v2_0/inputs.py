@@ -18,13 +18,7 @@ from validator.state.values import State
 
 
 def complete(version: Ruled20, state: State, frozen: RoundInput) -> RoundInput:
-    """Return an input with everything that 2.0.0 freezes besides.
-
-    Args:
-        version: the round's.
-        state: before the round, its acts applied; it has all miners of the input.
-        frozen: the input as earlier versions have it.
-    """
+    """Return an input with everything that 2.0.0 freezes besides, of the state before it, its acts applied."""
     hotkeys = {miner.hotkey for miner in frozen.miners}
     registered = {neuron.hotkey for neuron in frozen.snapshot.neurons}
     evidence = evidence_among(state, registered)

@@ -34,15 +34,7 @@ def mechanism_weights(
     standing: Standing = NOBODY,
     basis: PayBasis = NO_BASIS,
 ) -> WeightPlan:
-    """Return scores and capped weights of one mechanism.
-
-    Args:
-        version: whose numbers count.
-        windows: of the registered miners.
-        kinds: what the mechanism pays for.
-        standing: of the miners; one that is missing has declared nothing.
-        basis: what else decides.
-    """
+    """Return scores and capped weights of one mechanism; who is not in `standing` has declared nothing."""
     types = {name for kind in kinds for name in kind.types}
     hotkeys = dict.fromkeys((*windows, *basis.before))
     ours = {one: _of_types(windows.get(one, {}), types) for one in hotkeys}
@@ -82,13 +74,7 @@ def _paid(windows: Mapping[str, Sequence[Any]], unpaid: Mapping[str, str]) -> di
 
 
 def pay_tallies(version: Ruled20, windows: Tallies, basis: PayBasis) -> TallyPay:
-    """Return the assessment scores of paid windows, with everything that made them (D-40, D-41).
-
-    Args:
-        version: whose numbers count.
-        windows: paid ones of assessments, of the registered miners.
-        basis: what else decides.
-    """
+    """Return the assessment scores of paid windows, with everything that made them (D-40, D-41)."""
     rules, most = version.rules.components, version.rules.pay.window
     newest = {
         hotkey: {name: of_types[name][-most:] for name in _ASSESSMENTS if of_types.get(name)}
