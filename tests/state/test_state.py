@@ -157,7 +157,7 @@ def test_what_is_to_come_of_the_oldest_rounds_is_unknown_where_there_are_too_man
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("validator.state.round_end.LATE_ROUNDS", 2)
-    late, change = Late((ExecutedTask("t", "mcp_server", 0, ("a",), made_here=False),)), Change(State())
+    late, change = Late((ExecutedTask("t", SkillType.MCP_SERVER, 0, ("a",), made_here=False),)), Change(State())
     for number in (5, 7, 9):
         change.await_late(number, late)
     assert (change.shared.late, change.shared.late_since) == ({7: late, 9: late}, 6)

@@ -127,20 +127,6 @@ class DeferredRun(NamedTuple):
     hotkey: str
 
 
-class ExecutedTask(NamedTuple):
-    """A task that is executed (SPEC 15).
-
-    Attributes:
-        position: in the round's plan.
-        primaries: the valid ones, in group order.
-    """
-
-    task_id: str
-    skill_type: SkillType
-    position: int
-    primaries: tuple[str, ...]
-
-
 class ExecutionRun(NamedTuple):
     """One run of a task's bundle, or of nothing (SPEC 15).
 

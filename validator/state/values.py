@@ -14,7 +14,7 @@ from validator.state.tallies import PairEvidence, TallyWindow
 
 
 class ExecutedTask(Struct, frozen=True):
-    """A task that is executed: what its results must say.
+    """A task that is executed (SPEC 15): what its results must say.
 
     Attributes:
         position: in the round's plan.
@@ -23,7 +23,7 @@ class ExecutedTask(Struct, frozen=True):
     """
 
     task_id: str
-    skill_type: str
+    skill_type: SkillType
     position: int
     primaries: tuple[str, ...]
     made_here: bool

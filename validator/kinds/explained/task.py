@@ -19,6 +19,16 @@ from validator.store.waiting_work import CodeCheck
 T = TypeVar("T", bound=RoundTask)
 
 
+class Part(Document, frozen=True):
+    """One part of a weighted sum: `contribution` is weight times value."""
+
+    name: str
+    weight: float
+    value: float
+    contribution: float
+    why: str
+
+
 class TaskFacts(NamedTuple, Generic[T]):
     """One task: its group as planned and as it came out, and everything that came back.
 

@@ -14,11 +14,11 @@ from validator.scoring.values import (
     ComparedAnswer,
     ComparedExecution,
     ComparedFile,
-    ExecutedTask,
     ExecutionRun,
     StableFile,
     TracedAnswer,
 )
+from validator.state.values import ExecutedTask
 
 
 def compare_execution(  # noqa: PLR0913 - everything that decides a task's results
@@ -116,5 +116,5 @@ def executed_tasks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -
         primaries = tuple(hotkey for hotkey in group.primaries if (task.task_id, hotkey) in valid)
         if is_runtime(task.skill_type) and primaries and not is_submitted(task):
             first = min(draw(seed, "rerun", frozen.round_id, task.task_id, hotkey) for hotkey in primaries)
-            found.append((first, ExecutedTask(task.task_id, task.skill_type, position, primaries)))
+            found.append((first, ExecutedTask(task.task_id, task.skill_type, position, primaries, task.made_here)))
     return tuple(one for _, one in sorted(found, key=itemgetter(0)))

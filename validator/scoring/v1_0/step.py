@@ -22,7 +22,6 @@ from validator.scoring.v1_0.version_calls import Scoring
 from validator.scoring.values import ScoredTask, StruckEntry
 from validator.state.round_end import Change, Ended, begin
 from validator.state.values import RESULTS, ROLES, ROUNDS, SAMPLES, DeferredAnswer, Delta, Late, PairKey, State
-from validator.state.values import ExecutedTask as AwaitedTask
 
 
 def measured_runs(
@@ -150,12 +149,7 @@ def _late(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcome)
         change.came(*key)
     for one in frozen.filled:
         change.came(int(one.round_id), one.task_id, one.hotkey)
-    executed = tuple(
-        AwaitedTask(
-            one.task_id, one.skill_type, one.position, tuple(one.primaries), frozen.tasks[one.position].made_here
-        )
-        for one in version.executed_tasks(frozen, ended.plan, outcome)
-    )
+    executed = version.executed_tasks(frozen, ended.plan, outcome)
     deferred = tuple(
         DeferredAnswer(one.task_id, one.hotkey, one.check_id, version.name, ended.measured[one.task_id, one.hotkey])
         for one in version.deferred_runs(frozen, ended.plan, outcome)

@@ -21,7 +21,8 @@ from validator.protocol.workflow_run import RunRecord, WorkflowRun, WorkflowScor
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.keys import FindingKeys
-from validator.scoring.values import DeferredRun, ExecutedTask, PairValues, PlannedTask, ScoredTask, StruckEntry
+from validator.scoring.values import DeferredRun, PairValues, PlannedTask, ScoredTask, StruckEntry
+from validator.state.values import ExecutedTask
 
 Entry = tuple[str, str, str, float]
 """Hotkey, skill type, task id and value of what enters a score window."""

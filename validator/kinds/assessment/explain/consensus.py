@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal
 
 from validator.kinds.explained.selection import count
-from validator.kinds.explained.task import TaskFacts
+from validator.kinds.explained.task import Part, TaskFacts
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessedMember, AssessmentTask
 from validator.protocol.sssa import Document
@@ -13,16 +13,6 @@ from validator.scoring import Claims, Comparison, FindingKeys, Member
 
 Side = Literal["shared", "missed", "extra"]
 _SIDES: Final[tuple[Side, ...]] = ("missed", "extra", "shared")
-
-
-class Component(Document, frozen=True):
-    """One component: `contribution` is weight times value, the score the sum of them."""
-
-    name: str
-    weight: float
-    value: float
-    contribution: float
-    why: str
 
 
 class FindingLine(Document, frozen=True):
@@ -65,7 +55,7 @@ class Consensus(Document, frozen=True):
     """The consensus score in its parts, the things it compares next to each other."""
 
     score: float
-    components: tuple[Component, ...]
+    components: tuple[Part, ...]
     verdict: str
     group_verdict: str
     risk_score: float
@@ -94,9 +84,7 @@ def explain_consensus(
     whys = _whys(own, group, named)
     return Consensus(
         score=outcome.consensus,
-        components=tuple(
-            Component(*part, whys[part.name]) for part in facts.version.consensus_parts(outcome.components)
-        ),
+        components=tuple(Part(*part, whys[part.name]) for part in facts.version.consensus_parts(outcome.components)),
         verdict=own.verdict,
         group_verdict=group.verdict,
         risk_score=own.risk,

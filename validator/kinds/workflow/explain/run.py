@@ -5,6 +5,7 @@ from typing import Final
 from msgspec import UNSET
 
 from validator.kinds.explained.selection import count, plain
+from validator.kinds.explained.task import Part
 from validator.protocol.canonical import canonical_bytes, digest
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.results import WorkflowSubmission
@@ -126,16 +127,6 @@ class OutputQuality(Document, frozen=True):
     checks: tuple[Check, ...]
 
 
-class Part(Document, frozen=True):
-    """One part of S; `contribution` is weight times value."""
-
-    name: str
-    weight: float
-    value: float
-    contribution: float
-    why: str
-
-
 class Worth(Document, frozen=True):
     """S, the sum of its parts."""
 
@@ -196,7 +187,7 @@ def explain_worth(version: Version, outcome: WorkflowOutcome) -> Worth:
 def _part(part: Addend, why: str) -> Part:
     if part.weight * part.value > part.contribution:
         why = f"{why}; no step completed: counts nothing (D-32)"
-    return Part(part.name, part.weight, part.value, part.contribution, why)
+    return Part(*part, why)
 
 
 def _penalties(found: tuple[Penalty, ...]) -> str:
