@@ -8,7 +8,7 @@ from validator.protocol.execution import ExecutionEvent
 from validator.protocol.round import ExecutionResult, MetagraphSnapshot, MinerState, Neuron, RoundInput, TypeHistory
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.skill_types import SkillType
-from validator.scoring import StruckEntry, version
+from validator.scoring import version
 
 V11 = version("1.1.0")
 PYTHON = SkillType.EXECUTABLE_PYTHON
@@ -58,7 +58,7 @@ def excluded(given: RoundInput, by: Any = V11) -> list[dict[str, str]]:
 
 def test_its_window_entry_becomes_nothing_and_it_failed_that_dispatch() -> None:
     given = frozen(caught())
-    assert V11.struck_entries(given) == (StruckEntry("hk2", PYTHON, "49", "t9"),)
+    assert V11.struck_entries(given) == (caught(),)
     assert excluded(given) == [{"hk2": "failure_rate"}, {}]
     assert [planned.candidates[2].failures for planned in V11.plan_tasks(given)] == [6, 5]
     assert (V1.struck_entries(given), excluded(given, V1)) == ((), [{}, {}])

@@ -3,8 +3,8 @@ from sqlalchemy.exc import IntegrityError
 from store_examples import HOTKEYS, PYTHON, RAG, at, play_round, task_id
 
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.round import ExecutionResult
 from validator.protocol.skill_types import SkillType
-from validator.scoring import StruckEntry
 from validator.store import DispatchKey, Store
 from validator.store.errors import AlreadyPreparedError, EmptyReasonError, MismatchError, WrongStateError
 from validator.store.repositories.weight_submissions import PlannedWeights
@@ -43,7 +43,7 @@ async def test_entries_are_listed_as_they_were_when_a_round_had_settled(store: S
 
 async def test_what_execution_strikes_is_worth_nothing_from_then_on(store: Store) -> None:
     await played(store, 1)
-    struck = [StruckEntry(hotkey, PYTHON, "0", task_id(0, PYTHON)) for hotkey in (A, B)]
+    struck = [ExecutionResult("0", task_id(0, PYTHON), hotkey, PYTHON, "rerun_fail") for hotkey in (A, B)]
     async with store.begin() as tx:
         await tx.windows.enter(0, [entry(0, 0.1)])
         assert [*(await tx.windows.strike(struck)).values()] == [0.1, 0.0]  # B's was never entered

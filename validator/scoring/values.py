@@ -110,15 +110,6 @@ class PlannedTask(NamedTuple):
     group: GroupPlan
 
 
-class StruckEntry(NamedTuple):
-    """A window entry that becomes 0, because execution caught the answer (SPEC 16, D-30)."""
-
-    hotkey: str
-    skill_type: SkillType
-    round_id: str
-    task_id: str
-
-
 class DeferredRun(NamedTuple):
     """A run whose quality is judged after its round (SPEC 12). `check_id` sorts as rounds, tasks and members."""
 

@@ -8,6 +8,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.results import RoundResults, Submission, WorkflowSubmission
 from validator.protocol.round import (
     AssessedMember,
+    ExecutionResult,
     FailedMember,
     GoalTask,
     GroupOutcome,
@@ -24,7 +25,7 @@ from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.v1_0.plans import score_plans
 from validator.scoring.v1_0.task import score_task
 from validator.scoring.v1_0.version_calls import Scoring
-from validator.scoring.values import NO_VALUES, PairValues, ScoredTask, StruckEntry
+from validator.scoring.values import NO_VALUES, PairValues, ScoredTask
 
 
 def score_round(  # noqa: PLR0913, PLR0917 - a round, what came back, and what stood against pairs
@@ -144,7 +145,7 @@ def _void_group(plan: GroupPlan, reason: Reason) -> GroupOutcome:
     return GroupOutcome(plan.task_id, reason, plan.mode, 0, 1, None, None, (), None, None, None)
 
 
-def struck_entries(frozen: RoundInput) -> tuple[StruckEntry, ...]:  # noqa: ARG001 - 1.1.0 looks at the executions
+def struck_entries(frozen: RoundInput) -> tuple[ExecutionResult, ...]:  # noqa: ARG001 - 1.1.0 looks at the executions
     """Return the window entries of earlier rounds that become 0 with this one: none in this version."""
     return ()
 

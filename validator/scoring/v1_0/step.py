@@ -8,6 +8,7 @@ from validator.protocol.results import Passed, WorkflowSubmission
 from validator.protocol.round import (
     AgreementPair,
     ClearedFlag,
+    ExecutionResult,
     FailedMember,
     GoalTask,
     RanMember,
@@ -19,7 +20,7 @@ from validator.protocol.round import (
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring.v1_0.version_calls import Scoring
-from validator.scoring.values import ScoredTask, StruckEntry
+from validator.scoring.values import ScoredTask
 from validator.state.round_end import Change, Ended, begin
 from validator.state.values import RESULTS, ROLES, ROUNDS, SAMPLES, DeferredAnswer, Delta, Late, PairKey, State
 
@@ -134,7 +135,7 @@ def _counts(change: Change, index: int, dispatches: Sequence[tuple[PairKey, bool
             change.update(key, **fields)
 
 
-def _strike(change: Change, struck: StruckEntry) -> None:
+def _strike(change: Change, struck: ExecutionResult) -> None:
     """Set a window entry to 0 and count a failure of its round (D-30)."""
     key, index = (struck.hotkey, struck.skill_type), int(struck.round_id)
     pair = change.pair(key)

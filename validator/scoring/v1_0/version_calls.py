@@ -7,6 +7,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.results import RoundResults
 from validator.protocol.round import (
     AgreementSample,
+    ExecutionResult,
     FlagRaised,
     GroupPlan,
     MemberOutcome,
@@ -21,7 +22,7 @@ from validator.protocol.workflow_run import RunRecord, WorkflowRun, WorkflowScor
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.keys import FindingKeys
-from validator.scoring.values import DeferredRun, PairValues, PlannedTask, ScoredTask, StruckEntry
+from validator.scoring.values import DeferredRun, PairValues, PlannedTask, ScoredTask
 from validator.state.values import ExecutedTask
 
 Entry = tuple[str, str, str, float]
@@ -67,7 +68,7 @@ class Scoring(Ruled, Protocol):
     def filled_entries(self, frozen: RoundInput) -> Iterator[Entry]:
         """Yield what enters them late."""
 
-    def struck_entries(self, frozen: RoundInput) -> tuple[StruckEntry, ...]:
+    def struck_entries(self, frozen: RoundInput) -> tuple[ExecutionResult, ...]:
         """Return the entries that become 0."""
 
     def executed_tasks(self, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[ExecutedTask, ...]:

@@ -5,22 +5,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-from validator.protocol.round import MinerState, RoundInput, TypeHistory
+from validator.protocol.round import ExecutionResult, MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.scoring.constants import Ruled
 from validator.scoring.v1_0 import planning
-from validator.scoring.values import PlannedTask, StruckEntry
+from validator.scoring.values import PlannedTask
 
 Pair = tuple[str, SkillType]
 
 
-def struck_entries(frozen: RoundInput) -> tuple[StruckEntry, ...]:
-    """Return the window entries of earlier rounds that become 0 with this one."""
-    return tuple(
-        StruckEntry(result.hotkey, result.skill_type, result.round_id, result.task_id)
-        for result in frozen.executions
-        if result.event == "rerun_fail"
-    )
+def struck_entries(frozen: RoundInput) -> tuple[ExecutionResult, ...]:
+    """Return the results by which window entries of earlier rounds become 0 with this one: those caught (D-30)."""
+    return tuple(result for result in frozen.executions if result.event == "rerun_fail")
 
 
 def plan_tasks(version: Ruled, frozen: RoundInput) -> Iterator[PlannedTask]:

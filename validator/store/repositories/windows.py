@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Subquery, and_, func, literal, or_, select, true, union_all, update
 
+from validator.protocol.round import ExecutionResult
 from validator.protocol.skill_types import SkillType
-from validator.scoring import StruckEntry
 from validator.store.dispatch_record import DispatchKey
 from validator.store.errors import MismatchError
 from validator.store.repositories.base import ROUND, Repository
@@ -40,7 +40,7 @@ class Windows(Repository):
             if not await self._changed(statement.values(entry=entry.value, entered_in=late)):
                 raise MismatchError(f"an entry of {entry.hotkey} for task {entry.task_id}, which it did not get")
 
-    async def strike(self, struck: Sequence[StruckEntry]) -> dict[DispatchKey, float]:
+    async def strike(self, struck: Sequence[ExecutionResult]) -> dict[DispatchKey, float]:
         """Set entries to 0 (D-30); return what each was worth."""
         worth = {}
         for one in struck:
