@@ -29,6 +29,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.store import Transaction
 from validator.store.dispatch_record import DispatchState, ScoredDispatch
+from validator.store.repositories.rounds import StallRecord
 from validator.store.rows import FlagRecord, GroupRecord, RoundRecord, TaskRecord, TaskState
 from validator.store.waiting_work import Execution, WaitingWork
 
@@ -102,13 +103,6 @@ class TaskDocument(Document, frozen=True):
     dispatches: tuple[DispatchDocument, ...]
 
 
-class StallDocument(Document, frozen=True):
-    """A time in which the validator stood still (D-26)."""
-
-    started_at: datetime
-    seconds: float
-
-
 class RoundDocument(Document, frozen=True):
     """A whole round."""
 
@@ -117,7 +111,7 @@ class RoundDocument(Document, frozen=True):
     tasks: tuple[TaskDocument, ...]
     flags: tuple[FlagRecord, ...]
     reputation: tuple[ReputationEvent, ...]
-    stalls: tuple[StallDocument, ...]
+    stalls: tuple[StallRecord, ...]
 
 
 async def round_document(tx: Transaction, round_id: int) -> RoundDocument | None:
@@ -137,7 +131,7 @@ async def round_document(tx: Transaction, round_id: int) -> RoundDocument | None
         tasks=tuple(_task(task, groups[task.task_id], tuple(dispatches[task.task_id])) for task in tasks),
         flags=await tx.flags.of_round(round_id),
         reputation=() if stored.outcome is None else stored.outcome.reputation,
-        stalls=tuple(StallDocument(one.started_at, one.seconds) for one in await tx.stalls.of_round(round_id)),
+        stalls=await tx.stalls.of_round(round_id),
     )
 
 

@@ -7,12 +7,14 @@ from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import structs
 from sqlalchemy import Row, Table, and_, delete, exists, or_, select, text, update
 
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.sssa import Document
 from validator.store.codec import canonical, pack, unpack
 from validator.store.dispatch_record import Dispatch, planned_dispatches
 from validator.store.errors import (
@@ -34,8 +36,8 @@ from validator.store.rows import EndState, RoundRecord, RoundSummary, StoredRoun
 from validator.store.tables import dispatches, groups, rounds, sssas, stalls, workflow_runs
 
 
-class StallRecord(NamedTuple):
-    """From when, and for how many seconds."""
+class StallRecord(Document, frozen=True):
+    """A time in which the validator stood still (D-26)."""
 
     started_at: datetime
     seconds: float
@@ -46,7 +48,7 @@ class Stalls(Repository):
 
     async def put(self, round_id: int, found: Sequence[StallRecord]) -> None:
         """Keep what is known of a round's stalls so far; the last of those that exist may have grown."""
-        rows = [{"round_id": round_id, "number": number, **stall._asdict()} for number, stall in enumerate(found)]
+        rows = [{"round_id": round_id, "number": number, **structs.asdict(stall)} for number, stall in enumerate(found)]
         await self._upsert(stalls, rows)
 
     async def of_round(self, round_id: int) -> tuple[StallRecord, ...]:
