@@ -56,7 +56,7 @@ class LibraryStock:
 
     def goals(self, services: Addresses) -> list[WorkflowTask]:
         """Return the local network's own goals."""
-        return local_goals(services, WINDOWS)
+        return [*local_goals(services, WINDOWS).values()]
 
     def canary(self, made: SourcedTask) -> SourcedTask:
         """Return it as it is."""

@@ -271,9 +271,8 @@ def rules_for(uses: Iterable[Use], findings: Iterable[Finding]) -> tuple[Rule, .
     bad_targets = {name for f in severe for name in (f.target_pattern, host_of(f.target_pattern)) if name}
     patterns: defaultdict[str, dict[str, bool]] = defaultdict(dict)
     open_ended = set()
-    resource_of = {capability: name for name, one in cap.RESOURCES.items() for capability in one.capabilities}
     for use in uses:
-        resource = resource_of[use.capability]
+        resource = cap.RESOURCE_OF[use.capability]
         if use.pattern == cap.ANY or cap.pattern_fault(resource, use.pattern):
             open_ended.add(resource)
             continue

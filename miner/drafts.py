@@ -31,7 +31,7 @@ from validator.protocol.sssa import Finding, Rule
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import Task, Windows, parse_task
 from validator.protocol.text import is_text, printable
-from validator.protocol.vocabulary import RESOURCES
+from validator.protocol.vocabulary import RESOURCE_OF
 from validator.scoring import CURRENT, version
 from validator.tasks.check import TRUTH_OF_AXIS
 from validator.tasks.folder import (
@@ -214,10 +214,9 @@ def _fits(text: str) -> bool:
 
 
 def _rules(analysis: Analysis, uses: Iterable[Use]) -> Iterator[tuple[Rule, str]]:
-    resource_of = {capability: name for name, one in RESOURCES.items() for capability in one.capabilities}
     first: dict[tuple[str, str], str] = {}
     for use in uses:
-        first.setdefault((resource_of[use.capability], use.pattern or "*"), use.place)
+        first.setdefault((RESOURCE_OF[use.capability], use.pattern or "*"), use.place)
     for rule in analysis.rules:
         if _fits(rule.pattern):
             yield rule, first.get((rule.resource, rule.pattern), "")

@@ -43,7 +43,7 @@ async def serve(site: Site) -> None:
         await population.start()
         services = LocalServices(SEED, {validator}, clock)
         stack.push_async_callback(services.close)
-        goals = local_goals(await services.start(), WINDOWS)
+        goals = [*local_goals(await services.start(), WINDOWS).values()]
         population.register(0)
         await analyse_plain(library, analyses)
         site.canaries.touch()

@@ -186,7 +186,7 @@ class _Check:
         services = LocalServices(_SERVICES, {self.tools.signer.hotkey}, self.tools.clock, faults=False)
         stack.push_async_callback(services.close)
         goals = local_goals(await services.start(), drafts.plan_windows())
-        of_each = {goal.type: goal for goal in reversed(goals)}
+        of_each = {goal.type: goal for goal in reversed(goals.values())}
         return [drafts.plan(goal, f"a goal of {kind}") for kind, goal in sorted(of_each.items())]
 
 

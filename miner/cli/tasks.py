@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from miner.drafts import Readable, draft_document, draft_page, known_of, read_packed, readable, write_draft
-from miner.goals.goal_files import named_goals, versions
+from miner.goals.goal_files import BENCHMARK, local_goals
 from miner.scanners.osv import Advisories, advisories_for, documents_in
 from miner.services.catalogue import SERVICES, Service, ServiceAddress
 from validator.cli.options import Json, assessed
@@ -80,9 +80,6 @@ def goals(
             "each.",
         ),
     ],
-    benchmark: Annotated[
-        int, typer.Option("--benchmark", min=1, metavar="VERSION", help="Which version of the benchmark.")
-    ] = 1,
     as_json: Json = False,
 ) -> None:
     """Write the benchmark's goals as workflow.json for your own services.
@@ -91,22 +88,21 @@ def goals(
     prices and speeds (docs/workflows.md).
     """
     addresses = _addresses(service)
-    if benchmark not in versions():
-        raise TaskError(f"the newest is {max(versions())} - at `--benchmark`")
-    found = named_goals(addresses, None, benchmark)
+    found = local_goals(addresses, None)
     if not found:
         raise TaskError("no goal takes these services alone - at `--service`")
     whole = folder.absolute()
     if os.path.lexists(whole):
         raise TaskError(f"`{label(folder)}` exists already: name another folder")
     with made_folders(whole.parent), new_folder(whole) as made:
-        for name, task in found:
+        for name, task in found.items():
             (made / name).mkdir()
             (made / name / WORKFLOW_NAME).write_bytes(msgspec.json.format(msgspec.json.encode(task)) + b"\n")
     if as_json:
-        print_json({"benchmark": benchmark, "goals": [{"name": name, "type": task.type} for name, task in found]})
+        listed = [{"name": name, "type": task.type} for name, task in found.items()]
+        print_json({"benchmark": BENCHMARK, "goals": listed})
     else:
-        print_line(f"{folder}: {len(found)} goals of benchmark {benchmark}")
+        print_line(f"{folder}: {len(found)} goals of benchmark {BENCHMARK}")
 
 
 def _advisories(paths: list[Path], bundle: Readable) -> Advisories:

@@ -25,7 +25,7 @@ from validator.protocol.workflow_task import (
 )
 
 BENCHMARK: Final = 1
-_FOLDER: Final = Path(__file__).parent
+_FOLDER: Final = Path(__file__).parent / str(BENCHMARK)
 
 
 class BenchmarkGoal(Document, frozen=True):
@@ -44,35 +44,19 @@ class BenchmarkGoal(Document, frozen=True):
     reference: Reference
 
 
-def local_goals(
-    services: Mapping[Service, ServiceAddress], windows: Windows, version: int = BENCHMARK
-) -> list[WorkflowTask]:
-    """Return the benchmark's goals as tasks, by name.
+def local_goals(services: Mapping[Service, ServiceAddress], windows: Windows | None) -> dict[str, WorkflowTask]:
+    """Return the benchmark's goals whose services are all there, as tasks by name.
 
     Args:
-        services: where each of the four listens.
-        windows: for the plans.
-        version: of the benchmark.
+        services: where each of them listens.
+        windows: for the plans; None for the standard profile.
     """
-    return [named[1] for named in named_goals(services, windows, version)]
-
-
-def versions() -> list[int]:
-    """Return the versions of the benchmark, the newest last."""
-    return sorted(int(path.name) for path in _FOLDER.iterdir() if path.name.isdecimal())
-
-
-def named_goals(
-    services: Mapping[Service, ServiceAddress], windows: Windows | None, version: int = BENCHMARK
-) -> list[tuple[str, WorkflowTask]]:
-    """Return the name and the task of each whose services are all there, see `local_goals`."""
-    found = []
-    for path in sorted((_FOLDER / str(version)).glob("*.json")):
+    found = {}
+    for path in sorted(_FOLDER.glob("*.json")):
         goal = decode(path.read_bytes(), BenchmarkGoal, limit=MAX_TASK_BODY)
         if set(goal.services) <= set(services):
-            task = _task(goal, services, windows)
-            check_workflow_task(task)
-            found.append((path.stem, task))
+            found[path.stem] = _task(goal, services, windows)
+            check_workflow_task(found[path.stem])
     return found
 
 

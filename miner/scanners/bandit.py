@@ -3,23 +3,21 @@
 import ast
 import io
 import logging
-import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final, NamedTuple, cast
 
 from miner.scanners.scanner import Bundle, Report, found
 from miner.scanners.semgrep import language_of
 from miner.scanners.source import KIB, SourceFile, rules_of
+from validator.planting.planting import quietly
 from validator.protocol.sssa import Category, Finding, Severity
 
 # Bandit grades what could go wrong in a service; a skill is judged by what it does, so its grades count one less.
 _SEVERITY: Final[dict[str, Severity]] = {"HIGH": "medium", "MEDIUM": "low", "LOW": "low"}
 MAX_BYTES: Final = 192 * KIB  # of all Python files together
 MAX_NODES: Final = 12_000  # syntax nodes of a file; bandit's time is not linear in them
-_WARNINGS_LOCK: Final = threading.Lock()  # catch_warnings changes the whole process
 _FILE_NAME: Final = "./module.py"  # bandit looks for packages next to the name it is given: it gets none to look beside
 
 
@@ -52,19 +50,11 @@ def _findings(source: SourceFile, tree: ast.Module) -> Iterator[Finding]:
 def _parsed(content: bytes) -> ast.Module | None:
     """Return the tree of a source; None for what Python cannot parse, or what is nested beyond what it bears."""
     try:
-        with _quiet():
+        with quietly():
             tree = ast.parse(content)
     except (SyntaxError, ValueError, LookupError, TypeError, OverflowError, RecursionError, MemoryError):
         return None
     return tree if sum(1 for _ in ast.walk(tree)) <= MAX_NODES else None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Drop the warnings that are raised within: what a bundle makes Python warn of is no warning of this program's."""
-    with _WARNINGS_LOCK, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _issues(content: bytes, tree: ast.Module) -> list[Any]:
@@ -92,7 +82,7 @@ class _Bandit(NamedTuple):
 def _bandit() -> _Bandit:
     """Return bandit's parts, imported on first use and with what the import changes in the process put back."""
     formatwarning = warnings.formatwarning
-    with _quiet():
+    with quietly():
         from bandit.core.config import BanditConfig  # noqa: PLC0415 - an optional dependency of the local network
         from bandit.core.metrics import Metrics  # noqa: PLC0415 - see above
         from bandit.core.node_visitor import BanditNodeVisitor  # noqa: PLC0415 - see above

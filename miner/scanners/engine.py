@@ -82,13 +82,7 @@ class Match:
 
     def spelled(self, name: str, *, followed: bool = False) -> str:
         """Return the text of a literal that the variable matched, of a constant's too if `followed`; else empty."""
-        variable = self._variables.get(name)
-        if variable is None:
-            return ""
-        start, end = variable["start"]["offset"], variable["end"]["offset"]
-        texts = [self.target.content[start:end].decode("utf-8", "replace")]
-        if followed:
-            texts.append(variable.get("propagated_value", {}).get("svalue_abstract_content", ""))
+        texts = [self.text_of(name), self.propagated(name) if followed else ""]
         literal = next((match for text in texts if (match := _LITERAL.match(text))), None)
         if (
             literal is None

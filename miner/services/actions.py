@@ -48,29 +48,21 @@ def count_of(params: Params, name: str, most: int) -> int:
     return int(value)
 
 
-def texts_of(params: Params, name: str) -> Sequence[str]:
-    """Return a list of texts.
+def list_of(params: Params, name: str, kind: type[T], what: str) -> Sequence[T]:
+    """Return a list of texts or objects, as `what` calls them.
 
     Raises:
         ParamsError: missing, or none.
     """
-    return _list_of(params, name, str, "texts")
-
-
-def rows_of(params: Params, name: str) -> Sequence[Mapping[str, Any]]:
-    """Return a list of objects.
-
-    Raises:
-        ParamsError: missing, or none.
-    """
-    return _list_of(params, name, dict, "objects")
-
-
-def _list_of(params: Params, name: str, kind: type[T], what: str) -> Sequence[T]:
     value = params.get(name)
     if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
         raise ParamsError(f"must be a list of {what} - at `params.{name}`")
     return value
+
+
+def rows_of(params: Params) -> Sequence[Mapping[str, Any]]:
+    """Return the objects of `rows`, as `list_of` does."""
+    return list_of(params, "rows", dict, "objects")
 
 
 # Every sign is looked at once: what has no end is a sentence, too.
@@ -94,7 +86,7 @@ def keywords(params: Params) -> StepOutput:
 
 def join(params: Params) -> StepOutput:
     """Return the texts of `parts`, one after the other."""
-    return _text(" ".join(part.strip() for part in texts_of(params, "parts")))
+    return _text(" ".join(part.strip() for part in list_of(params, "parts", str, "texts")))
 
 
 def report(params: Params) -> StepOutput:
@@ -242,21 +234,21 @@ def parse_table(params: Params) -> StepOutput:
 def keep(params: Params) -> StepOutput:
     """Return those `rows` whose `field` is `value`."""
     name, value = text_of(params, "field"), params.get("value")
-    return _data([row for row in rows_of(params, "rows") if row.get(name) == value])
+    return _data([row for row in rows_of(params) if row.get(name) == value])
 
 
 def keep_above(params: Params) -> StepOutput:
     """Return those `rows` whose number in `field` is above `above`."""
     least = _number(params, "above", "params.above")
     name = text_of(params, "field")
-    rows = list(enumerate(rows_of(params, "rows")))
+    rows = list(enumerate(rows_of(params)))
     return _data([row for i, row in rows if _number(row, name, f"params.rows[{i}]") > least])
 
 
 def largest(params: Params) -> StepOutput:
     """Return the `count` rows with the largest numbers in `field`, the largest first."""
     name, count = text_of(params, "field"), count_of(params, "count", _MOST_ROWS)
-    rows = rows_of(params, "rows")
+    rows = rows_of(params)
     numbers = [_number(row, name, f"params.rows[{i}]") for i, row in enumerate(rows)]
     ranked = sorted(range(len(rows)), key=lambda i: (-numbers[i], i))
     return _data([rows[i] for i in ranked[:count]])
@@ -265,12 +257,12 @@ def largest(params: Params) -> StepOutput:
 def column(params: Params) -> StepOutput:
     """Return what is in `field`, row by row."""
     name = text_of(params, "field")
-    return _data([row.get(name) for row in rows_of(params, "rows")])
+    return _data([row.get(name) for row in rows_of(params)])
 
 
 def name(params: Params) -> StepOutput:
     """Return the text that is in `field` of the first row, as a text."""
-    field, rows = text_of(params, "field"), rows_of(params, "rows")
+    field, rows = text_of(params, "field"), rows_of(params)
     if not rows:
         raise ParamsError("no row - at `params.rows`")
     value = rows[0].get(field)
@@ -282,7 +274,7 @@ def name(params: Params) -> StepOutput:
 def count(params: Params) -> StepOutput:
     """Return how many `rows` there are of each value of the field `by`."""
     by = text_of(params, "by")
-    return _data(dict(sorted(Counter(str(row.get(by)) for row in rows_of(params, "rows")).items())))
+    return _data(dict(sorted(Counter(str(row.get(by)) for row in rows_of(params)).items())))
 
 
 def total(params: Params) -> StepOutput:
@@ -298,7 +290,7 @@ def average(params: Params) -> StepOutput:
 def _by_group(params: Params, computed: Callable[[Sequence[float]], float]) -> StepOutput:
     by, value = text_of(params, "by"), text_of(params, "value")
     groups: dict[str, list[float]] = {}
-    for i, row in enumerate(rows_of(params, "rows")):
+    for i, row in enumerate(rows_of(params)):
         groups.setdefault(str(row.get(by)), []).append(_number(row, value, f"params.rows[{i}]"))
     try:
         return _data({group: computed(numbers) for group, numbers in sorted(groups.items())})

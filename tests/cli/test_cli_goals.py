@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from cli_store import answered, called
 
-from miner.goals.goal_files import named_goals
+from miner.goals.goal_files import local_goals
 from miner.services.catalogue import SERVICES, ServiceAddress
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_task import task_sha256
@@ -26,7 +26,9 @@ def test_the_goals_are_written_for_services_of_ones_own(tmp_path: Path) -> None:
     assert done.stdout == "tasks/benchmark: 47 goals of benchmark 1\n"
     addresses = {name: ServiceAddress(URL + name, HOTKEYS[name]) for name in SERVICES}
     found = [read_goal(path) for path in find_goals(tmp_path)]
-    assert {task_sha256(task) for task in found} == {task_sha256(task) for _, task in named_goals(addresses, None)}
+    assert {task_sha256(task) for task in found} == {
+        task_sha256(task) for task in local_goals(addresses, None).values()
+    }
     assert [task.problems for task in check_tasks(tmp_path)] == [()] * 47
     again = called("tasks", "goals", "tasks/benchmark", *given(*SERVICES), cwd=tmp_path)
     said = "The task is refused: `benchmark` exists already: name another folder\n"
@@ -49,7 +51,6 @@ def test_goals_of_services_that_are_not_given_are_left_out(tmp_path: Path) -> No
         (["--service", f"text=ftp://a/,{HOTKEYS['text']}"], "text: not a plain http or https url"),
         (["--service", "text=http://a/,somebody"], "text: not an ss58 address"),
         (["--service", "text"], "text: not a plain http or https url"),
-        ([*given("text"), "--benchmark", "2"], "the newest is 1 - at `--benchmark`"),
         (given("retrieval"), "no goal takes these services alone"),
     ],
 )

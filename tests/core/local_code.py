@@ -10,7 +10,7 @@ from world import World
 from localnet.library import WINDOWS
 from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS
-from miner.goals.goal_files import named_goals
+from miner.goals.goal_files import local_goals
 from miner.services.catalogue import BY_NAME, SERVICES, ServiceAddress
 from validator.kinds.workflow.step import StepReply
 from validator.miners.scripted import ScriptedReply
@@ -25,7 +25,7 @@ from validator.tasks.source import MemorySource
 
 CONDUCTS = ("skilled", "serial", "forgetful")
 ADDRESSES = {service: ServiceAddress("http://127.0.0.1:9", SERVICE.hotkey) for service in SERVICES}
-GOAL = dict(named_goals(ADDRESSES, WINDOWS))["code-slugify"]
+GOAL = local_goals(ADDRESSES, WINDOWS)["code-slugify"]
 
 
 class LocalServices:

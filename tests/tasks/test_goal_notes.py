@@ -7,13 +7,13 @@ import pytest
 from local_code import ADDRESSES
 from workflow_builders import make_workflow
 
-from miner.goals.goal_files import named_goals
+from miner.goals.goal_files import local_goals
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import CURRENT, version
 from validator.tasks.check import goal_notes
 
-GOALS = dict(named_goals(ADDRESSES, None))
+GOALS = local_goals(ADDRESSES, None)
 AGENTS = [name for name, task in GOALS.items() if task.type == "agent"]
 
 

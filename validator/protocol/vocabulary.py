@@ -76,6 +76,7 @@ RESOURCES: Final = MappingProxyType(
         "code": Resource((DYNAMIC_CODE, NATIVE_CODE, SERIALIZATION), "a function or a module"),
     }
 )
+RESOURCE_OF: Final = MappingProxyType({use: name for name, one in RESOURCES.items() for use in one.capabilities})
 ACTIONS: Final = MappingProxyType(
     {
         "allow": "a pattern that is in use",

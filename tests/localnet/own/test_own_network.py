@@ -96,7 +96,8 @@ def tasks(tmp_path: Path) -> Path:
     (root / "orders" / "task.draft.json").write_text('{"truth": {"verdict": "TODO"}}')
     mark = f"import pathlib\npathlib.Path({str(tmp_path / 'mark')!r}).write_text('run')\n".encode()
     write(root / "deeper" / "marks", SkillType.EXECUTABLE_PYTHON, {"main.py": mark, "__main__.py": mark})
-    goal = local_goals({service: ServiceAddress("http://127.0.0.1:9", MINE.hotkey) for service in SERVICES}, WINDOWS)[0]
+    services = {service: ServiceAddress("http://127.0.0.1:9", MINE.hotkey) for service in SERVICES}
+    goal = next(iter(local_goals(services, WINDOWS).values()))
     (root / "goal").mkdir()
     unreadable = msgspec.structs.replace(goal, goal="Please do something nice.")
     (root / "goal" / "workflow.json").write_bytes(msgspec.json.encode(unreadable))

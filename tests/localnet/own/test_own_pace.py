@@ -36,7 +36,7 @@ def test_windows_of_a_task_and_standard_ones_are_an_nth() -> None:
     assert Pace(10).task(sourced(Windows((1, 20), (0, 10)))).task.windows == Windows((0.1, 2.0), (0.0, 1.0))
     assert Pace(10).task(sourced(None)).task.windows == Windows((6.0, 60.0), (2.0, 15.0))
     services = {service: ServiceAddress("http://127.0.0.1:9", Signer.from_uri("//S").hotkey) for service in SERVICES}
-    goal = local_goals(services, WINDOWS)[0]
+    goal = next(iter(local_goals(services, WINDOWS).values()))
     assert Pace(5).goal(goal).windows == Windows((0.1, 1.6), (0.1, 1.2))
     assert [Pace(times).block_s(1.0) for times in (1, 12, 60, 1_000)] == [1.0, 1.0, 0.2, 0.1]
 

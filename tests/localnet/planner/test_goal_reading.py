@@ -13,7 +13,7 @@ from localnet.library import WINDOWS
 from localnet.planner.goal_parser import Step, UnreadableGoalError, read_goal
 from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS, plan_steps
-from miner.goals.goal_files import local_goals, named_goals
+from miner.goals.goal_files import local_goals
 from miner.services.catalogue import ACTIONS, BY_NAME, SERVICES, ServiceAddress
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
@@ -37,7 +37,7 @@ PLANNER, SERVICE = Signer.from_uri("//Planner"), Signer.from_uri("//Service")
 NONCE = hashlib.sha256(b"nonce").hexdigest()
 ADDRESSES = {service: ServiceAddress("http://127.0.0.1:9", SERVICE.hotkey) for service in SERVICES}
 GOALS = local_goals(ADDRESSES, WINDOWS)
-THREE = dict(named_goals(ADDRESSES, WINDOWS))["rag-3-of-supply-chain"]
+THREE = GOALS["rag-3-of-supply-chain"]
 
 
 def asked(step: Step) -> tuple[str, str, dict[str, Any], tuple[str, ...]]:
@@ -183,7 +183,7 @@ def planned(task: WorkflowTask, name: str) -> bytes:
     return msgspec.json.encode(planner.plan(msgspec.json.decode(dispatch_of(task), type=WorkflowDispatch)))
 
 
-@pytest.mark.parametrize("task", GOALS, ids=lambda task: f"{task.type}-{task.required_steps}")
+@pytest.mark.parametrize("task", GOALS.values(), ids=lambda task: f"{task.type}-{task.required_steps}")
 def test_plans_for_the_local_goals_pass_the_gates_except_the_confused(task: WorkflowTask) -> None:
     for name in HABITS:
         body = planned(task, name)
