@@ -53,12 +53,9 @@ class Analysis:
     """The conclusion about one bundle: what goes into an SSSA's `analysis`, `policy` and `evidence` (SPEC 2).
 
     Attributes:
-        verdict: ALLOW, REVIEW or BLOCK.
         risk_score: in [0, 1], four decimals.
         findings: at most 512, the most severe first, ids f1, f2, ...
-        capabilities: sorted names (`protocol/vocabulary.py`).
         dependencies: pinned packages, sorted, with the CVEs that are known for them.
-        rules: the recommended policy, sorted.
         manifest_sha256: of mcp.json's bytes; None for every other skill type.
     """
 
@@ -72,13 +69,7 @@ class Analysis:
 
 
 def analyse(files: Mapping[str, bytes], skill_type: SkillType, *, canary_marker: str | None = None) -> Analysis:
-    """Return the conclusion about a bundle: the same bundle gives the same result.
-
-    Args:
-        files: the bundle's files by path, as `protocol.bundles.read_bundle` gives them.
-        skill_type: what the bundle was dispatched as.
-        canary_marker: the marker of this dispatch (SPEC 13); None without a canary.
-    """
+    """Return the conclusion about a bundle, the same each time; the marker is that of this dispatch (SPEC 13)."""
     bundle = bundle_of(files, skill_type)
     extra: list[Finding] = list(_canaries(bundle, canary_marker))
     unnamed = len(files) - len(bundle.sources)

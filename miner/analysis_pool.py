@@ -26,14 +26,7 @@ class Analyser(Protocol):
     """Concludes what a bundle is."""
 
     async def analyse(self, sha256: str, files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
-        """Return the analysis of the bundle `files` whose compressed bytes have this sha256.
-
-        Args:
-            sha256: hex.
-            files: its files by path.
-            skill_type: what it was dispatched as.
-            marker: the dispatch's canary marker, None without one.
-        """
+        """Return the analysis of the bundle `files` whose compressed bytes have this sha256."""
 
 
 class _Key(NamedTuple):
@@ -46,8 +39,6 @@ class Spent(NamedTuple):
     """Cost of one analysis.
 
     Attributes:
-        sha256: of the bundle's compressed bytes, hex.
-        skill_type: what it was dispatched as.
         seconds: of processor time; waiting for a processor is no part of it.
     """
 
@@ -67,7 +58,6 @@ class AnalysisPool:
     """Analyses in worker processes: one analysis per (bundle, type, marker), however many miners ask for it.
 
     Args:
-        workers: processes; they start with the first analysis.
         function: what a worker runs; must be importable by name.
 
     Attributes:

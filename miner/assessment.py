@@ -39,10 +39,6 @@ class Assessment:
     """Input of a behaviour.
 
     Attributes:
-        dispatch: the request.
-        files: the bundle's files by path.
-        kit: the miner's key and tools.
-        clock: for behaviours that wait.
         received: `clock.monotonic()` when the request had arrived.
     """
 
@@ -70,10 +66,7 @@ class Assessment:
     async def answer(self, analysis: Analysis, *, run: bool = True, claims: Records | None = None) -> Answer:
         """Return a signed answer that says what `analysis` says, with traces where the role asks for them.
 
-        Args:
-            analysis: what to attest.
-            run: False to perform the probes only instead of running the bundle.
-            claims: traces to send instead of those of a run.
+        They are those of a run, without `run` of the probes alone, or the claims.
 
         Raises:
             TracingError: the bundle could not be traced.

@@ -83,17 +83,13 @@ class Known(NamedTuple):
 
     Attributes:
         rules: of a policy, each with the place of its first use.
-        injections: places of orders to a model.
         commands: as execution tracing would show them.
         tools: that mcp.json declares, or code offers.
         poisoned: names of tools whose description gives orders, or that manifest and code do not agree on.
-        manifest_sha256: of mcp.json; None without one.
         findings: what is wrong, by category; remarks (`other`) are in `remarks`.
         remarks: what a reader should know, what is unread among it.
-        packages: how many are pinned.
         risky: those with advisories.
         hosts: that any text of the bundle spells out.
-        notes: what was left out, one line each.
     """
 
     rules: tuple[tuple[Rule, str], ...]
@@ -145,12 +141,7 @@ def _packed(files: Mapping[str, bytes], skill_type: SkillType) -> set[str]:
 
 
 def known_of(given: Readable, advisories: Advisories | None) -> Known:
-    """Return what can be read of the bundle.
-
-    Args:
-        given: from `readable`.
-        advisories: of what it pins; None for the sample of advisories that is shipped.
-    """
+    """Return what can be read of the bundle; without advisories, the sample that is shipped is used."""
     bundle = given.bundle
     report = scan(bundle)
     analysis = conclude(bundle, report)
@@ -257,8 +248,6 @@ class Packed(NamedTuple):
 
     Attributes:
         folder: where the draft goes.
-        bundle: its compressed bytes.
-        files: of the bundle.
         skill_type: of the task, as it was named, or guessed.
         windows, canary: of the task; the standard profile and a chosen file where there is none.
         is_new: whether the bundle is still to be written to the folder.
@@ -451,13 +440,7 @@ _TOLD: Final = 400  # of what a model is told of a tool
 
 
 def draft_page(packed: Packed, known: Known, against: str) -> str:
-    """Return the page. Every line is harmless, whatever the bundle holds.
-
-    Args:
-        packed: the bundle.
-        known: what was read of it.
-        against: what its packages were compared with, one line.
-    """
+    """Return the page, each line harmless; `against` says in one what the packages were compared with."""
     lines = [
         f"{packed.skill_type}, {len(packed.files)} files. Read by a program, which ran nothing and asked nobody.",
         "Candidates are what it found; what it did not find can be there all the same.",

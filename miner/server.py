@@ -43,11 +43,7 @@ class LocalServer:
     """Listens on its own port and answers signed requests.
 
     Args:
-        hotkey: the receiver that requests must be bound to.
-        callers: the hotkeys it answers.
-        clock: for the freshness of requests.
         routes: what it serves; a handler begins with `body`.
-        max_body: most bytes of a request's body.
     """
 
     def __init__(
@@ -146,12 +142,6 @@ class LocalMiner:
     """Serves one miner on its own port.
 
     Args:
-        kit: its key and tools.
-        behaviour: what it makes of dispatches.
-        validators: the hotkeys it answers.
-        clock: for its declarations, and for behaviours that wait.
-        max_concurrent: open dispatches per type that it declares.
-        skill_types: what it declares.
         dies_after: stop listening once it has declared itself to all of these hotkeys, so that dispatches find nobody;
             none: it lives.
     """

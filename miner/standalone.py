@@ -55,7 +55,6 @@ class MinerOptions:
     """Options of one miner.
 
     Attributes:
-        behaviour: what it makes of dispatches.
         host, port: where it listens; port 0 takes a free one.
         announced: address and port to put on chain, None to announce nothing; port 0 stands for the one listened on.
         validators: hotkeys that are answered; none: those that hold a validator permit, looked up every minute.
@@ -117,17 +116,9 @@ def chain_for(settings: Settings, signer: Signer, clock: Clock, options: MinerOp
 async def run_miner(
     signer: Signer, clock: Clock, options: MinerOptions, stop: Stop, chain: MinerChain | None = None
 ) -> None:
-    """Serve until told to stop.
+    """Serve until told to stop. Bundles that arrive are analyzed and never executed: the probes alone are performed.
 
-    Bundles that arrive are analysed and never executed: the probes alone are performed.
-
-    Args:
-        signer: the miner's hotkey.
-        clock: time.
-        options: how.
-        stop: what tells it.
-        chain: where it announces itself and looks up who holds a permit; None needs named validators and announces
-            nothing.
+    Without a chain, which tells who holds a permit, validators must be named, and nothing is announced.
 
     Raises:
         ListeningError: it cannot start.
@@ -146,7 +137,9 @@ async def run_miner(
         if chain is None:
             await stop.asked.wait()
             return
-        holders.look(await appear(chain, signer.hotkey, _announced(options, axon)))
+        wanted = options.announced
+        announced = None if wanted is None else Axon(wanted.ip, wanted.port or axon.port)
+        holders.look(await appear(chain, signer.hotkey, announced))
         async with asyncio.TaskGroup() as group:
             watch = group.create_task(_follow(chain, clock, holders))
             await stop.asked.wait()
@@ -158,12 +151,6 @@ async def _listen(miner: LocalMiner, options: MinerOptions) -> Axon:
         return await miner.start(options.host, options.port)
     except OSError as error:
         raise ListeningError(f"{printable(options.host)} port {options.port}: {error.strerror or error}") from None
-
-
-def _announced(options: MinerOptions, axon: Axon) -> Axon | None:
-    if options.announced is None:
-        return None
-    return Axon(options.announced.ip, options.announced.port or axon.port)
 
 
 async def appear(chain: MinerChain, hotkey: str, axon: Axon | None) -> MetagraphSnapshot:

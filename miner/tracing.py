@@ -63,8 +63,6 @@ class Tracer:
     """Traces bundles for all local miners, a bounded number at once: on this machine only what the policy permits.
 
     Args:
-        policy: which bundles may be executed here; of others only the probes are performed.
-        at_once: processes at the same time.
         timeout_s: seconds of wall time for one bundle, waiting not counted.
         sandbox: runs the other bundles, in the image of the dispatch; None: nothing does.
     """

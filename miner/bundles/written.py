@@ -35,11 +35,6 @@ class WrittenBundle:
     """A skill that was written for the local network.
 
     Attributes:
-        name: of its folder.
-        skill_type: what it is dispatched as.
-        files: its files by path, sorted.
-        truth: what is true of it.
-        provenance: of the truth.
         canary: the file that takes a marker; None for runtime types.
     """
 

@@ -84,13 +84,7 @@ _ITS_ERROR: Final = 500
 
 
 def advice_of(reason: Reason, status: int | None, caller: str) -> Advice:
-    """Return what to do about a reason; of a status other than 200, by the status.
-
-    Args:
-        reason: that is not accepted.
-        status: of the response, None without one.
-        caller: the hotkey that asked.
-    """
+    """Return what to do about a reason; of a status other than 200, by the status."""
     known = ADVICE.get(reason, Advice("", "section 9"))
     if reason is not Reason.DEADLINE_STATUS or status is None or status >= _ITS_ERROR:
         return known

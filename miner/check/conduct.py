@@ -12,7 +12,7 @@ from miner.check.advice import advice_of
 from miner.check.judging import Judge
 from miner.check.report import Declared, Fault, Outcome, Report, Section, StrangerOutcome
 from miner.check.signed import mistake_in
-from miner.check.strangers import Visitor, strangers
+from miner.check.strangers import strangers, visit
 from miner.check.target import Target
 from miner.check.trials import Drafts, Pace, Trial, cheapest
 from miner.goals.goal_files import local_goals
@@ -42,9 +42,6 @@ class Options:
 
     Attributes:
         types: of the declared ones, those to ask for; none: all.
-        sections: what to send.
-        pace: the windows.
-        image: that dispatches of runtime types name.
     """
 
     types: Collection[SkillType] = ()
@@ -55,13 +52,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Dependencies of a check.
-
-    Attributes:
-        signer: the hotkey that asks.
-        workers: where answers are judged.
-        clock, random: time and nonces.
-    """
+    """Dependencies of a check."""
 
     signer: Signer
     workers: Workers
@@ -70,14 +61,7 @@ class Tools:
 
 
 async def check_miner(target: Target, options: Options, tools: Tools, told: Callable[[str], None]) -> Report:
-    """Return what a validator would say of the miner. Stores nothing and needs no chain.
-
-    Args:
-        target: the miner; private addresses are called, too.
-        options: what to check.
-        tools: what it is done with.
-        told: is told the name of each request that has come to its end.
-    """
+    """Return what a validator would say of the miner, without a chain; `told` gets the names of ended requests."""
     async with AsyncExitStack() as stack:
         client = HttpMinerClient(tools.signer, allow_private=True)
         stack.push_async_callback(client.close)
@@ -155,13 +139,10 @@ class _Check:
             return []
         trial = next(one for one in self.drafts.answers([cheap]) if one.role == "auditor")
         wrong = strangers(trial, self.tools.signer, Signer.from_uri(f"//{self.tools.random.token(16).hex()}"))
-        visitor, done = Visitor(), []
-        try:
-            for one in wrong:
-                done.append(await visitor.visit(self.target, trial.request.path, one))
-                self.told(one.request)
-        finally:
-            await visitor.close()
+        done = []
+        for one in wrong:
+            done.append(await visit(self.target, trial.request.path, one))
+            self.told(one.request)
         return done
 
     async def _ask(self, trial: Trial, turns: asyncio.Semaphore) -> Outcome:

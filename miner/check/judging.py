@@ -53,12 +53,8 @@ class Judge:
     """Sends trials to one miner and judges what comes.
 
     Args:
-        client: how it is called.
-        caller: the hotkey that signs, for advice.
-        workers: where answers are judged: they are a stranger's.
         runners: by the kind's name, what runs plans.
         tracer: runs the skills that the local network wrote, and no others, for gate 7.
-        version: what is scored by.
     """
 
     client: MinerClient
@@ -69,13 +65,7 @@ class Judge:
     version: Version
 
     async def ask(self, target: Target, image: RuntimeImage, trial: Trial) -> Outcome:
-        """Send one trial; return what a validator would make of the answer.
-
-        Args:
-            target: the miner.
-            image: that the dispatch names.
-            trial: the dispatch.
-        """
+        """Send one trial; return what a validator would make of the answer."""
         request, task = trial.request, trial.task
         expected: Expected[Any] = Expected(task, target.hotkey, trial.role, image, self.version.name)
         call = Call(

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from validator.cli.output import NONE, print_line
-from validator.cli.rendering import Column, print_table
+from validator.cli.rendering import print_table
 from validator.kinds.assessment.explain.quality import Axis, Quality
 from validator.kinds.explained.task import Gate
 from validator.protocol.answer import Role
@@ -32,10 +32,7 @@ class Fault(Document, frozen=True):
     Attributes:
         code: a reason code, a check of epsilon's, or one of `strangers.py`.
         gate: its number; None where no gate says so.
-        meaning: what it means.
         detail: what was seen, with the field; perhaps empty.
-        field: of answer or request, perhaps empty.
-        todo: what to change.
     """
 
     code: str
@@ -60,7 +57,6 @@ class PlanWorth(Document, frozen=True):
 
     Attributes:
         output_quality: None for code, which is judged after a round.
-        steps_completed, total_steps: of the run.
         parts: of S, as far as `output_quality` is known; else as if it were 0.
     """
 
@@ -75,12 +71,8 @@ class Outcome(Document, frozen=True):
 
     Attributes:
         seconds: first byte sent to last byte received; None where nothing was sent.
-        status: of the response; None without one.
         reason: as a validator would store it.
-        gates: 1 to 6.
         semantic_subset: gate 7, against a run of the reference tracer; None where it does not apply.
-        quality: of an assessment that passed, against the bundle's truth.
-        plan: of a plan that passed.
         score: Q or S; None where nothing passed, or code is not judged yet.
         entry: what would enter the window at consensus 1; None as for `score`.
     """
@@ -107,9 +99,7 @@ class StrangerOutcome(Document, frozen=True):
     """Result of a request that no validator sends.
 
     Attributes:
-        request: what was wrong with it.
         wanted: `refused`: a status of 4xx; `survived`: any answer of the miner's but its own error.
-        seen: the status, or why there is none.
     """
 
     request: str
@@ -119,12 +109,7 @@ class StrangerOutcome(Document, frozen=True):
 
 
 class Declared(Document, frozen=True):
-    """The miner's declaration.
-
-    Attributes:
-        types: what it takes, in the spec's order.
-        max_concurrent: open dispatches of one type.
-    """
+    """The miner's declaration."""
 
     types: tuple[SkillType, ...]
     max_concurrent: int
@@ -134,11 +119,8 @@ class Report(Document, frozen=True):
     """A check.
 
     Attributes:
-        url, hotkey: the miner.
-        caller: the hotkey that signed.
         public: whether a validator on chain would call that address.
         declared: None where the declaration does not count; `faults` then says why, and nothing else was sent.
-        faults: of the declaration.
     """
 
     url: str
@@ -165,16 +147,6 @@ def _where(one: Outcome) -> str:
     return f"{one.skill_type} {one.role}, {one.trial}"
 
 
-_COLUMNS: Final = (
-    Column("type"),
-    Column("role"),
-    Column("what was sent"),
-    Column("s", right=True),
-    Column("window", right=True),
-    Column("gates"),
-    Column("Q or S", right=True),
-    Column("parts", fold=True),
-)
 _SHOWN: Final = 400
 _HINTS: Final = 12
 _NAMED: Final = 3
@@ -197,7 +169,7 @@ def print_report(report: Report) -> None:
         print_line(line)
     if report.outcomes:
         print_line()
-        print_table(_COLUMNS, map(_row, report.outcomes))
+        print_table("type role what_was_sent s> window> gates Q_or_S> parts~", map(_row, report.outcomes))
     if report.strangers:
         print_line()
         right = sum(one.fault is None for one in report.strangers)

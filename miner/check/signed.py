@@ -58,14 +58,7 @@ _MISTAKES: Final[tuple[tuple[str, Callable[[_Document], bytes]], ...]] = (
 
 
 async def mistake_in(read: Callable[[], bytes], reason: Reason, hotkey: str, workers: Workers) -> str:
-    """Return a line about a body that is compressed or a signature that is wrong; "" where there is none to say.
-
-    Args:
-        read: the body of an answer or a declaration; a worker looks at it, as it is a stranger's.
-        reason: what the validator says of it.
-        hotkey: whose signature it should be.
-        workers: where it is looked at.
-    """
+    """Return a line about a body that is compressed or signed wrongly, else ""; a worker looks at it."""
     if reason not in {*_OF_SIGNATURES, Reason.PARSE_SCHEMA}:
         return ""
     body = read()
@@ -80,11 +73,9 @@ async def mistake_in(read: Callable[[], bytes], reason: Reason, hotkey: str, wor
 
 
 def signed_instead(body: bytes, hotkey: str) -> str:
-    """Return what the signature in `body` is right over; "" where that is no usual mistake. Takes a second at most.
+    """Return what the signature in the body is right over; "" where that is no usual mistake. Takes a second at most.
 
-    Args:
-        body: of an answer with an `sssa`, of a plan or of a declaration, which has that document's form.
-        hotkey: whose signature it should be.
+    The body is that of an answer with an `sssa`, of a plan or of a declaration, which has that document's form.
     """
     try:
         plain = msgspec.json.decode(body)

@@ -1,9 +1,7 @@
 """Requests that no validator sends: a miner refuses them, or outlives them (docs/miner-protocol.md, section 2)."""
 
-import asyncio
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Literal, NamedTuple
 
 import msgspec
@@ -11,17 +9,16 @@ import msgspec
 from miner.check.report import Fault, StrangerOutcome
 from miner.check.target import Target
 from miner.check.trials import Trial
-from validator.miners.client import axon_url
-from validator.outgoing.calls import Call, Reply, Spool
-from validator.outgoing.exchange import Exchange, RequestSigner
+from validator.miners.client import HttpMinerClient
+from validator.outgoing.calls import Call, Reply
+from validator.outgoing.exchange import RequestSigner
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 
 _DEADLINE_S: Final = 10.0
-_CONNECT_S: Final = 5.0
+_ROOM: Final = 16 * 1024 * 1024
 _AGE_NS: Final = 60 * 1_000_000_000
-_THREADS: Final = 2
 _OK: Final = 200
 _CLIENT_ERRORS: Final = range(400, 500)
 _SERVER_ERROR: Final = 500
@@ -32,10 +29,8 @@ class Stranger(NamedTuple):
     """A request that is wrong.
 
     Attributes:
-        request: what is wrong with it.
         wanted: what a miner makes of it.
         code, todo: of the fault where it does not.
-        body: as sent.
         signer: makes the headers; a second one, with the same nonce, where the request is sent twice.
         again: the second one's.
     """
@@ -53,7 +48,6 @@ class _Changed(RequestSigner):
     """Signs, then spoils it.
 
     Args:
-        signer: whose hotkey.
         change: takes the body's digest and the receiver; returns those that are signed.
         sign: False leaves all headers out.
     """
@@ -73,14 +67,7 @@ class _Changed(RequestSigner):
 
 
 def strangers(trial: Trial, signer: Signer, other: Signer, time_ns: Callable[[], int] = time.time_ns) -> list[Stranger]:
-    """Return the wrong requests.
-
-    Args:
-        trial: a dispatch that is right, which they are made of.
-        signer: a hotkey that the miner answers.
-        other: one that it has never heard of.
-        time_ns: nanoseconds since the Unix epoch.
-    """
+    """Return wrong requests, made of a right trial; the miner answers `signer`, and has never heard of `other`."""
     return [*_unauthorised(trial.request.whole, signer, other, time_ns), *_malformed(trial.request.whole, signer)]
 
 
@@ -128,34 +115,23 @@ def _always(moment: int) -> Callable[[], int]:
     return lambda: moment
 
 
-class Visitor:
-    """Sends wrong requests to one miner, one after the other."""
+async def visit(target: Target, path: str, stranger: Stranger) -> StrangerOutcome:
+    """Send a wrong request, twice if it is wrong by that; return the result of it."""
+    reply = await _send(target, path, stranger.body, stranger.signer)
+    if stranger.again is not None and reply.reason is None:
+        reply = await _send(target, path, stranger.body, stranger.again)
+    return StrangerOutcome(stranger.request, stranger.wanted, _seen(reply), _fault(stranger, reply))
 
-    def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="strangers")
 
-    async def visit(self, target: Target, path: str, stranger: Stranger) -> StrangerOutcome:
-        """Send one; return the result of it."""
-        reply = await self._send(target, path, stranger.body, stranger.signer)
-        if stranger.again is not None and reply.reason is None:
-            reply = await self._send(target, path, stranger.body, stranger.again)
-        return StrangerOutcome(stranger.request, stranger.wanted, _seen(reply), _fault(stranger, reply))
-
-    async def close(self) -> None:
-        """Free the threads; no visit may follow."""
-        await asyncio.to_thread(self._threads.shutdown)
-
-    async def _send(self, target: Target, path: str, body: bytes, signer: RequestSigner) -> Reply:
-        spool = Spool(self._threads)
-        call = Call(target.hotkey, target.axon, path, body, _DEADLINE_S, len(body) + _ROOM)
-        exchange = Exchange("POST", call, None, signer=signer, threads=self._threads, spool=spool)
-        reply = await exchange.run(axon_url(target.axon, path, allow_private=True), _CONNECT_S)
+async def _send(target: Target, path: str, body: bytes, signer: RequestSigner) -> Reply:
+    client = HttpMinerClient(signer, allow_private=True)
+    try:
+        reply = await client.post(Call(target.hotkey, target.axon, path, body, _DEADLINE_S, len(body) + _ROOM))
         if reply.body is not None:
             reply.body.close()
         return reply
-
-
-_ROOM: Final = 16 * 1024 * 1024
+    finally:
+        await client.close()
 
 
 def _seen(reply: Reply) -> str:

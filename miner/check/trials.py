@@ -40,12 +40,8 @@ class Trial(NamedTuple):
     """One dispatch.
 
     Attributes:
-        name: what is sent, for people.
-        part: what it is about.
         round_id: unique, so that an old answer is known for one.
         task: with its truth, which is not sent.
-        role: the miner's.
-        request: as it is sent.
         skill: the written skill's files, for our own run; None where nothing is to be run.
     """
 
@@ -87,14 +83,7 @@ class Pace(NamedTuple):
 
 
 class Drafts:
-    """Makes trials, each with a nonce, a task and its own round.
-
-    Args:
-        version: whose usual windows are taken.
-        random: nonces, and what fills the largest bundle.
-        pace: the windows.
-        image: that dispatches of runtime types name.
-    """
+    """Makes trials, each with a nonce, a task and its own round."""
 
     def __init__(self, version: Version, random: RandomBytes, pace: Pace, image: RuntimeImage = UNPUBLISHED) -> None:
         self._version = version

@@ -45,12 +45,7 @@ class BenchmarkGoal(Document, frozen=True):
 
 
 def local_goals(services: Mapping[Service, ServiceAddress], windows: Windows | None) -> dict[str, WorkflowTask]:
-    """Return the benchmark's goals whose services are all there, as tasks by name.
-
-    Args:
-        services: where each of them listens.
-        windows: for the plans; None for the standard profile.
-    """
+    """Return the benchmark's goals whose services are all there, by name; without windows those of the profile."""
     found = {}
     for path in sorted(_FOLDER.glob("*.json")):
         goal = decode(path.read_bytes(), BenchmarkGoal, limit=MAX_TASK_BODY)

@@ -42,9 +42,7 @@ class Target(NamedTuple):
     """Text of the bundle that the engine reads.
 
     Attributes:
-        source: the file that it is from.
         language: of the rules; `regex` for rules of text.
-        content: the text.
         offset: lines of the file before it.
         trusted: whether a reader decides to run it: a finding in it counts low.
         runs: whether its uses are the bundle's.

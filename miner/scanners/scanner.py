@@ -15,8 +15,6 @@ class Part(NamedTuple):
 
     Attributes:
         folder: empty for the bundle itself, else the child's folder with a slash at its end.
-        skill_type: its type.
-        name: as the composition names it.
         place: where the composition names it; empty for the bundle itself.
     """
 
@@ -30,9 +28,7 @@ class Snippet(NamedTuple):
     """Code that another file holds: a command of package.json, a block of a document, a hook of an agent's settings.
 
     Attributes:
-        source: the file that holds it.
         language: `bash`, `python` or `javascript`.
-        text: the code.
         line: the line of the file that its first line is on.
         trusted: whether a reader decides to run it: a finding in it counts low.
         runs: whether it runs when the skill is installed or used, so that its uses are the bundle's.
@@ -69,8 +65,6 @@ class Use(NamedTuple):
     """A capability that the bundle makes use of.
 
     Attributes:
-        capability: its name.
-        place: evidence of it.
         pattern: the host, path, command or variable that is meant; empty when the source does not spell it out.
     """
 
@@ -83,11 +77,8 @@ class Tool(NamedTuple):
     """A tool that a model is offered, as a file declares it.
 
     Attributes:
-        source: the file.
         name: as offered; empty if the source does not spell it out.
         texts: the descriptions of the tool and its parameters.
-        line: of the offer.
-        text_line: of its description.
     """
 
     source: SourceFile
@@ -104,9 +95,7 @@ class Report:
     Attributes:
         findings: without ids yet.
         uses: of capabilities.
-        dependencies: pinned packages.
         commands: simple commands of the scripts as the source spells them, in order.
-        tools: that code offers to a model.
         unread: whether something in the bundle was not read: then a person has to.
     """
 

@@ -50,12 +50,7 @@ def _schema_texts(schema: Any) -> list[str]:
 
 
 def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
-    """Return what is wrong with the tools of the bundle.
-
-    Args:
-        bundle: the bundle.
-        offered: the tools of its code, from the scanner of code.
-    """
+    """Return what is wrong with the tools of the bundle; `offered` are those of its code."""
     findings: list[Finding] = []
     for path, manifest in bundle.sources.items():
         if manifest.name == MANIFEST and path == f"{bundle.part_of(path).folder}{MANIFEST}":
@@ -94,9 +89,7 @@ def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:
 def _orders_in_code(source: SourceFile, described: set[int]) -> Iterator[Finding]:
     """Yield orders in the texts of a server's code: what a tool returns is read by a model, too.
 
-    Args:
-        source: the code.
-        described: lines of descriptions, which are looked at as such.
+    Lines of descriptions (`described`) are left out, which are looked at as such.
     """
     for number, line in enumerate(source.lines[:_MAX_LINES], start=1):
         if number in described:

@@ -26,12 +26,7 @@ def rules_of(name: str) -> dict[str, Any]:
 
 
 class SourceFile:
-    """A file whose name evidence can refer to (see `addressable`).
-
-    Args:
-        path: its name in the bundle.
-        content: its bytes.
-    """
+    """A file whose name evidence can refer to (see `addressable`)."""
 
     def __init__(self, path: str, content: bytes) -> None:
         self.path = path

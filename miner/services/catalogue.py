@@ -22,9 +22,6 @@ class Action(NamedTuple):
     """One thing that a service does.
 
     Attributes:
-        service, name: what it is called in a task's tools.
-        cost_tao: what it charges.
-        seconds: how long it takes.
         perform: params to output; raises ParamsError.
     """
 

@@ -44,10 +44,6 @@ class StepService:
     """Serves the actions of one service on its own loopback port.
 
     Args:
-        service: which one.
-        signer: its own hotkey.
-        callers: the hotkeys it works for.
-        clock: for freshness, and for the time that work takes.
         seed: its faults follow from it; None for a service without any.
     """
 
@@ -109,8 +105,6 @@ class LocalServices:
 
     Args:
         seed: the network's; hotkeys and faults follow from it.
-        callers: the only hotkeys they work for.
-        clock: time passes on it.
         faults: whether they fail now and then, as the seed has it.
     """
 

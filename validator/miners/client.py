@@ -55,7 +55,7 @@ class HttpMinerClient:
 
     def __init__(  # noqa: PLR0913 - settings, each with its own default
         self,
-        signer: Signer,
+        signer: Signer | RequestSigner,
         *,
         max_open: int = 128,
         connect_timeout_s: float = 5.0,
@@ -63,7 +63,7 @@ class HttpMinerClient:
         spool_folder: Path | None = None,
         time_ns: Callable[[], int] = system_ns,
     ) -> None:
-        self._signer = RequestSigner(signer, time_ns)
+        self._signer = signer if isinstance(signer, RequestSigner) else RequestSigner(signer, time_ns)
         self._turns = asyncio.Semaphore(max_open)
         self._connect_timeout_s = connect_timeout_s
         self._allow_private = allow_private
