@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Final, Self
 
@@ -20,8 +21,8 @@ class Module(Code):
 
     def __init__(self, source: Source, tree: ast.Module) -> None:
         super().__init__(source)
-        self._tree = tree
-        functions = [node for node in ast.walk(tree) if isinstance(node, _Function) and self._has_room(node)]
+        self._tree, self._nodes = tree, tuple(ast.walk(tree))
+        functions = [node for node in self._nodes if isinstance(node, _Function) and self._has_room(node)]
         self.style = Style(
             indent=self._step(functions[0]) if functions else STEP,
             single=source.quotes_single(),
@@ -77,7 +78,7 @@ class Module(Code):
 
     def imports(self, wanted: Sequence[str]) -> list[Put] | None:
         """Return the imports that are missing, each at its place; None where a name means something else here."""
-        if {module.partition(".")[0] for module in wanted} & set(_names(self._tree)):
+        if {module.partition(".")[0] for module in wanted} & self._names:
             return None
         have = {alias.name for node in self._tree.body if isinstance(node, ast.Import) for alias in node.names}
         group = self._first_imports()
@@ -87,6 +88,11 @@ class Module(Code):
         at = self._head()
         block = Block(tuple(f"import {module}" for module in missing))
         return [Put(at, block.spaced(1 if at else 0, 0 if self.source.is_blank(at) else 1))]
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """Every name that the module gives to something, but for `import NAME`."""
+        return frozenset(name for node in self._nodes for name in _given(node))
 
     def _first_imports(self) -> list[ast.Import | ast.ImportFrom]:
         group: list[ast.Import | ast.ImportFrom] = []
@@ -144,16 +150,14 @@ def _of_future(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
-def _names(tree: ast.Module) -> Iterator[str]:
-    """Yield every name that a module gives to something, but for `import NAME`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, (*_DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
-            yield node.name or ""
-        elif isinstance(node, ast.ImportFrom):
-            yield from (alias.asname or alias.name for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.asname for alias in node.names if alias.asname)
+def _given(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        yield node.id
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (*_DEFINITIONS, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+        yield node.name or ""
+    elif isinstance(node, ast.ImportFrom):
+        yield from (alias.asname or alias.name for alias in node.names)
+    elif isinstance(node, ast.Import):
+        yield from (alias.asname for alias in node.names if alias.asname)
