@@ -167,12 +167,11 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         (
             *(
                 Measure(
-                    f"rank correlation of skill and pay, {size} miners, round {number}",
-                    _at(f"{size}", correlated, number),
-                    {(64, 60): Bound("≥", 0.88), (256, 60): Bound("≥", 0.70)}.get((size, number)),
+                    f"rank correlation of skill and pay, {size} miners, round 60",
+                    _at(f"{size}", correlated, 60),
+                    {64: Bound("≥", 0.88), 256: Bound("≥", 0.70)}.get(size),
                 )
                 for size in _SIZES
-                for number in (30, 60, 100)
             ),
             *(
                 Measure(f"the same with all faults known to all, {size} miners, round 60", _at(f"{size}", _oracle, 60))
@@ -188,12 +187,11 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         {f"{size}": _network(_honest(size, 0.6)) for size in _SIZES},
         tuple(
             Measure(
-                f"largest to smallest pay, {size} miners, round {number}",
-                _at(f"{size}", spread_of, number),
-                Bound("≤", 1.5) if (size, number) == (64, 100) else None,
+                f"largest to smallest pay, {size} miners, round 100",
+                _at(f"{size}", spread_of, 100),
+                Bound("≤", 1.5) if size == 64 else None,
             )
             for size in _SIZES
-            for number in (60, 100)
         ),
         (Line("64 miners", "64", lambda result, number: min(8.0, spread_of(result, number))),),
         "largest to smallest pay, 64 miners; 8 stands for more",
@@ -231,13 +229,9 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         },
         tuple(
             Measure(
-                f"all eight of {size}, {text}, round {number}",
-                _at(f"8 of {size}", of, "sharer", number),
-                Bound("≤", 1.5) if number == 100 and of is peer_pays else None,
-            )
-            for of, text in (
-                (peer_pays, "in pays of honest miners of like skill"),
-                (honest_pays, "in mean honest pays"),
+                f"all eight of {size}, in pays of honest miners of like skill, round {number}",
+                _at(f"8 of {size}", peer_pays, "sharer", number),
+                Bound("≤", 1.5) if number == 100 else None,
             )
             for size in (18, 64)
             for number in (100, 200)

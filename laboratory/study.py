@@ -214,7 +214,7 @@ def written(page: str, answers: Sequence[Answered], pictures: str = "pictures") 
         pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
         if not pattern.search(page):
             raise StudyError(f"the page has no `{begin}` … `{end}`; add both lines")
-        text = "\n".join((begin, "", *section(one, pictures), "", end))
+        text = "\n".join((begin, "", *section(one, pictures), end))
         page = pattern.sub(text.replace("\\", r"\\"), page)
     return page
 

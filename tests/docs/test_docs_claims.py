@@ -11,10 +11,7 @@ from doc_pages import ARCHITECTURE, ROOT, prose
 
 from localnet.roster import PlannerKind, collusion_roster
 from localnet.screen import _COLUMNS
-from validator.kinds.assessment.gates import GATES
-from validator.kinds.assessment.kind import ASSESSMENT
-from validator.kinds.workflow.gates import GATES_OF_PLANS
-from validator.protocol.reasons import GATE_NAMES, Reason
+from validator.protocol.reasons import Reason
 from validator.store.repositories.state import COPY_ROUNDS
 
 README = ROOT / "README.md"
@@ -96,17 +93,9 @@ def figures_of_readme() -> dict[str, object]:
 
 
 def figures_of_the_architecture() -> dict[str, object]:
-    dockerfile = (ROOT / "Dockerfile").read_text()
     makefile = (ROOT / "Makefile").read_text()
     return {
-        r"The Dockerfile has (two) targets": len(
-            re.findall(r"^FROM operator AS (?:localnet|validator)$", dockerfile, re.MULTILINE)
-        ),
         r"computes (100,000) of them": re.findall(r"RANDOM_ROUNDS\),(\d+)\)", makefile)[0],
-        r"skill types \| (six) types": len(ASSESSMENT.types),
-        r"gates 1 to (6) \| gates 1 to 3": len(GATES),
-        r"gates 1 to 6 \| gates 1 to (3)": len(GATES_OF_PLANS),
-        r"gate (7) over the group": GATE_NAMES.index("semantics") + 1,
         r"Every (256) rounds, and": COPY_ROUNDS,
     }
 

@@ -58,7 +58,7 @@ GATES: Final''',
         assert tuple(applying_gates(task, "primary")) == (1, 2, 3, 4, 5, 6, 7)
         assert gate_of(Reason("coherence_verdict")) == 7
         page = pages()["reasons.md"]
-        assert "**Gate 7: coherence**" in page and "| `coherence_verdict` | The answer allows" in page
+        assert "| Gate 7: coherence |" in page and "| `coherence_verdict` | The answer allows" in page
         assert b'validator_dispatches_total{reason="coherence_verdict"} 0.0' in Metrics(SystemClock(), "1").render()
         told()
     """)
@@ -74,8 +74,8 @@ def test_a_reason_is_explained_listed_and_counted(tmp_path: Path) -> None:
     )
     tree.after(
         "docs/operators/three-in-the-morning.md",
-        "| `weights_blocked` + `weights_clock_back` |",
-        "| `weights_blocked` + `weights_holiday` | the subnet rests | nothing to do |\n",
+        "| `weights_clock_back` |",
+        "| `weights_holiday` | the subnet rests | nothing to do |\n",
     )
     tree.use("""
         from test_docs_names import test_every_reason_is_told_to_operators_or_in_the_specification as told

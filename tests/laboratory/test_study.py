@@ -85,7 +85,7 @@ def test_tables_pictures_and_pages_say_what_holds(tmp_path: Path) -> None:
     assert text.startswith(
         "before\n<!-- study: tiny -->\n\n| means over 1 seeds | 1.1.0 | 2.0.0 | must show | holds |\n"
     )
-    assert text.endswith("![rank & pay](pictures/mechanism-tiny.svg)\n\n<!-- end: tiny -->\nafter\n")
+    assert text.endswith("![rank & pay](pictures/mechanism-tiny.svg)\n<!-- end: tiny -->\nafter\n")
     assert written(text, answers) == text
     with pytest.raises(StudyError, match=r"<!-- study: tiny -->.*add both lines"):
         written("nothing", answers)

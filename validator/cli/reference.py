@@ -77,11 +77,12 @@ def _reasons() -> Iterator[str]:
         "Every decision has a reason code; logs, metrics, `--json` output and `validator rounds show` use them.",
         "A code that begins with `bug_` names a fault of the validator, never of a miner.",
     )
-    rows: list[list[str]] = []
-    for title, reasons in _parts().items():
-        rows.append([f"**{title}**", "", ""])
-        rows += [[f"`{reason}`", reason.meaning, _event_of(reason)] for reason in reasons]
-    yield _table(["code", "meaning", "reputation event"], rows)
+    rows = [
+        [f"`{reason}`", reason.meaning, title, _event_of(reason)]
+        for title, reasons in _parts().items()
+        for reason in reasons
+    ]
+    yield _table(["code", "meaning", "about", "reputation event"], rows)
 
 
 def _parts() -> Mapping[str, Sequence[Reason]]:
@@ -120,9 +121,7 @@ def _events() -> Iterator[str]:
         "Lines of an event that folds are written once an hour where those fields are the same;",
         "`repeats` counts the rest.",
     )
-    rows: list[list[str]] = []
-    for title, events in _by_comment(Event).items():
-        rows += [[f"**{title}**", "", "", "", ""], *map(_event, events)]
+    rows = [_event(event) for events in _by_comment(Event).values() for event in events]
     yield _table(["event", "meaning", "what to do", "fields", "folds by"], rows)
 
 
@@ -154,31 +153,26 @@ def _conditions() -> Iterator[str]:
         "for somebody to look at by day. `validator doctor` finds before a start what can be found then.",
         "[At three in the morning](../operators/three-in-the-morning.md) has events and reasons.",
     )
-    yield "## What `/readyz` looks at"
-    yield _prose(
-        "`checks` in the report has a row for each; it fails while a condition is active. `/readyz` then",
-        "returns 503, except for checks that miners can make fail.",
-    )
-    rows = [
-        [f"`{name}`", check.holds, _code(check.conditions), "200" if check.theirs else "503"]
-        for name, check in READY.items()
-    ]
-    yield _table(["check", "holds while passed", "fails by", "`/readyz` then"], rows)
     yield "## What `validator doctor` looks at"
     yield _table(["check", "what is looked at"], [[f"`{check.name}`", check.meaning] for check in DOCTOR])
     yield "## Alerts"
-    yield _table(["alert", "severity", "conditions", "meaning and advice"], [_alert(alert) for alert in ALERTS])
+    yield "Alerts that ask for conditions are in the last column of the table of conditions."
+    rows = [[_named(one), one.meaning, one.advice] for one in ALERTS if not one.conditions]
+    yield _table(["alert", "what happened", "what to do"], rows)
     yield "## Conditions"
     yield _prose(
-        "Grouped by alert. A note does not make the health worse: the validator was configured to do less. A fatal",
-        "condition ends the process with the exit code given; `ValidatorDown` reports it.",
+        "In the order of the alerts. A note does not make the health worse: the validator was configured to do less.",
+        "A fatal condition ends the process with the exit code given; `ValidatorDown` reports it. A check of `/readyz`",
+        "fails while a condition of it is active; `/readyz` then returns 503, or 200 where miners can make it fail.",
     )
-    groups = {alert.name: alert.conditions for alert in ALERTS if alert.conditions}
-    notes = [one for one in CONDITIONS.values() if not one.alert]
-    listed: list[list[str]] = []
-    for title, conditions in {**groups, "No alert": notes, "Fatal": FATAL.values()}.items():
-        listed += [[f"**{title}**", *[""] * 5], *map(_condition, conditions)]
-    yield _table(["condition", "severity", "what happened", "what to do", "the daemon", "`doctor`, before"], listed)
+    listed = [
+        _condition(one, _named(alert) if one is alert.conditions[0] else alert.name)
+        for alert in ALERTS
+        for one in alert.conditions
+    ]
+    listed += [_condition(one) for one in (*(one for one in CONDITIONS.values() if not one.alert), *FATAL.values())]
+    head = ["condition", "severity", "what happened", "what to do", "in `/readyz`", "the daemon", "`doctor`, before"]
+    yield _table([*head, "alert"], listed)
     yield "## Exit codes"
     yield _prose(
         "A command that fails prints one line on standard error: the cause and the fix. `validator run` checks its",
@@ -195,21 +189,25 @@ def _conditions() -> Iterator[str]:
     )
 
 
-def _alert(alert: Alert) -> list[str]:
+def _named(alert: Alert) -> str:
+    """Return its name, which links of alerts and dashboards lead to, with its severity."""
     after = f" after {alert.minutes} min" if alert.minutes else ""
-    text = " ".join(filter(None, [alert.meaning, alert.advice])) or alert.summary.partition(":")[0].rstrip(".") + "."
-    name = f'<a id="{alert.name.lower()}"></a>{alert.name}'
-    return [name, alert.severity + after, _code(one.name for one in alert.conditions), text]
+    return f'<a id="{alert.name.lower()}"></a>{alert.name}, {alert.severity}{after}'
 
 
-def _condition(one: Condition) -> list[str]:
+def _condition(one: Condition, alert: str = "") -> list[str]:
+    checks = [
+        f"`{name}`: {200 if check.theirs else 503}" for name, check in READY.items() if one.name in check.conditions
+    ]
     return [
         f"`{one.name}`",
         f"fatal: {one.exit_code}" if one.exit_code else one.severity,
         one.meaning,
         one.advice,
+        ", ".join(checks),
         f"{one.watch}{f' (`{one.metric}`)' if one.metric else ''}",
         one.doctor.reason if isinstance(one.doctor, Unseen) else _code(one.checks),
+        alert,
     ]
 
 
@@ -225,15 +223,12 @@ def _commands() -> Iterator[str]:
         "`--config FILE` names the settings, else `$VALIDATOR_CONFIG`, else `./validator.toml`; every command that",
         "reads them has it.",
     )
-    rows = [_command(path, command) for path, command in index().items() if path]
+    rows = [_command(path, one) for path, one in index().items() if "place" in one or "entry" in one]
     yield _table(["validator …", "purpose", "options"], rows)
 
 
 def _command(path: str, command: Mapping[str, Any]) -> list[str]:
-    """Return a row of the table; a group has no options and is bold."""
     summary = " ".join(command["help"].partition("\n\n")[0].split())
-    if "place" not in command and "entry" not in command:
-        return [f"**{path}**", summary, ""]
     parameters = command.get("parameters", {})
     arguments = [left.rpartition(" <")[0] or left for left, _ in parameters.get("Arguments", [])]
     options = [re.split("[ ,]", left)[0] for left, _ in parameters.get("Options", [])]
