@@ -171,10 +171,11 @@ def _canaries(bundle: Bundle, marker: str | None) -> Iterator[Finding]:
 def _children(sources: Mapping[str, SourceFile], part: Part) -> tuple[list[Part], list[Finding]]:
     """Return the children that a composition names, and what is wrong with it."""
     source = sources.get(f"{part.folder}{COMPOSITION}")
-    document = read_object(source) if source is not None else None
-    if source is None or document is None:
-        text = "The composition is not readable JSON."
-        return [], [found("other", "medium", source.place(), text, source.path)] if source is not None else []
+    if source is None:
+        return [], []
+    document = read_object(source)
+    if document is None:
+        return [], [found("other", "medium", source.place(), "The composition is not readable JSON.", source.path)]
     children: list[Part] = []
     findings: list[Finding] = []
     entries = objects(document.get("children"))
@@ -222,10 +223,11 @@ def _declarations(bundle: Bundle, report: Report) -> Iterator[Finding]:
     """
     for part in bundle.parts:
         source = bundle.sources.get(f"{part.folder}manifest.json")
-        document = read_object(source) if source is not None else {}
-        if source is None or document is None:
-            if source is not None:
-                yield found("other", "low", source.place(), "The manifest is not a JSON object.", source.path)
+        if source is None:
+            continue
+        document = read_object(source)
+        if document is None:
+            yield found("other", "low", source.place(), "The manifest is not a JSON object.", source.path)
             continue
         said = string(document.get("skill_type"))
         if said and said != part.skill_type:

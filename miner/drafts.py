@@ -6,6 +6,7 @@ What is known is written into the draft, candidates are listed under a TODO, and
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import starmap
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -29,7 +30,7 @@ from validator.protocol.limits import MAX_STRING
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Rule
 from validator.protocol.strict_json import JsonError
-from validator.protocol.task import Task, Windows, parse_task
+from validator.protocol.task import KnownFinding, Task, Truth, Windows, parse_task
 from validator.protocol.text import is_text, printable
 from validator.protocol.vocabulary import RESOURCE_OF
 from validator.scoring import CURRENT, version
@@ -165,7 +166,9 @@ def known_of(given: Readable, advisories: Advisories | None) -> Known:
     tools = [*(tools_of_manifest(manifest) or () if manifest else ()), *report.tools]
     return Known(
         rules=notes.cut("rules", _rules(analysis, report.uses)),
-        injections=notes.cut("injections", dict.fromkeys(_of(wrong, "prompt_injection"))),
+        injections=notes.cut(
+            "injections", dict.fromkeys(f.evidence_ref for f in wrong if f.category == "prompt_injection")
+        ),
         commands=notes.cut("commands", filter(_fits, report.commands)),
         tools=notes.cut(
             "tools",
@@ -213,10 +216,6 @@ def _rules(analysis: Analysis, uses: Iterable[Use]) -> Iterator[tuple[Rule, str]
             yield rule, first.get((rule.resource, rule.pattern), "")
 
 
-def _of(findings: Iterable[Finding], category: str) -> Iterator[str]:
-    return (finding.evidence_ref for finding in findings if finding.category == category)
-
-
 def _orders(source: SourceFile) -> Iterator[Finding]:
     """Yield orders to a model in what is no document: there they may be part of the program."""
     for phrase in orders_in(source.lines, PROSE_FOR_READERS):
@@ -225,12 +224,11 @@ def _orders(source: SourceFile) -> Iterator[Finding]:
 
 
 def _hosts(texts: Iterable[SourceFile]) -> Iterator[Placed]:
-    known = set[str]()
+    places: dict[str, str] = {}
     for source in texts:
         for line, host in hosts_by_line(source):
-            if host not in known:
-                known.add(host)
-                yield Placed(host, source.place(line))
+            places.setdefault(host, source.place(line))
+    return starmap(Placed, places.items())
 
 
 def _risky(pinned: Sequence[Pinned], advisories: Advisories | None) -> Iterator[Risky]:
@@ -297,7 +295,10 @@ def read_packed(what: Path, output: Path | None, skill_type: SkillType | None, *
         if task.truth is not None and not replace:
             raise TaskError(f"{TASK_NAME} has a truth, which somebody decided: --replace makes a draft next to it")
         return Packed(folder, bundle, files, task.skill_type, task.windows, task.canary, is_new=False)
-    kind = skill_type or _guessed(files)
+    guess = None if skill_type is not None else guess_skill_type(files)
+    kind = skill_type if guess is None else guess.skill_type
+    if kind is None:
+        raise TaskError("the bundle could be anything: name its skill type - at `--type`")
     marked = marker_file(files, kind)
     canary = CanarySpec(marked) if marked is not None else None
     return Packed(folder, bundle, files, kind, None, canary, is_new=not lies_there)
@@ -330,13 +331,6 @@ def _task(folder: Path, bundle: bytes) -> Task | None:
     return task
 
 
-def _guessed(files: dict[str, bytes]) -> SkillType:
-    guess = guess_skill_type(files)
-    if guess is None:
-        raise TaskError("the bundle could be anything: name its skill type - at `--type`")
-    return guess.skill_type
-
-
 def _unlinked(path: Path, limit: int) -> bytes:
     if path.is_symlink():
         raise TaskError(f"`{label(path)}` is a link: put the file itself there")
@@ -346,17 +340,6 @@ def _unlinked(path: Path, limit: int) -> bytes:
 # -- the draft: task.draft.json ----------------------------------------------------------------------------------------
 
 _SHORT: Final = 2  # fields of an object that is in one line, as windows and canary do
-_FIELDS: Final = (
-    "verdict",
-    "policy_rules",
-    "injections",
-    "reference_risk",
-    "shell_commands",
-    "manifest_sha256",
-    "poisoned_tools",
-    "transitive_risk",
-    "findings",
-)
 
 
 def draft_document(packed: Packed, known: Known) -> dict[str, Any]:
@@ -386,7 +369,7 @@ def draft_document(packed: Packed, known: Known) -> dict[str, Any]:
         "windows": msgspec.to_builtins(packed.windows),
         "bundle_sha256": sha256_hex(packed.bundle),
         "provenance": "curated",
-        "truth": {field: truth[field] for field in _FIELDS},
+        "truth": {field: truth[field] for field in Truth.__struct_fields__ if field in truth},
         "canary": msgspec.to_builtins(packed.canary),
     }
 
@@ -421,16 +404,10 @@ def _lines(value: Any, margin: str = "") -> str:
     return json.dumps(value)
 
 
-def _finding(one: Finding) -> dict[str, Any]:
+def _finding(one: Finding) -> Any:
     """Return a candidate as a truth names it; its kind is its category until somebody says better."""
-    return {
-        "category": one.category,
-        "severity": one.severity,
-        "evidence_ref": one.evidence_ref,
-        "cve_ids": [*one.cve_ids],
-        "target_pattern": one.target_pattern,
-        "kind": one.category,
-    }
+    known = (one.category, one.severity, one.evidence_ref, one.cve_ids, one.target_pattern)
+    return msgspec.to_builtins(KnownFinding(*known, kind=one.category)) | {"cve_ids": [*one.cve_ids]}
 
 
 # -- the page: task.draft.txt ------------------------------------------------------------------------------------------

@@ -1,16 +1,15 @@
 """Traces for the reference miner's answers: runs the network's own bundles under runner/tracer, packs records."""
 
 import asyncio
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from tracer.records import Probes, Record, Records, TracingError, empty_records, trace_files
+from tracer.records import Probes, Records, TracingError, empty_records, trace_files
 from tracer.run import trace_bundle
 
 from validator.protocol.answer import Dispatch, ProbeEvidence
 from validator.protocol.archives import pack
-from validator.protocol.canonical import canonical_bytes
+from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.sandbox.interface import Evidence, Sandbox, SandboxJob
 
@@ -24,14 +23,11 @@ def pack_traces(records: Records) -> bytes:
 
 def trace_hashes(records: Records) -> dict[str, str]:
     """Return trace name to `sha256:<hex>`, as the validator computes them from the bundle (SPEC 5)."""
-    return {
-        name: "sha256:" + hashlib.sha256(b"\n".join(_canonical_lines(entries))).hexdigest()
-        for name, entries in records.items()
-    }
-
-
-def _canonical_lines(entries: list[Record]) -> list[bytes]:
-    return [line for _, line in sorted((entry["ts"], canonical_bytes(entry)) for entry in entries)]
+    hashes = {}
+    for name, entries in records.items():
+        lines = sorted((entry["ts"], canonical_bytes(entry)) for entry in entries)
+        hashes[name] = "sha256:" + sha256_hex(b"\n".join(line for _, line in lines))
+    return hashes
 
 
 async def trace_as(

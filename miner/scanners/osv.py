@@ -118,6 +118,12 @@ class Advisory(NamedTuple):
         """True if an attestation can name it (SPEC 2)."""
         return bool(_CVE.fullmatch(self.id) or _GHSA.fullmatch(self.id))
 
+    def also(self, known: "Advisory | None") -> "Advisory":
+        """Return this one after what another database says of the same hole."""
+        if known is None:
+            return self
+        return Advisory(self.id, known.severity or self.severity, known.summary or self.summary)
+
 
 class Advisories(NamedTuple):
     """Vulnerabilities in an export, for the packages that were asked for.
@@ -186,11 +192,13 @@ def advisories_for(documents: Iterable[bytes | None], pinned: Collection[Pinned]
         if document is None or _AFFECTED not in document:
             unread += 1
         elif not names.isdisjoint(_names_in(document)):
-            osv = _parsed(document)
-            unread += osv is None
-            for one, advisory in _matches(osv, by_name) if osv else ():
-                known = found[one].get(advisory.id)
-                found[one][advisory.id] = _merged(known, advisory) if known else advisory
+            try:
+                osv = decode(document, _Osv, limit=MAX_ADVISORY)
+            except JsonError:
+                unread += 1
+                continue
+            for one, advisory in _matches(osv, by_name):
+                found[one][advisory.id] = advisory.also(found[one].get(advisory.id))
     return Advisories({one: tuple(found[one][key] for key in sorted(found[one])) for one in found}, read, unread)
 
 
@@ -208,13 +216,6 @@ def _names_in(document: bytes) -> set[str]:
     """Return the names in the document, in both ecosystems' forms: most advisories are told by them to be of others."""
     names = {name.decode("utf-8", "replace") for name in _NAME.findall(document)}
     return names | {canonicalize_name(name) for name in names}
-
-
-def _parsed(document: bytes) -> _Osv | None:
-    try:
-        return decode(document, _Osv, limit=MAX_ADVISORY)
-    except JsonError:
-        return None
 
 
 def _matches(osv: _Osv, by_name: dict[tuple[str, str], list[Pinned]]) -> Iterator[tuple[Pinned, Advisory]]:
@@ -255,11 +256,6 @@ def _advisory(osv: _Osv) -> Advisory:
     name = next(of_cve, None) or next(of_github, None) or osv.id
     graded = osv.database_specific.severity if osv.database_specific else None
     return Advisory(printable(name, 64), _SEVERITIES.get((graded or "").upper()), printable(osv.summary or "", 200))
-
-
-def _merged(one: Advisory, other: Advisory) -> Advisory:
-    """Return what two databases say of the same hole."""
-    return Advisory(one.id, one.severity or other.severity, one.summary or other.summary)
 
 
 def _normal(ecosystem: Ecosystem, name: str) -> str:

@@ -4,7 +4,6 @@ They are told apart by their first bytes, then by their names. A bundle that has
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -41,29 +40,22 @@ class Unread:
 
     def scan(self, bundle: Bundle) -> Report:
         """Return a finding for each language, archive, notebook and document that no scanner reads."""
-        return _name(bundle.sources.values())
-
-
-def _name(sources: Iterable[SourceFile]) -> Report:
-    of_language: defaultdict[str, list[SourceFile]] = defaultdict(list)
-    alone: list[tuple[SourceFile, str]] = []
-    for source in sources:
-        language = language_of(source)
-        container = "" if language else _container(source)
-        if language:
-            of_language[language].append(source)
-        elif container:
-            alone.append((source, container))
-    findings = []
-    for language, some in sorted(of_language.items()):
-        text = f"{len(some)} files are {language}, which is not read: what they do is not known. This is the first."
-        findings.append(found("other", "medium", some[0].place(), text, some[0].path))
-    for source, what in alone[:_NAMED]:
-        findings.append(found("other", "medium", source.place(), f"The file is {what}: it is unread.", source.path))
-    for source, _ in alone[_NAMED : _NAMED + 1]:
+        of_language: defaultdict[str, list[SourceFile]] = defaultdict(list)
+        alone: list[tuple[SourceFile, str]] = []
+        for source in bundle.sources.values():
+            if language := language_of(source):
+                of_language[language].append(source)
+            elif container := _container(source):
+                alone.append((source, container))
+        told = []
+        for language, some in sorted(of_language.items()):
+            text = f"{len(some)} files are {language}, which is not read: what they do is not known. This is the first."
+            told.append((some[0], text))
+        told += [(source, f"The file is {what}: it is unread.") for source, what in alone[:_NAMED]]
         text = f"{len(alone) - _NAMED} more archives, notebooks and documents are unread, this one first."
-        findings.append(found("other", "medium", source.place(), text, source.path))
-    return Report(findings=tuple(findings), unread=bool(findings))
+        told += [(source, text) for source, _ in alone[_NAMED : _NAMED + 1]]
+        findings = tuple(found("other", "medium", one.place(), text, one.path) for one, text in told)
+        return Report(findings=findings, unread=bool(findings))
 
 
 def language_of(source: SourceFile) -> str:
