@@ -229,12 +229,11 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         },
         tuple(
             Measure(
-                f"all eight of {size}, in pays of honest miners of like skill, round {number}",
-                _at(f"8 of {size}", peer_pays, "sharer", number),
-                Bound("≤", 1.5) if number == 100 else None,
+                f"all eight of {size}, in pays of honest miners of like skill, round 100",
+                _at(f"8 of {size}", peer_pays, "sharer", 100),
+                Bound("≤", 1.5),
             )
             for size in (18, 64)
-            for number in (100, 200)
         ),
         tuple(
             Line(f"8 of {size}", f"8 of {size}", lambda result, number: peer_pays(result, "sharer", number))
@@ -282,7 +281,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
                 _at(f"{known:.0%} known", part_of, "fabricator", 100),
                 Bound("≤", 0.10) if not known else None,
             )
-            for known in (0.0, 0.25, 0.5, 0.9)
+            for known in (0.0, 0.9)
         ),
         tuple(
             Line(f"{known:.0%} recognized", f"{known:.0%} known", lambda result, n: part_of(result, "fabricator", n))
@@ -295,18 +294,13 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         "recognizing",
         "What does a single miner earn that recognizes planted tasks?",
         {
-            f"{known:.0%}": _network(
-                _honest(20), _some("poisoner", knows=known, skill=0.8, tool="open"), _some("fabricator", knows=known)
+            "90%": _network(
+                _honest(20), _some("poisoner", knows=0.9, skill=0.8, tool="open"), _some("fabricator", knows=0.9)
             )
-            for known in (0.25, 0.5, 0.9)
         },
-        tuple(
-            Measure(f"{text}, {known:.0%} recognized", _at(f"{known:.0%}", _each, behaviour))
-            for behaviour, text in (
-                ("poisoner", "analyses those alone, invents an ALLOW else"),
-                ("fabricator", "knows the truth of those, invents else"),
-            )
-            for known in (0.25, 0.5, 0.9)
+        (
+            Measure("analyses those alone, invents an ALLOW else, 90% recognized", _at("90%", _each, "poisoner")),
+            Measure("knows the truth of those, invents else, 90% recognized", _at("90%", _each, "fabricator")),
         ),
     ),
     Question(
@@ -395,9 +389,7 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         tuple(
             Measure(f"{text}: {unit}", _at("mixed", of, group))
             for group, text in (
-                ("hop-ten", "a new hotkey every 10 rounds"),
                 ("hop-thirty", "a new hotkey every 30 rounds"),
-                ("thin-two", "declares in every other round"),
                 ("thin-three", "declares in two of three rounds"),
                 ("mcp-alone", "declares mcp_server alone"),
             )

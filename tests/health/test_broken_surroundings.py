@@ -236,7 +236,7 @@ async def test_checks_run_at_once_and_one_that_hangs_or_fails_costs_only_itself(
         (waits, "unknown", "needs another", ""),
         (meets, "ok", "both were there", ""),
     ]
-    checks = [Check(f"c{number}", "", "look there", 60.0, run[0]) for number, run in enumerate(runs)]
+    checks = [Check(f"c{number}", "look there", 60.0, run[0]) for number, run in enumerate(runs)]
     examined = await examine(_site(tmp_path), checks)
     assert [one.check for one in examined] == [check.name for check in checks]
     for one, (_, status, seen, advice) in zip(examined, runs, strict=True):

@@ -18,7 +18,6 @@ from validator.cli.tree import index
 from validator.daemon.exits import Exit
 from validator.health.alerts import ALERTS, Alert
 from validator.health.catalogue import CONDITIONS, FATAL, Condition, Unseen
-from validator.health.doctor import CHECKS as DOCTOR
 from validator.health.report import CHECKS as READY
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, version
@@ -153,8 +152,6 @@ def _conditions() -> Iterator[str]:
         "for somebody to look at by day. `validator doctor` finds before a start what can be found then.",
         "[At three in the morning](../operators/three-in-the-morning.md) has events and reasons.",
     )
-    yield "## What `validator doctor` looks at"
-    yield _table(["check", "what is looked at"], [[f"`{check.name}`", check.meaning] for check in DOCTOR])
     yield "## Alerts"
     yield "Alerts that ask for conditions are in the last column of the table of conditions."
     rows = [[_named(one), one.meaning, one.advice] for one in ALERTS if not one.conditions]

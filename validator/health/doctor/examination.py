@@ -110,13 +110,11 @@ class Check:
 
     Attributes:
         name: one word, by which an operator asks for this check alone.
-        meaning: one sentence: what is looked at.
         advice: what to do where it comes to no end, or ends in an error of ours.
         run: looks; whatever is wrong is a finding, an exception an error of ours.
     """
 
     name: str
-    meaning: str
     advice: str
     limit_s: float
     run: Callable[[Site], Awaitable[Sequence[Finding]]]
@@ -127,10 +125,10 @@ class NotSeenError(ValidatorError):
 
 
 def check(advice: str, limit_s: float) -> Callable[[Callable[[Site], Awaitable[Sequence[Finding]]]], Check]:
-    """Return a decorator that makes a check of `check_NAME`, whose docstring is the meaning."""
+    """Return a decorator that makes a check of `check_NAME`."""
 
     def made(run: Any) -> Check:
-        return Check(run.__name__.removeprefix("check_"), run.__doc__, advice, limit_s, run)
+        return Check(run.__name__.removeprefix("check_"), advice, limit_s, run)
 
     return made
 
