@@ -14,8 +14,8 @@ from Crypto.PublicKey import ECC, RSA
 
 from validator.planting.lexicon import Draws
 from validator.planting.look_alikes import domain, key, known_labels
-from validator.planting.planting import Asked, Planted, plant
-from validator.planting.shapes import Own, builtin_shapes, company_with, shapes_with
+from validator.planting.planting import ANY, Asked, Planted, plant
+from validator.planting.shapes import Own, builtin_lists, builtin_shapes, company_with, shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.planting.variation import recorded, varied
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
@@ -104,9 +104,33 @@ def test_a_shape_gives_a_severity_that_is_asked_for_or_nothing() -> None:
             assert found is None or (found.severity == severity and found.path in files)
 
 
+def test_twins_of_credentials_and_pins_and_their_company_open_nothing(tmp_path: Path) -> None:
+    opens = re.compile(
+        r"AKIA[A-Z2-7]{16}|gh[ps]_\w{36}|sk_live_\w{24}|sk-ant-api03-\w{80}|npm_\w{36}|glpat-\w{20}|hunter2"
+    )
+    pins = [one for name in ("pin_python", "pin_npm") for one in builtin_lists()[name]]
+    faulty = [f"{one['package']}{between}{one['version']}" for one in pins for between in ("==", '": "')]
+    own = '{ service = "S", variable = "S_KEY", phrase = ["key"], value = ["hunter2"], severity = "high" }'
+    (tmp_path / "words.toml").write_text(f"secret = [{own}]\n")
+    for company in (company_with(), company_with(Own(tmp_path))):
+        placed = 0
+        for shape in (*company.twins.values(), *company.public, *company.blank):
+            skill_type = max(shape.types)
+            files = dict(draw_skeleton(skill_type, draws(shape.name))[0])
+            for number in range(4):
+                planted = shape.plant(draws(f"{shape.name} {number}"), files, skill_type, ANY)
+                text = b"\n".join(planted.changed.values() if planted else ()).decode()
+                placed += bool(text)
+                assert not opens.search(text)
+                assert not [pin for pin in faulty if f"{pin}\n" in text or f'{pin}"' in text]
+        assert placed > 60
+
+
 def test_both_texts_and_both_ways_to_hold_them_are_in_bundles_with_faults_and_without() -> None:
     """A fault needs both: a harmful text that is not quoted."""
     phrase = re.compile(r"(?i)curl|urlopen|fetch\(|https?://|token|password")
+    public = re.compile(r"(?i)publishable|page[ _]key|project[ _]key|client[ _]id|site[ _]key|public[ _]key|integrity")
+    named = Counter[bool]()
     sizes: dict[bool, list[int]] = {True: [], False: []}
     for number in range(20):
         for wanted in (0, 8):
@@ -115,9 +139,11 @@ def test_both_texts_and_both_ways_to_hold_them_are_in_bundles_with_faults_and_wi
             new = [line for c in planted.files.values() for line in c.decode().split("\n") if not old[line]]
             assert any(map(phrase.search, new))
             sizes[wanted > 0].append(len(new))
+            named[wanted > 0] += len(public.findall("\n".join(new)))
             assert not (wanted == 0 and planted.truth.findings)
     with_faults, without = (sum(sizes[one]) / len(sizes[one]) for one in (True, False))
     assert 0.75 < with_faults / without < 1.33
+    assert 0.6 < named[True] / named[False] < 1.7
 
 
 MODULE = b'''"""Sums."""

@@ -217,10 +217,9 @@ def company_with(own: Own = NOTHING_OWN) -> Company:
 
 
 def _without_faults(lists: Lists) -> Lists:
-    """Return credentials that end where the part begins that opens something, and pins of versions without a fault."""
-    secrets = [
-        {**one, "value": f"{one['value'].rpartition('@')[0].partition('@')[0]}@placeholder@"} for one in lists["secret"]
-    ]
+    """Return credentials without their drawn part, those of one piece without any, and pins of fixed versions."""
+    values = [(one, one["value"][0] if isinstance(one["value"], list) else one["value"]) for one in lists["secret"]]
+    secrets = [{**one, "value": f"{value.rpartition('@')[0].partition('@')[0]}@placeholder@"} for one, value in values]
     pins = {
         name: [{**one, "version": one["fixed"]} for one in lists[name] if "fixed" in one]
         for name in ("pin_python", "pin_npm")
