@@ -17,6 +17,7 @@ from replay_kit import copied, replayed
 
 from validator.protocol.canonical import canonical_bytes
 
+ROUNDS = 6
 CONFIG = Path(__file__).parents[2] / "config" / "demo.toml"
 
 
@@ -24,7 +25,7 @@ CONFIG = Path(__file__).parents[2] / "config" / "demo.toml"
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], str]:
     """Return the demo's printed report and the url of the store that it left."""
     folder = tmp_path_factory.mktemp("demo")
-    return devnet(folder, "--rounds", "8", "--no-executions"), f"sqlite:///{folder}/devnet.sqlite"
+    return devnet(folder, "--rounds", f"{ROUNDS}", "--no-executions"), f"sqlite:///{folder}/devnet.sqlite"
 
 
 def devnet(tmp_path: Path, *arguments: str) -> dict[str, Any]:
@@ -69,8 +70,8 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
     for miner in miners:
         by_kind.setdefault(miner["behaviour"], []).append(miner)
     assert len(miners) >= 12
-    assert (result["rounds"], result["settled"], result["tasks"]) == (8, 8, 112)
-    assert result["full_groups"] == 112
+    assert (result["rounds"], result["settled"], result["tasks"]) == (ROUNDS, ROUNDS, 14 * ROUNDS)
+    assert result["full_groups"] == 14 * ROUNDS
     assert (result["executions"]["why_not"], result["executions"]["queued"]) == ("--no-executions", 0)
 
     vector = result["submission"]["vector"]
@@ -110,7 +111,7 @@ def test_the_demo_keeps_its_promises(demo: tuple[dict[str, Any], str]) -> None:
         pending = "SELECT count(*) FROM waiting_work WHERE kind = 'code' AND state = 'pending'"
         (waiting,) = store.execute(pending).fetchone()
     assert sum(miner["reasons"].get("workflow_deferred", 0) for miner in miners) == waiting
-    assert result["plans"] > 40
+    assert result["plans"] > 5 * ROUNDS
     proven = 28 * result["planners_weight"]  # a seventh of a quarter for each planner with twenty runs (D-24)
     assert math.isclose(proven, round(proven), abs_tol=0.02)
     assert 0 <= round(proven) <= 7
@@ -137,7 +138,7 @@ def test_two_validators_draw_for_themselves_and_the_chain_pays_by_both(demo: tup
         with contextlib.closing(
             sqlite3.connect(url.removeprefix("sqlite:///").replace("devnet.", f"{name}."))
         ) as store:
-            assert store.execute("SELECT count(*) FROM rounds WHERE state = 'settled'").fetchone() == (8,)
+            assert store.execute("SELECT count(*) FROM rounds WHERE state = 'settled'").fetchone() == (ROUNDS,)
             salts.append({salt for (salt,) in store.execute("SELECT salt FROM salts")})
     assert all(salts)
     assert not salts[0] & salts[1]
@@ -149,7 +150,7 @@ def test_the_demo_replays_byte_for_byte_on_the_other_database_too(
 ) -> None:
     _, url = demo
     digests = replayed(url)
-    assert len(digests.splitlines()) == 8
+    assert len(digests.splitlines()) == ROUNDS
     copied(url, postgres_url)
     assert replayed(postgres_url, jobs=1) == digests
 

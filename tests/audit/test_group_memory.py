@@ -18,6 +18,8 @@ from validator.scoring import CURRENT, version
 from validator.store import open_store, record
 from validator.tasks.source import MemorySource
 
+pytestmark = pytest.mark.attack
+
 FEW, MANY = 2, 5  # tasks of five answers each
 MIB = 2**20
 

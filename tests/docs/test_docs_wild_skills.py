@@ -6,6 +6,8 @@ import pytest
 from doc_pages import DOCS, table
 from wild_skills.__main__ import is_flagged, skills, wild
 
+pytestmark = pytest.mark.attack
+
 
 @pytest.mark.parametrize(("half", "row"), [("first", 0), ("second", 1), ("third", 2), ("fourth", 3)])
 def test_skills_are_found_as_told_and_no_twin_is_flagged(half: str, row: int) -> None:

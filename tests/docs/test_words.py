@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,8 +40,13 @@ def sources() -> list[Path]:
     return [ROOT / name for name in listed.stdout.split() if not name.startswith(DATA) and (ROOT / name).exists()]
 
 
-def texts(path: Path) -> Iterator[tuple[int, str, bool]]:
-    """Yield line, text and whether it is a docstring, of docstrings and of the program's messages."""
+@cache
+def texts(path: Path) -> tuple[tuple[int, str, bool], ...]:
+    """Return line, text and whether it is a docstring, of docstrings and of the program's messages."""
+    return tuple(_texts(path))
+
+
+def _texts(path: Path) -> Iterator[tuple[int, str, bool]]:
     tree = ast.parse(path.read_text())
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     first = [node.body[0] for node in ast.walk(tree) if isinstance(node, kinds) and node.body]

@@ -19,6 +19,8 @@ from validator.protocol.reasons import Reason
 from validator.workers.interface import Budget, Here
 from validator.workers.pool import WorkerPool
 
+pytestmark = pytest.mark.attack
+
 Whole = tuple[Expected[Any], bytes]
 
 

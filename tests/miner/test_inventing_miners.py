@@ -14,6 +14,8 @@ from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import is_runtime
 from validator.waiting.comparison import Compared, ExecutedBundle, compare_task
 
+pytestmark = pytest.mark.attack
+
 RUN = [name for name, bundle in BUNDLES.items() if is_runtime(bundle.skill_type)]
 
 

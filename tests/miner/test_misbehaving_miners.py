@@ -31,6 +31,8 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Sssa, check_sssa
 from validator.scoring import Member
 
+pytestmark = pytest.mark.attack
+
 PYTHON = BUNDLES["python-backup-sync"]
 CITY = BUNDLES["rag-city-guide"]
 NOTES = BUNDLES["mcp-notes"]

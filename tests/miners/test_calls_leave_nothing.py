@@ -14,6 +14,8 @@ from validator.outgoing.wire import Wire
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 
+pytestmark = pytest.mark.attack
+
 CALLS = 50
 MOST = 30  # blocks; one object kept of each call would be fifty, every time
 

@@ -91,6 +91,7 @@ async def test_the_limit_itself_is_allowed_without_an_announcement(size: int, re
     content(reply)
 
 
+@pytest.mark.attack
 async def test_sixty_hostile_bodies_cost_little_memory() -> None:
     written: list[int] = []
     async with raw_server(endless(b"HTTP/1.1 200 OK\r\n\r\n", written)) as axon, http_client() as client:

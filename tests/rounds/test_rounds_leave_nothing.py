@@ -29,6 +29,7 @@ async def after(world: World, many: int) -> int:
     return await blocks_alive()
 
 
+@pytest.mark.attack
 @pytest.mark.parametrize("store_url", ["sqlite"], indirect=True)
 async def test_more_rounds_leave_no_more_alive_than_those_before(store: Store) -> None:
     world = World(store, source=MemorySource(tasks_of_all_types(each=1)))

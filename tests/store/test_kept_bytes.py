@@ -1,5 +1,6 @@
 """Permanent bytes of answers at their limits are bounded and readable (D-44)."""
 
+import pytest
 from full_answers import SHAPES, FullAnswers
 from replays import replayed
 from world import VALIDATOR, World, honest, on_virtual_time
@@ -9,6 +10,8 @@ from validator.protocol.limits import MIB
 from validator.store import Store
 from validator.store.codec import compressed
 from validator.store.forecast import table_sizes
+
+pytestmark = pytest.mark.attack
 
 _OF_A_ROUND = 16 * MIB  # of 60 answers
 _PASSING = ("answers", "bundles", "sssas")  # the last: of the open round; Postgres fills the room again

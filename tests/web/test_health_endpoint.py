@@ -264,6 +264,7 @@ async def test_the_command_exits_with_the_answer(tmp_path: Path) -> None:
     assert (code, output) == (1, f"{shown}: no answer: Connection refused\n")
 
 
+@pytest.mark.attack
 async def test_more_readers_leave_no_more_alive_than_those_before() -> None:
     async with running(HealthService(ANY_PORT, new_state(), Metrics(SystemClock(), "0.0.1"))) as settings:
         others = asyncio.all_tasks()

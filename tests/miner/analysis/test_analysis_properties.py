@@ -29,7 +29,7 @@ TEXTS = st.lists(WORDS, max_size=40).map("".join).map(str.encode)
 CONTENTS = st.one_of(st.binary(max_size=200), TEXTS)
 BUNDLES = st.dictionaries(st.one_of(NAMES, st.text(max_size=8)), CONTENTS, max_size=6)
 TYPES = st.sampled_from(ASSESSED_TYPES)
-RELAXED = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 
 
 @RELAXED
