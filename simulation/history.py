@@ -29,7 +29,7 @@ from validator.store.errors import StoreError
 
 _STOP_S: Final = 150.0  # the longest grace, an outage of the store and what its writers wait between tries
 _HAND_BACK_S: Final = 10.0  # longer than a stop waits for the store before it leaves work as running
-_LONG_GRACE_S: Final = 20.0  # more than a round takes
+_LONG_GRACE_S: Final = 40.0  # more than a round takes: workflow answers have 30 s
 _MOST_LIVES: Final = 20
 _RESTART_S: Final = 10.0  # after which a supervisor starts a program again whose start failed
 _SOON_S: Final = 20.0

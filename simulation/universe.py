@@ -415,7 +415,7 @@ class Universe:
                 "store": {"url": f"sqlite:///{self.folder}/store.sqlite", "archive": str(self.folder / "archive")},
                 "rounds": {
                     "interval_s": shape.interval_s,
-                    "grace_s": random.choice((0.5, 30.0)),
+                    "grace_s": random.choice((0.5, 45.0)),
                     "capabilities_refresh_s": 60.0,
                 },
                 "audit": {"anchor": shape.epoch_blocks > _ANCHORED},

@@ -284,3 +284,16 @@ async def test_a_crashed_round_is_settled_by_the_version_it_was_frozen_under(sto
     rewards = [m.emission for m in stored.outcome.members if isinstance(m, AssessedMember) and m.emission]
     assert {reward.tier for reward in rewards} & {0.25, 3.0}
     assert [entry.value for entry in entries] == [reward.emission for reward in rewards]
+
+
+async def test_a_stop_while_miners_say_what_they_can_do_begins_no_round(store: Store) -> None:
+    class Stopped(World):
+        def _capabilities(self, signer: Signer) -> bytes:
+            self.service.stopping.set()
+            return super()._capabilities(signer)
+
+    world = Stopped(store)
+    await on_virtual_time(world, world.service.run())
+    assert world.posts == 0
+    async with store.read() as tx:
+        assert await tx.rounds.get(0) is None

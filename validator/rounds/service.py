@@ -141,6 +141,8 @@ class RoundService:
         self.standing.check(snapshot)
         await self._until_ready(snapshot)
         await self._refresh_capabilities(snapshot)
+        if self.stopping.is_set():
+            raise RoundsWaitError("a stop was asked for while miners told what they can do")
         prepared = await self.preparer.prepare(snapshot)
         if isinstance(prepared, Skipped):
             return self._end(EndedRound(prepared.round_id, prepared.reason, self._since(started)), None)
