@@ -4,7 +4,6 @@ import importlib.util
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 from time import process_time
 from typing import Any, Final
@@ -23,7 +22,7 @@ else:
     from fuzz.findings import keep, known, take
     from fuzz.targets import TARGETS
 
-_STUCK_S: Final = 30  # for one input: then the process is ended, and the input is a finding
+_STUCK_S: Final = 900  # of real time for one input without an end: it is a finding, and a busy machine stands still long
 _MEMORY_MIB: Final = 2_048
 _EXAMPLES: Final = 500  # between two looks at the clock
 
@@ -72,7 +71,7 @@ def guided(run: Run, folder: Path) -> None:
             os._exit(0)  # whatever else it is ended by, libFuzzer takes for a crash
 
     options = [f"-max_len={TARGETS[run.name].most}", f"-timeout={_STUCK_S}", f"-rss_limit_mb={_MEMORY_MIB}"]
-    atheris.Setup(["fuzz", *options, f"-artifact_prefix={tempfile.mkdtemp()}/", str(folder)], one)
+    atheris.Setup(["fuzz", *options, f"-artifact_prefix={folder.parent}/stuck-", str(folder)], one)
     atheris.Fuzz()
 
 
