@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 
 from simulation.loop import Time
 
-LONGEST_S: Final = 15.0  # of a window
-HORIZON_S: Final = 40.0  # faults begin within it; afterwards the history is calm
+BRIEF: Final = 1_000_000  # seeds above it: the same faults in less time, fewer rounds
 
 WINDOWS: Final = (  # active from `at` for `value` seconds
     "chain_away",
@@ -68,24 +67,34 @@ class Fault(NamedTuple):
     aim: str = ""
 
 
+def span_of(seed: int) -> tuple[float, float]:
+    """Return the seconds within which faults begin, and those that a window lasts at most; then the history is calm."""
+    return (40.0, 15.0) if seed <= BRIEF else (10.0, 6.0)
+
+
 def draw(seed: int) -> list[Fault]:
     """Return the faults of a seed, in the order in which they may act."""
-    random = Random(f"{seed}|faults")
+    random, (horizon_s, longest_s) = Random(f"{seed}|faults"), span_of(seed)
+
+    def moment() -> float:
+        return round(horizon_s * random.random(), 3)
+
     faults = [
-        Fault(random.choice(WINDOWS), _moment(random), 3 + (LONGEST_S - 3) * random.random())
+        Fault(random.choice(WINDOWS), moment(), 3 + (longest_s - 3) * random.random())
         for _ in range(random.randint(0, 4))
     ]
     for _ in range(random.randint(0, 3)):
         kind = random.choice(EVENTS)
-        size = {"clock_step": random.choice((-300.0, -20.0, -2.0, 15.0, 200.0)), "stall": 1 + 30 * random.random()}
-        faults.append(Fault(kind, _moment(random), size.get(kind, float(random.randint(1, 3)))))
-    faults += [Fault(random.choice(SUBMISSIONS), _moment(random), 1.0) for _ in range(random.randint(0, 3))]
+        step, stall = random.choice((-300.0, -20.0, -2.0, 15.0, 200.0)), 1 + 2 * longest_s * random.random()
+        size = {"clock_step": step, "stall": stall}
+        faults.append(Fault(kind, moment(), size.get(kind, float(random.randint(1, 3)))))
+    faults += [Fault(random.choice(SUBMISSIONS), moment(), 1.0) for _ in range(random.randint(0, 3))]
     for _ in range(random.randint(1, 3)):
         kind = random.choice((*KILLS, *KILLS, *STOPS))
         aim = random.choice(("", *AIMS)) if kind in KILLS else random.choice(("", *AIMS[:3])) if kind in CUTS else ""
         aim = aim if kind.endswith("commit") or kind == "cancel_at_handover" else ""
         most = 1_500 if kind == "any_step" else 1 if not kind.endswith("commit") else 3 if aim else 25
-        faults.append(Fault(kind, _moment(random), float(random.randint(1, most)), aim))
+        faults.append(Fault(kind, moment(), float(random.randint(1, most)), aim))
     faults += [
         Fault(kind, 0.0, float(random.choice((5, 15, 40))))
         for kind in (*OWN, *ANSWERS, *WORK)
@@ -94,16 +103,13 @@ def draw(seed: int) -> list[Fault]:
     return sorted(faults, key=lambda one: (one.at, one.kind, one.value))
 
 
-def _moment(random: Random) -> float:
-    return round(HORIZON_S * random.random(), 3)
-
-
 class Faults:
     """The faults of one history while it is played.
 
     Args:
         faults: what is left of the list.
         time: of the history.
+        span: as `span_of` returns it.
 
     Attributes:
         counts: how often each kind acted.
@@ -111,8 +117,8 @@ class Faults:
         end: the fault that ends the life in hand, once its moment has come; None before.
     """
 
-    def __init__(self, faults: Collection[Fault], time: Time) -> None:
-        self._time = time
+    def __init__(self, faults: Collection[Fault], time: Time, span: tuple[float, float]) -> None:
+        self._time, self._horizon_s, self.calm_from = time, span[0], sum(span)
         self._windows = [one for one in faults if one.kind in WINDOWS]
         self._submissions = [one for one in faults if one.kind in SUBMISSIONS]
         self.events = [one for one in faults if one.kind in EVENTS]
@@ -173,7 +179,7 @@ class Faults:
     def submission(self) -> str | None:
         """Take the fault of the submission that is handed over now."""
         due = next((one for one in self._submissions if one.at <= self._time.now), None)
-        if due is None or self._time.now >= HORIZON_S + LONGEST_S:
+        if due is None or self._time.now >= self.calm_from:
             return None
         self._submissions.remove(due)
         self.count(due.kind)
@@ -182,7 +188,7 @@ class Faults:
     def drawn(self, kinds: Collection[str], random: Random) -> str | None:
         """Draw which of the kinds happens to one answer or piece of work, None for none of them."""
         for kind in kinds:
-            if self._time.now < HORIZON_S and 100 * random.random() < self._shares.get(kind, 0.0):
+            if self._time.now < self._horizon_s and 100 * random.random() < self._shares.get(kind, 0.0):
                 self.count(kind)
                 return kind
         return None

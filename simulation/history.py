@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +15,8 @@ from typing import Any, Final
 import structlog
 
 from simulation import invariants
-from simulation.faults import CUTS, HORIZON_S, KILLS, LONGEST_S, Fault, Faults
-from simulation.loop import START, SimulationError, Steps, Time, VirtualLoop
+from simulation.faults import CUTS, KILLS, Fault, Faults, span_of
+from simulation.loop import SimulationError, Steps, Time, VirtualLoop
 from simulation.sqlite import handles
 from simulation.universe import VALIDATOR, Universe
 from validator.daemon.assembly import assembled
@@ -69,7 +69,7 @@ class History:
 
     def __init__(self, seed: int, faults: Sequence[Fault], folder: Path) -> None:
         self.time, self.steps = Time(), Steps()
-        self.faults = Faults(faults, self.time)
+        self.faults = Faults(faults, self.time, span_of(seed))
         self.universe = Universe(seed, folder, self.faults, self.time)
         self.settings = self.universe.settings()
         self.log: list[MutableMapping[str, Any]] = []
@@ -180,7 +180,7 @@ class History:
                 later(window.at, self._permit, False)
                 later(window.at + window.value, self._permit, True)
             if end is None:
-                self._calm = max(begun, HORIZON_S + LONGEST_S)
+                self._calm = max(begun, self.faults.calm_from)
                 over = self._calm + self.universe.shape.calm_s
                 loop.call_at(over, stop.request)
                 loop.call_at(over + _STOP_S, loop.overdue, f"the stop takes longer than {_STOP_S} s")
@@ -341,9 +341,9 @@ class History:
         return rounds
 
     @property
-    def calm_since(self) -> datetime:
-        """When no fault acted any more and the last life had begun."""
-        return START + timedelta(seconds=self._calm)
+    def calm_rounds(self) -> set[int]:
+        """Rounds that began when no fault acted any more, in the last life."""
+        return {number for number, at in self.universe.told.started_at.items() if at >= self._calm}
 
     def calm_epochs(self) -> range:
         """Return the epochs that lie whole in the calm time, but for its first blocks."""

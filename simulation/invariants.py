@@ -161,10 +161,9 @@ def _miners_get_their_due(history: "History", database: sqlite3.Connection, *, c
     A right answer in time passes, or its dispatch is void; in the calm time it passes. What is not right does not
     pass. Nothing of a fault of ours enters a window.
     """
-    universe = history.universe
-    since = history.calm_since.strftime("%Y-%m-%d %H:%M:%S")
+    universe, rounds = history.universe, history.calm_rounds if calm else set[int]()
     statement = (
-        "SELECT d.round_id, d.hotkey, d.state, d.reason, d.entry, t.nonce, r.started_at FROM dispatches d"
+        "SELECT d.round_id, d.hotkey, d.state, d.reason, d.entry, t.nonce FROM dispatches d"
         " JOIN tasks t USING (round_id, task_id) JOIN rounds r USING (round_id)"
         " WHERE r.state = 'settled' AND t.state = 'settled'"
     )
@@ -181,7 +180,7 @@ def _miners_get_their_due(history: "History", database: sqlite3.Connection, *, c
         require(reason != Reason.BUG_INTERNAL, f"{what}: {reason}")
         require(not (ours and row["entry"] is not None), f"{what} has an entry for {reason}")
         require(not (charged and row["entry"] != 0.0), f"{what} failed with {reason} and its entry is {row['entry']}")
-        if calm and row["started_at"] > since:
+        if row["round_id"] in rounds:
             require(key not in universe.honest or passed, f"{what} answered in the calm time and is {row['state']}")
     running = "SELECT count(*) FROM weight_locks"
     require(not database.execute(running).fetchone()[0], "weights are locked, and nobody else writes with this hotkey")
@@ -229,7 +228,7 @@ async def _store_is_whole(history: "History", store: Store) -> None:
     async with store.read() as tx:
         async for one in checks(tx, history.universe.folder / "archive"):
             require(not one.faults, f"{one.name}: {one.faults}")
-        calm = [one for one in await tx.rounds.listing(_GO_ON * 20) if one.started_at >= history.calm_since]
+        calm = [one for one in await tx.rounds.listing(_GO_ON * 20) if one.round_id in history.calm_rounds]
     require(sum(one.state == "settled" for one in calm) >= _GO_ON, "rounds do not continue after the faults")
     told = set(history.universe.told.ended_rounds)
     silent = [one.round_id for one in calm if one.state != "open" and str(one.round_id) not in told]

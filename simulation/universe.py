@@ -19,7 +19,7 @@ from workflow_builders import make_workflow, plan_document
 from workflow_world import signed_answer
 from world import answer_to, tasks_of_all_types
 
-from simulation.faults import ANSWERS, OWN, Faults
+from simulation.faults import ANSWERS, BRIEF, OWN, Faults
 from simulation.loop import LoopClock, Time, VirtualLoop
 from simulation.network import Link, fault_of
 from simulation.sqlite import handles
@@ -61,6 +61,7 @@ VALIDATOR: Final = Signer.from_uri("//Validator", "ed25519")
 _MOST_MINERS: Final = 5
 _ANCHORED: Final = 50  # blocks of an epoch: fewer leave no room for an anchor
 _TAKES_S: Final = 0.3  # that a client takes until it accepts its cancellation
+_LOOKED_S: Final = 2.0  # between the look at the chain and what is handed over after it
 _SETTLED_S: Final = 10.0  # after an event on the subnet the validator has seen it
 _WINDOWS: Final = Windows((0, 6), (0, 3))
 _OUTPUT: Final = StepOutput("The cat sat on the mat.", CODE, None)
@@ -109,7 +110,7 @@ def shape_of(seed: int) -> Shape:
         canary=not long and random.random() < 0.2,  # noqa: PLR2004
         block_s=0.5 if anchor else 2.0,
         epoch_blocks=100 if anchor else 10,
-        interval_s=5.0 if long else 8.0,
+        interval_s=5.0 if long else 8.0 if seed <= BRIEF else 14.0,
         calm_s=500.0 if long else 104.0 if anchor else 46.0,
     )
 
@@ -120,35 +121,27 @@ _GOALS: Final = (("code",), ("rag",), ("code", "rag"))
 
 
 class Handed(NamedTuple):
-    """Weights that reached the chain's pool.
-
-    Attributes:
-        mechid: the mechanism.
-        epoch: of the head then.
-        lagged: the node showed an older head, from which their time counts.
-        pending: tells the result of them.
-    """
+    """Weights that reached the chain's pool: the mechanism, the epoch of the head then, what tells their result."""
 
     mechid: int
     epoch: int
-    lagged: bool
     pending: Pending
 
 
 class Subnet(SimulatedSubnet):
-    """A subnet that remembers every submission of weights."""
+    """A subnet that remembers every submission of weights; their time counts from the head that the node shows."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.handed: list[Handed] = []
-        self.lagged = False
+        self.behind = 0  # blocks
 
     def submit(
         self, hotkey: str, mechid: int, weights: Mapping[int, float], *, delay: int | None, valid_blocks: int
     ) -> Pending:
         """Take a submission."""
-        pending = super().submit(hotkey, mechid, weights, delay=delay, valid_blocks=valid_blocks)
-        self.handed.append(Handed(mechid, self.blocks.head().epoch, self.lagged, pending))
+        pending = super().submit(hotkey, mechid, weights, delay=delay, valid_blocks=valid_blocks - self.behind)
+        self.handed.append(Handed(mechid, self.blocks.head().epoch, pending))
         return pending
 
 
@@ -315,19 +308,18 @@ class Steps:
 class Told:
     """A listener that notes which rounds it was told of, in all lives."""
 
-    def __init__(self) -> None:
-        self.started_rounds: list[str] = []
+    def __init__(self, time: Time) -> None:
+        self._time = time
+        self.started_at: dict[int, float] = {}
         self.ended_rounds: list[str] = []
-        self.settled = 0
 
     def started(self, prepared: Prepared) -> None:
         """Note the start."""
-        self.started_rounds.append(prepared.frozen.round_id)
+        self.started_at[int(prepared.frozen.round_id)] = self._time.now
 
     def ended(self, end: EndedRound) -> None:
         """Note the end."""
         self.ended_rounds.append(end.round_id)
-        self.settled += end.outcome is not None
 
 
 class Universe:
@@ -353,7 +345,7 @@ class Universe:
         self.seed, self.folder, self.faults, self.time = seed, folder, faults, time
         self.shape = shape = shape_of(seed)
         self.clock, self.own = LoopClock(time), LoopClock(time, wrong=True)
-        self.told = Told()
+        self.told = Told(time)
         self.honest: set[tuple[str, str]] = set()
         self.ours: set[tuple[str, str]] = set()
         self.wrong: dict[tuple[str, str], str] = {}
@@ -361,6 +353,7 @@ class Universe:
         self.on_dispatch: list[Callable[[], object]] = []
         self.moved_at = -_SETTLED_S
         self.frozen: _Frozen | None = None
+        self.frozen_at = 0.0
         self.captured: dict[str, _Frozen] = {}
         self.ports: dict[int, str] = {}
         self.random = SeededRandom(f"{seed}|daemon")
@@ -474,13 +467,13 @@ class Universe:
         """Look at weights that the validator hands to the chain now."""
         where, head = f"mechanism {mechid}, {self.time.now:.1f} s", self.subnet.blocks.head()
         shown = head.number if self.frozen is None else self.frozen.head.number
-        self.subnet.lagged = self.frozen is not None
+        self.subnet.behind = head.number - shown
         self.subnet.snapshot()  # the blocks until now take what is due
         for handed in self.subnet.handed:
             result = handed.pending.result
             if handed.mechid != mechid:
                 continue
-            if result is None and not handed.lagged and self.frozen is None and head.number <= handed.pending.expires:
+            if result is None and self.frozen is None and head.number <= handed.pending.expires:
                 self.violations.append(f"{where}: handed over while an earlier submission may still arrive")
             if result is not None and result.accepted and handed.epoch == head.epoch:
                 self.violations.append(f"{where}: handed over, and the epoch's weights are on chain")
@@ -496,7 +489,7 @@ class Universe:
         ):
             self.violations.append(f"{where}: handed over what is not written down: {row}")
             return
-        if shown < highest:
+        if shown < highest and self.time.now > self.frozen_at + _LOOKED_S:
             self.violations.append(f"{where}: handed over at block {shown}; weights of ours are in block {highest}")
         if self.frozen is None and self.time.now > self.moved_at + _SETTLED_S:
             uids = {one.hotkey: one.uid for one in self.subnet.snapshot().neurons}
@@ -517,7 +510,7 @@ class Universe:
 
     def freeze(self, kind: str | None) -> None:
         """Let the node show what it showed when it fell behind; None: what is now."""
-        self.frozen = None if kind is None else self.captured.get(kind)
+        self.frozen, self.frozen_at = None if kind is None else self.captured.get(kind), self.time.now
 
     # What miners and sandboxes do
 

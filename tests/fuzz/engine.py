@@ -22,7 +22,9 @@ else:
     from fuzz.findings import keep, known, take
     from fuzz.targets import TARGETS
 
-_STUCK_S: Final = 900  # of real time for one input without an end: it is a finding, and a busy machine stands still long
+_STUCK_S: Final = (
+    900  # of real time for one input: then it has no end, and is a finding; a busy machine stands still long
+)
 _MEMORY_MIB: Final = 2_048
 _EXAMPLES: Final = 500  # between two looks at the clock
 
