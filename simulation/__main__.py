@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from simulation import runner
-from simulation.faults import KINDS, draw
+from simulation.faults import BRIEF, KINDS, draw
 from simulation.history import Played
 
 _ENOUGH = 200  # seeds in which every fault must have acted
-_EVERY = 10  # seeds, of which one is played again in other processes
+_EVERY = 10  # seeds, of which one is played again in other processes; of brief ones every fifth of these
 _HASH_SEEDS = (0, 1, 2)
 
 
@@ -69,7 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _different(found: dict[int, str]) -> list[int]:
     """Return the seeds, of every tenth, whose history is another one in another process."""
-    some = [seed for seed in found if seed % _EVERY == 0]
+    some = [seed for seed in found if seed % (_EVERY if seed <= BRIEF else 5 * _EVERY) == 0]
     if not some:
         return []
     again = runner.digests(some, _HASH_SEEDS)

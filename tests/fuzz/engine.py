@@ -23,7 +23,7 @@ else:
     from fuzz.targets import TARGETS
 
 _STUCK_S: Final = (
-    900  # of real time for one input: then it has no end, and is a finding; a busy machine stands still long
+    900  # of real time: then an input has no end, and is a finding; a busy machine stands still long
 )
 _MEMORY_MIB: Final = 2_048
 _EXAMPLES: Final = 500  # between two looks at the clock
