@@ -22,9 +22,7 @@ else:
     from fuzz.findings import keep, known, take
     from fuzz.targets import TARGETS
 
-_STUCK_S: Final = (
-    900  # of real time: then an input has no end, and is a finding; a busy machine stands still long
-)
+_STUCK_S: Final = 900  # of real time: then an input has no end, and is a finding; a busy machine stands still long
 _MEMORY_MIB: Final = 2_048
 _EXAMPLES: Final = 500  # between two looks at the clock
 
