@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from miner.scanners.bandit import Bandit
+from miner.scanners.flows import Flows
 from miner.scanners.packages import Packages
 from miner.scanners.prose import Prose, host_of
 from miner.scanners.scanner import Bundle, Part, Report, Scanner, Use, found, merged
@@ -34,7 +35,7 @@ from validator.protocol.sssa import (
 )
 from validator.protocol.text import printable
 
-SCANNERS: Final[tuple[Scanner, ...]] = (Semgrep(), Bandit(), Prose(), Settings(), Packages(), Unread())
+SCANNERS: Final[tuple[Scanner, ...]] = (Semgrep(), Flows(), Bandit(), Prose(), Settings(), Packages(), Unread())
 UNREAD_RISK: Final = 0.35  # at least, of a bundle with code that no scanner reads
 MAX_PATTERNS: Final = 64  # policy patterns of one resource
 _UNNAMED_RISK: Final = 0.5  # of a bundle in which no file has a name that evidence can hold

@@ -36,6 +36,7 @@ _MAX_TOML: Final = 64 * KIB
 _DOTTED: Final = re.compile(r"[\w\"' \t.-]+")
 _MAX_DOTS: Final = 64  # in a row: tomllib's time is quadratic in the parts of a dotted key
 _SAID: Final = 3  # summaries that one finding repeats
+_TELLING: Final = 8  # letters of a part of a name that can be mistaken
 _SHORTEST: Final = 5  # letters of a name that can be mistaken for another
 _TOML_LOCKS: Final = frozenset({"poetry.lock", "uv.lock", "pdm.lock", "pylock.toml"})
 _PYTHON_NAMES: Final = _TOML_LOCKS | {"Pipfile.lock", "pyproject.toml", "setup.cfg", "METADATA", "PKG-INFO"}
@@ -55,6 +56,12 @@ _RESOLVED: Final = re.compile(r"\"resolved\": \"(https?://[^/\"]{1,253})|^  reso
 _REGISTRIES: Final = re.compile(
     r"//(?:registry\.npmjs\.org|registry\.yarnpkg\.com|npm\.pkg\.github\.com|codeload\.github\.com|github\.com)$"
 )
+_INSTALLS: Final = re.compile(
+    r"(?:(\b(?:pip3?|pipx|uv|poetry|pdm)\s+(?:install|add|pip\s+install|run|tool\s+install)|\buvx)"
+    r"|\b(?:(?:npm|pnpm|yarn|bun)\s+(?:i|install|add|exec|dlx)|npx|bunx))((?:[ \t]+[^\s;|&`<>#()]{1,120}){1,20})"
+)
+_BARE: Final = re.compile(r"(?!-)@?[A-Za-z0-9][\w.-]*(?:/[\w.-]+)?(?=$|@|[=<>~!\[])")
+_PROGRAMS: Final = frozenset({"python", "python3", "playwright", "pytest"})
 _COMMANDS: Final = frozenset(
     {
         *("node", "npm", "npx", "git", "ssh", "sudo", "bash", "sh", "python", "python3", "pip"),
@@ -82,6 +89,9 @@ class Packages:
         findings = [advised(one, known[one]) for one in pinned if known.get(one)]
         for source in sources:
             findings += _strangers(source)
+        named = {one for source in sources for one in pins_of(source)}
+        for source in bundle.sources.values():
+            findings += _strangers_in_commands(source, {one.package for one in named})
         uses = [use for source in bundle.sources.values() for use in _library_uses(source)]
         dependencies = tuple(Dependency(p.package, p.version, tuple(a.id for a in known.get(p, ()))) for p in pinned)
         return Report(findings=tuple(findings), uses=tuple(uses), dependencies=dependencies)
@@ -360,6 +370,23 @@ def _strangers(source: SourceFile) -> Iterator[Finding]:
                 break
 
 
+def _strangers_in_commands(source: SourceFile, declared: set[str]) -> Iterator[Finding]:
+    """Yield the packages with names that imitate others, of commands and imports in any text."""
+    if b"\0" in source.content[:1_024] or source.suffix in ("lock", "map"):
+        return
+    told: set[str] = set()
+    for match in _INSTALLS.finditer(source.text):
+        ecosystem = "PyPI" if match[1] else "npm"
+        for word in match[2].split()[:20]:
+            name = _BARE.match(word.strip("\"'`,"))
+            likeness = _imitated(name[0].lower(), ecosystem) if name and name[0] not in declared | told else ""
+            if name and likeness:
+                told.add(name[0])
+                text = f"{name[0][:214]} is spelled almost like {likeness}, which many use: it may be a stranger's."
+                place = source.place(source.line_at(match.start()))
+                yield found("excessive_capability", "high", place, text, name[0])
+
+
 def _strangers_of_package(source: SourceFile) -> Iterator[Finding]:
     document = read_object(source)
     if document is None:
@@ -386,8 +413,10 @@ def _unpinned(source: SourceFile, name: str, line: int) -> Finding:
 def _imitated(name: str, ecosystem: str) -> str:
     """Return the popular package whose name is one slip of the hand away; empty if there is none."""
     popular = _popular()[ecosystem]
-    if len(name) < _SHORTEST or name in popular:
-        return ""
-    return next(
-        (one for one in sorted(popular) if len(one) >= _SHORTEST and OSA.distance(name, one, score_cutoff=1) == 1), ""
-    )
+    parts = {name, *(part for part in name.split("-") if len(part) >= _TELLING)}
+    for part in sorted(parts - popular):
+        near = (one for one in sorted(popular) if min(len(one), len(part)) >= _SHORTEST)
+        likeness = next((one for one in near if OSA.distance(part, one, score_cutoff=1) == 1), "")
+        if likeness and name not in popular | _PROGRAMS:
+            return likeness
+    return ""

@@ -41,11 +41,21 @@ _LINE: Final = 8_000  # characters of a line
 _SPEAKER: Final = re.compile(r"\W{0,4}(?:system|assistant|user|human|developer|instruction)s?\W{0,4}:")
 _ENGLISH: Final = re.compile(r"\b(?:the|and|or|of|to|is|you|your|that|this|it|with|for|are|not|from|be|by|will|as)\b")
 _AWAY: Final = re.compile(r"https?://\S{0,300}|\b[\w.+-]{1,64}@[\w-]{1,63}\.\w")
-_UNSEEN: Final = re.compile("[\u200b\u2060-\u2064\u180e\u034f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_LED_AWAY: Final = frozenset({"away", "still"})
+_IMITATING: Final = re.compile(
+    r"[a-zA-Z]{2,}[\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb]+[a-zA-Z]|[a-zA-Z][\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb]+[a-zA-Z]{2}|(?<![^\W\da-zA-Z])[\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb]{1,2}[a-zA-Z]{3}"
+)
+_UNSEEN: Final = re.compile(
+    "[\ufe00-\ufe0d\u3164\uffa0\u115f\u1160\u200b\u2060-\u2064\u180e\u034f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
+)
+_BLANKS: Final = re.compile(
+    f"{_UNSEEN.pattern}|(?<![\\u0600-\\u0dff\\u2600-\\U0001ffff])[\\u200c\\u200d](?![\\u2600-\\U0001ffff])"
+)
 _BIDI: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _FLAG: Final = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{1,8}\U000e007f")  # of a part of a country
 _FEW_TAGS: Final = 2  # of one line that spell out nothing
 _FEW_UNSEEN: Final = 3  # characters of one line that say nothing
+_MANY_UNSEEN: Final = 8  # that may say something
 _TAG_BASE: Final = 0xE0000
 _BASE64: Final = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,4000}={0,2}(?![\w+/=-])")
 _HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){20,2000}+")
@@ -244,6 +254,10 @@ def _told_by_signs(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
             if "forgetting" in abroad:
                 what = "tells a model, in another language, to forget what it was told"
                 yield Phrase(what, "critical" if {"send", "away"} <= abroad else "high", first, last)
+            elif "readers" not in given and abroad and "secretfile" in signs[index] and not near.isdisjoint(_LED_AWAY):
+                yield Phrase("has a model take what holds secrets, in another language", "critical", first, last)
+            elif "model" in given and "still" in abroad:
+                yield Phrase("hides something from the user, in another language", "high", first, last)
             elif "readers" not in given and (
                 ({"send", "away"} <= abroad and ("still" in near or "private" in signs[index] or "model" in given))
                 or ("away" in abroad and "still" in near)
@@ -267,6 +281,7 @@ def _foreign_signs(text: str) -> set[str]:
         ("still", most > 1 and language.still.search(said) is not None),
         ("send", most > 1 and language.send.search(said) is not None),
         ("away", most > 1 and said != text),
+        ("foreign", most > 1),
     )
     return {name for name, seen in signs if seen}
 
@@ -300,7 +315,7 @@ class Prose:
             skill_type = bundle.part_of(source.path).skill_type
             is_skill = not is_runtime(skill_type)
             if not is_document(source):
-                if source.suffix in ("py", "js", "mjs", "ts", "sh") and not source.text.isascii():
+                if source.suffix not in ("map", "lock", "po") and b"\0" not in source.content[:1_024]:
                     findings += _unseen(source, in_code=True)
                 continue
             left -= len(source.content)
@@ -354,6 +369,8 @@ def _comments(source: SourceFile) -> Iterator[Finding]:
 def _unseen(source: SourceFile, *, in_code: bool) -> Iterator[Finding]:
     """Yield a finding per line that holds invisible or direction-changing characters."""
     for number, line in enumerate(source.lines if not source.text.isascii() else (), start=1):
+        if line.isascii():
+            continue
         bare = _FLAG.sub("", line)
         unseen = set(_UNSEEN.findall(bare))
         place = source.place(number)
@@ -364,9 +381,14 @@ def _unseen(source: SourceFile, *, in_code: bool) -> Iterator[Finding]:
             yield found("prompt_injection", severity, place, "Unicode tag characters spell out text.", source.path)
         elif unseen & _BIDI:
             text = "Bidirectional controls show this line in another order than it is read in."
-            yield found("other", "high" if in_code else "medium", place, text, source.path)
-        elif sum(line.count(c) for c in unseen) > _FEW_UNSEEN:
-            yield found("other", "medium", place, "Invisible characters stand in this line.", source.path)
+            severe = in_code or is_for_agents(source)
+            yield found("other", "high" if severe else "medium", place, text, source.path)
+        elif (count := len(_BLANKS.findall(bare))) > _FEW_UNSEEN:
+            severity = "high" if count >= _MANY_UNSEEN else "medium"
+            yield found("other", severity, place, "Invisible characters stand in this line.", source.path)
+        elif _IMITATING.search(bare):
+            text = "Letters of another alphabet imitate those of a name in this line."
+            yield found("other", "high", place, text, source.path)
 
 
 def _out_of_sight(source: SourceFile) -> Iterator[Finding]:

