@@ -346,7 +346,7 @@ class BittensorChain:
         """Return the view's block (NoSubnetError, OtherChainError, BehindError: as `head`)."""
         netuid = self.netuid
         planned, values = await asyncio.gather(
-            self._optional("get_next_epoch_start_block", view.runtime(_NEXT_EPOCH, [netuid]), None),
+            self._next_epoch(view),
             view.query_many(
                 _GENESIS,
                 ("System", "Number", []),
@@ -406,6 +406,9 @@ class BittensorChain:
         owner = graph.owner_hotkey if graph.owner_hotkey != _NOBODY else None
         at = (head.number, head.hash, head.time, head.epoch)
         return MetagraphSnapshot(self.netuid, *at, graph.tempo, owner, neurons)
+
+    async def _next_epoch(self, view: View) -> Any:
+        return await self._optional("get_next_epoch_start_block", view.runtime(_NEXT_EPOCH, [self.netuid]), None)
 
     async def _certificates(self, view: View) -> list[tuple[Any, Any]]:
         read = view.query_map(*_item("NeuronCertificates", self.netuid))

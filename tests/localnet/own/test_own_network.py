@@ -48,6 +48,9 @@ PROGRAM = [sys.executable, "-c", "from validator.cli import main; main()"]
 PAGE = (Path(__file__).parents[3] / "docs" / "localnet.md").read_text()
 MORE = """
 [[miners]]
+behaviour = "sloppy"
+
+[[miners]]
 behaviour = "skilled"
 """
 
