@@ -1,4 +1,7 @@
-"""Behaviours of the crowd by name: those of the reference miner, and those that need a network (sharing, inventing)."""
+"""Behaviours of the crowd by name: honest ones of the reference miner, and cheats, which that must not ship.
+
+Cheats share answers (`cohort`), make up traces (`inventing`), sleep or copy. Read by `population.py`; no I/O.
+"""
 
 from typing import Final
 

@@ -1,4 +1,7 @@
-"""Cancellation of work: by a request to stop, by the failure of other work, or only after the last write."""
+"""Cancellation of asyncio work: by a request to stop, by the failure of other work, or only after the last write.
+
+Touches tasks of the event loop alone. Rooms call it that wait, or write once more before they end.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable

@@ -159,8 +159,8 @@ def _conditions() -> Iterator[str]:
     yield "## Conditions"
     yield _prose(
         "In the order of the alerts. A note does not make the health worse: the validator was configured to do less.",
-        "A fatal condition ends the process with the exit code given; `ValidatorDown` reports it. A check of `/readyz`",
-        "fails while a condition of it is active; `/readyz` then returns 503, or 200 where miners can make it fail.",
+        "A fatal condition ends the process with the exit code given; `ValidatorDown` reports it. While a condition is",
+        "active, its check of `/readyz` fails: the answer is 503, or still 200 for what miners can cause.",
     )
     listed = [
         _condition(one, _named(alert) if one is alert.conditions[0] else alert.name)

@@ -148,7 +148,7 @@ class Reason(StrEnum):
     )
     UNPROVEN = (
         "unproven",
-        "The miner was excluded for the type, and since then no answer of its of that type passed the gates.",
+        "The miner was excluded for the type, and no answer of that type has passed the gates for it since.",
     )
 
     EXECUTION = "execution", "Three or more of the miner's last ten results of execution of the type are fails."

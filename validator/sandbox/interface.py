@@ -1,4 +1,7 @@
-"""Interfaces of the sandboxes: jobs, limits, evidence, failures, and what the image finds inside (SPEC 12, 15)."""
+"""Interfaces of the sandboxes: jobs, limits, evidence, failures, and what the image finds inside (SPEC 12, 15).
+
+Types alone: no I/O. Containers, scripted sandboxes and the local network implement them; waiting work calls them.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

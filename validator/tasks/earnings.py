@@ -1,7 +1,7 @@
-"""Earnings on a set of planted tasks: those of answers that read nothing, of a grep, and of an installed analyser.
+"""Earnings on a set of planted tasks for `tasks seed --report`: of answers that read nothing, a grep, and an analyser.
 
 An analyser is found by the entry point `validator.analysers`: a function of files and skill type that returns verdict,
-risk_score, findings and rules. The validator ships none; the reference miner does.
+risk_score, findings and rules. The validator ships none; the reference miner does. Its code is loaded and run here.
 """
 
 import re

@@ -410,7 +410,7 @@ class Event(StrEnum):
     )
     LOG_ANCHOR_REPLACED = _entry(
         "log_anchor_replaced",
-        "An anchor gives way that names a receipt which this store's log does not have.",
+        "The anchor on chain is replaced: it names a receipt which this store's log does not have.",
         "netuid sequence digest block by",
         todo="Was the store restored from a backup, or does another one use this hotkey? Its readers will ask.",
     )
