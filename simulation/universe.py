@@ -121,7 +121,7 @@ _GOALS: Final = (("code",), ("rag",), ("code", "rag"))
 
 
 class Handed(NamedTuple):
-    """Weights that reached the chain's pool: the mechanism, the epoch of the head then, what tells their result."""
+    """Weights that reached the chain's pool: mechanism, the epoch that they were made for, what tells their result."""
 
     mechid: int
     epoch: int
@@ -135,13 +135,14 @@ class Subnet(SimulatedSubnet):
         super().__init__(*arguments)
         self.handed: list[Handed] = []
         self.behind = 0  # blocks
+        self.epoch = 0  # that the next ones are made for
 
     def submit(
         self, hotkey: str, mechid: int, weights: Mapping[int, float], *, delay: int | None, valid_blocks: int
     ) -> Pending:
         """Take a submission."""
         pending = super().submit(hotkey, mechid, weights, delay=delay, valid_blocks=valid_blocks - self.behind)
-        self.handed.append(Handed(mechid, self.blocks.head().epoch, pending))
+        self.handed.append(Handed(mechid, self.epoch, pending))
         return pending
 
 
@@ -469,16 +470,8 @@ class Universe:
         shown = head.number if self.frozen is None else self.frozen.head.number
         self.subnet.behind = head.number - shown
         self.subnet.snapshot()  # the blocks until now take what is due
-        for handed in self.subnet.handed:
-            result = handed.pending.result
-            if handed.mechid != mechid:
-                continue
-            if result is None and self.frozen is None and head.number <= handed.pending.expires:
-                self.violations.append(f"{where}: handed over while an earlier submission may still arrive")
-            if result is not None and result.accepted and handed.epoch == head.epoch:
-                self.violations.append(f"{where}: handed over, and the epoch's weights are on chain")
         with sqlite3.connect(self.folder / "store.sqlite") as database:
-            newest = "SELECT state, sent, vector FROM weight_submissions WHERE mechid = ? ORDER BY epoch DESC"
+            newest = "SELECT state, sent, vector, epoch FROM weight_submissions WHERE mechid = ? ORDER BY epoch DESC"
             row = database.execute(newest, (mechid,)).fetchone()
             confirmed = "SELECT max(block) FROM weight_submissions WHERE state = 'confirmed'"  # of all mechanisms
             highest = database.execute(confirmed).fetchone()[0] or 0
@@ -489,6 +482,15 @@ class Universe:
         ):
             self.violations.append(f"{where}: handed over what is not written down: {row}")
             return
+        self.subnet.epoch = row[3]
+        for handed in self.subnet.handed:
+            result = handed.pending.result
+            if handed.mechid != mechid:
+                continue
+            if result is None and self.frozen is None and head.number <= handed.pending.expires:
+                self.violations.append(f"{where}: handed over while an earlier submission may still arrive")
+            if result is not None and result.accepted and handed.epoch == row[3]:
+                self.violations.append(f"{where}: handed over, and the epoch's weights are on chain")
         if shown < highest and self.time.now > self.frozen_at + _LOOKED_S:
             self.violations.append(f"{where}: handed over at block {shown}; weights of ours are in block {highest}")
         if self.frozen is None and self.time.now > self.moved_at + _SETTLED_S:
