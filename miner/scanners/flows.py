@@ -406,7 +406,7 @@ def _cuts(text: str, language: str) -> list[int]:
 
 
 class _Held:
-    """What names, functions and files hold.
+    """Contents of names, functions and files.
 
     Names of a function are forgotten and learned again in each round, in the order of the statements; parameters, what
     functions return, names of a whole file and files that are written last.

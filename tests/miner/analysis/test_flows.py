@@ -1,4 +1,4 @@
-"""What is read, fetched or unpacked is followed to where it goes, through names, functions, files and languages."""
+"""Values that are read, fetched or unpacked are followed to where they go: through names, functions and files."""
 
 import pytest
 
