@@ -1,4 +1,7 @@
-"""The reference miner's analysis of a bundle: scanners over its files, then risk, verdict, policy. Runs nothing."""
+"""The reference miner's analysis of a bundle: scanners over its files, then risk, verdict, policy. Runs no bundle.
+
+Called by every answer of the miner, by `tasks draft`, and, as an entry point, by `tasks seed --report`.
+"""
 
 import json
 from collections import defaultdict

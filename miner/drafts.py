@@ -1,4 +1,4 @@
-"""Drafts of truth: what can be read of a packed bundle, for a person who decides what is true of it.
+"""Drafts of truth for `validator tasks draft`: what can be read of a packed bundle, as files for a person to decide.
 
 What is known is written into the draft, candidates are listed under a TODO, and TODO marks what a person decides.
 """

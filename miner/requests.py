@@ -1,4 +1,4 @@
-"""Reading of a dispatch that arrived: everything in it is checked before anybody works with it (SPEC 13)."""
+"""Reading of a dispatch that arrived: all of it is checked before anybody works with it (SPEC 13). No I/O."""
 
 import base64
 import binascii

@@ -1,4 +1,7 @@
-"""The reference miner's HTTP server: verifies signatures, opens dispatches, has them answered by a behaviour."""
+"""The reference miner's HTTP server: verifies signatures, opens dispatches, has them answered by a behaviour.
+
+`LocalServer` also serves the local network's planner, image registry and step services.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Container, Iterable

@@ -1,4 +1,5 @@
 """Deterministic simulation of the whole daemon: one seed gives one history of rounds, faults and kills.
 
-Touches nothing real: chain, miners, disk and time are simulated. Called by `make simulate-faults`.
+Chain, miners, network and time are simulated. Real: a process per seed, and a SQLite store in a temporary folder.
+Called by `make simulate-faults`.
 """

@@ -1,4 +1,4 @@
-"""`make simulate-faults SEEDS=n`: play histories, count their faults, check them; `replay` plays one again."""
+"""`make simulate-faults`: play seeds, some again in new processes; print, append to `--results`. `replay` plays one."""
 
 import argparse
 import json

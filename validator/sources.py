@@ -1,4 +1,4 @@
-"""Sources of time and random bytes: real ones, and seeded or virtual ones for tests and the local network."""
+"""Sources of time and random bytes: real ones, and seeded or virtual ones for tests, simulation and local network."""
 
 import asyncio
 import hashlib

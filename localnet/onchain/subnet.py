@@ -1,4 +1,7 @@
-"""A subnet on a development chain, made ready for the local network: each step looks first whether it is done."""
+"""Calls of //Alice that make a subnet on a development chain ready for the local network: settings, slots, stake.
+
+`activate` and `register` look first whether it is done; `set_all` and `stake` repeat it. Called by `bring_up.py`.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple

@@ -1,6 +1,6 @@
 """The written bundles, read from the package's own files.
 
-Each folder beside this file holds `bundle/` (the skill's files as they are packed), `truth.json` (`protocol.task.Truth`)
+Each folder here holds `bundle/` (the skill's files as they are packed), `truth.json` (`protocol.task.Truth`)
 and `meta.json` (`Meta`). What the bad ones do is a stand-in: they read a decoy, look up names under `.invalid`, write
 below their working folder.
 """

@@ -1,4 +1,7 @@
-"""Trace records as values, and the files that hold them (SPEC 5). No I/O."""
+"""Trace records as values: fields of each type, merging, and the content of `.jsonl` files (SPEC 5). No I/O.
+
+Called by the rest of the tracer, which writes the files in the container, and by the reference miner.
+"""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,8 @@
-"""SIGTERM and SIGINT of the daemon: requests to stop, and how long the process may take, whatever it is doing.
+"""SIGTERM and SIGINT as requests to stop, and how long the process may take to end, whatever it is doing.
 
 The interpreter writes a signal to a socket as it arrives, and its own thread reads there: neither a frozen event
-loop nor threads, transactions or processes that are slow to end can hold up what it asks for.
+loop nor slow threads, transactions or processes hold it up. Called by `validator run`, `worker` and `serve`; the
+reference miner and the local network use `Stop` alone.
 """
 
 import asyncio

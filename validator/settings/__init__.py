@@ -1,4 +1,5 @@
 """Settings of the operator, and their sources. Scoring constants are never settings.
 
-Touches the settings file and the environment. Called by the daemon and commands.
+`load.py` reads the settings file and the environment; `init_files.py` writes settings, `.env` and secrets; the rest
+touches neither. Called by the daemon and commands.
 """

@@ -3,5 +3,5 @@
 A round is a step: a scoring version's `step(state, ended)` returns what an ended round changes, `apply` the next state.
 Every frozen round is one, void and abandoned ones too. What a log does not show is unknown, and stays so in a step.
 
-Pure: touches no clock, randomness, I/O or settings. Called by scoring, store, audit and rounds.
+Pure: touches no clock, randomness, I/O or settings. Called by scoring, store, audit, rounds and the laboratory.
 """

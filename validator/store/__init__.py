@@ -1,6 +1,7 @@
-"""The tables on SQLite or Postgres: one transaction at a time, one repository per aggregate.
+"""The tables on SQLite or Postgres: one write transaction at a time, one repository per aggregate.
 
-Touches the database and archive files. Called by every room above that keeps or reads data.
+Touches the database and archive files. Modules of values, types and forms (`rows`, `record`, `dispatch_record`,
+`waiting_work`, `columns`, `tables`, `urls`, `errors`) do no I/O. Called by every room that keeps data.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,8 @@
 """Archive files: the frames of records as the store has them, then a signed manifest with their digests.
 
 MAGIC | frame | frame | … | manifest (one JSON document) | its length, 8 bytes | MAGIC
+
+Reads only; `archiving.py` writes. Called by every read of an old round's record.
 """
 
 import os

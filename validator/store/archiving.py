@@ -1,6 +1,7 @@
 """Removal of old rows: raw bodies and bundles after their retention, and records, which move into archive files.
 
-The order of an archive's steps is one in which every round is always in one place at least, whatever a kill turns.
+At every step each round is in the store or in a file, so that a kill loses none. Called by `validator db archive` and
+`prune`; the daemon prunes, and archives nothing.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping

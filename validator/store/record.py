@@ -1,4 +1,4 @@
-"""The record of an ended round: one stream of documents in zstd frames, written once and never changed.
+"""The record of an ended round: one stream of documents in zstd frames, written once and never changed. No I/O.
 
 The stream is the head, then each group in the order of the plan, each with its length before it. It is cut into frames
 of at most 8 MiB expanded, so that a reader never holds more than a group and a frame. A record is as secret as the

@@ -1,4 +1,4 @@
-"""States computed again from records: the way to a state that nothing keeps, and the check of one that is kept."""
+"""States computed again from records, where the store keeps none or to check one. Called by archiving and `db check`."""
 
 from collections.abc import AsyncIterator
 from typing import Any, Final

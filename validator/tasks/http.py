@@ -1,4 +1,7 @@
-"""Client of a task server, as a task source. Truth is money: what is unsigned, stale or wrong is refused (SPEC 13)."""
+"""Client of a task server, a task source over HTTP: what is unsigned, stale or wrong is refused (SPEC 13).
+
+Called by live rounds, canaries and doctor. Writes nothing; reads answers in a worker process.
+"""
 
 from collections.abc import Callable
 from functools import partial

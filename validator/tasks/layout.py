@@ -1,4 +1,4 @@
-"""Layout of a skill by its files and its package's metadata: type, manifest.json, the file that takes a marker."""
+"""Layout of a skill, from files in memory: type, manifest.json, the file that takes a marker. No I/O."""
 
 import configparser
 import email.parser

@@ -1,4 +1,8 @@
-"""Seeding, `validator tasks seed`: tasks with planted faults and their truth, from benign bundles (SPEC 16, D-33)."""
+"""Seeding: tasks with planted faults and their truth, from benign bundles (SPEC 16, D-33).
+
+`validator tasks seed` writes them to folders. `planted_task` and `base_of`, in memory, also make every canary of live
+rounds; doctor uses `base_of`.
+"""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The task server: signed task lists and bundles for validators (SPEC 13)."""
+"""The task server, `validator tasks serve`: an aiohttp application with signed task lists and bundles (SPEC 13)."""
 
 import asyncio
 from typing import Final

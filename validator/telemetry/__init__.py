@@ -1,6 +1,7 @@
 """The log, the catalogue of its events, and metrics.
 
-Touches standard output. Called by every room from here up.
+`log.py` writes to standard output, or for commands to standard error; the rest keeps counts in memory. Called by every
+room from here up.
 """
 
 from validator.telemetry.events import Event

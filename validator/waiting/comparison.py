@@ -1,4 +1,7 @@
-"""Comparison of miners' traces with three runs of the bundle, in a worker process: strangers wrote both (SPEC 15)."""
+"""Comparison of miners' traces with three runs of the bundle (SPEC 15). No I/O.
+
+Called by `executions.py`, in a worker process: strangers wrote the traces and the bundle.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

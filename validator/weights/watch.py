@@ -1,4 +1,7 @@
-"""Watch on this hotkey's updates on chain: confirms what arrived, lets expire what cannot, locks on a stranger's."""
+"""Watch on this hotkey's updates on chain: confirms what arrived, lets expire what cannot, locks on a stranger's.
+
+Writes the store and, with a lock, the stop-file. Called before weights and anchors are signed.
+"""
 
 import os
 from dataclasses import dataclass

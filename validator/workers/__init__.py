@@ -2,5 +2,5 @@
 
 Nothing is imported here: worker processes import this package and pay for it.
 
-Touches processes and their limits. Called by kinds, miners, tasks and waiting work.
+Touches processes and their limits. Called by rounds, kinds, miners, tasks, waiting work and `validator miner check`.
 """
