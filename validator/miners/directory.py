@@ -1,4 +1,4 @@
-"""Capability documents of all registered miners: asked for, read by a worker, the last valid one kept (SPEC 13)."""
+"""Capability documents of all registered miners: asked for, read by a worker, the last valid one stored (SPEC 13)."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Miners without a network: replies come from a callable, time from a clock. For dry runs and virtual time."""
+"""Miners without a network, for simulation and tests: a callable gives the replies, a clock the time. No I/O."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

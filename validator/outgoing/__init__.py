@@ -1,4 +1,4 @@
 """Signed, bounded HTTP requests to strangers: one fresh connection for every call (SPEC 13).
 
-Touches the network. Called by miners, tasks and kinds.
+Touches the network, and temporary files for large responses. Called by miners, tasks and kinds.
 """

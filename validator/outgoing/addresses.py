@@ -2,7 +2,7 @@
 
 An axon is a stranger's wish that we open a connection. Without a guard it could point at the validator's own
 database, a cloud's metadata service or a neighbour on the private network. The tables are our own, so that every
-supported Python refuses the same addresses; a test holds them against the standard library's.
+supported Python refuses the same addresses; a test compares them with the standard library's.
 """
 
 import socket

@@ -1,4 +1,4 @@
-"""Host names and keys that look like somebody's and are nobody's: names off a list of real ones, real DER. Pure."""
+"""Host names and keys that look like somebody's and are nobody's: names off a list of real ones, real DER."""
 
 import base64
 from functools import cache

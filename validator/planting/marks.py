@@ -1,4 +1,4 @@
-"""Execution marks: ordinary-looking code that touches a file whose name only a run of it shows (SPEC 15). Pure.
+"""Execution marks: ordinary-looking code that touches a file whose name only a run of it shows (SPEC 15).
 
 What a mark computes gives the name; its texts in Python, JavaScript and shell are templates, `data/marks/NAME.mark`.
 Each touches the file as programs keep a state, and makes another next to it: four records with a name that only a run

@@ -1,4 +1,4 @@
-"""Planting faults in a benign bundle, one after another, and the truth of what comes out (SPEC 16, D-33). Pure."""
+"""Planting faults in a benign bundle, in memory, and the truth of the result (SPEC 16, D-33). Pure."""
 
 import json
 import threading

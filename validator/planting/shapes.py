@@ -1,4 +1,4 @@
-"""Shapes of faults, from templates: those of `data/shapes/`, and those in an owner's folder (SPEC 16, D-33)."""
+"""Shapes of faults, read from template files: of `data/shapes/`, and of an owner's folder (SPEC 16, D-33)."""
 
 import json
 import re

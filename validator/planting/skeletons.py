@@ -1,4 +1,4 @@
-"""Benign bundles of every assessed type, drawn from templates: what faults are planted in, and what stays as it is."""
+"""Benign bundles of every assessed type, drawn from templates: bases of canaries where the owner has none."""
 
 import json
 from collections.abc import Mapping

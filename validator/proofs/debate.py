@@ -1,4 +1,4 @@
-"""Consensus proofs of debates of any system (SPEC 14): a closed, bounded JSON form and the rules that read it."""
+"""Consensus proofs of debates of any system (SPEC 14), for `validator proof` alone: from a closed, bounded JSON form."""
 
 from collections.abc import Iterable
 from typing import Annotated, Final, Literal

@@ -1,4 +1,6 @@
-"""Risk of findings, and matching of planted faults with them; nothing is scored by either (SPEC 16, D-33).
+"""Risk of a bundle from its findings, and matching of planted faults with reported findings (SPEC 16, D-33).
+
+Risk and verdict of planted truths and of the reference miner come from here; 2.0.0 scores what the matching finds.
 
 Every severity has a weight w (what one finding adds) and a cap c (what any number of them can add together). With n
 findings of a severity it contributes `c · (1 − (1 − w/c)^n)`; the risk is one minus the product of (1 − contribution)

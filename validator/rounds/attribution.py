@@ -2,7 +2,7 @@
 
 Nothing that a miner does decides it. Stalls are the validator's own clock's; what ran out, this machine's. A miner that
 cannot be reached looks as if the validator had no network: that takes the silence of everybody else and an endpoint of
-the validator's own that failed as well.
+the validator's own, of chain or task source, that fails when it is asked then.
 """
 
 import asyncio

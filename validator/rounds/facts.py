@@ -1,4 +1,4 @@
-"""Facts of a round that ended, in numbers: for `RoundListener`s, for conditions, and for its line in the log."""
+"""Facts of a round that ended, in numbers: for `RoundListener`s, conditions, and its line in the log. No I/O."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

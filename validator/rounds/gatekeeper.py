@@ -1,4 +1,4 @@
-"""Hand-over of answers to worker processes for the gates of their kind, within a budget (SPEC 5, D-27)."""
+"""Hand-over of answers to worker processes for the gates; stores one that costs too much as rejected (SPEC 5, D-27)."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""Settling of rounds that a crash left open: what was answered settles, what was not is void (SPEC 5, D-6)."""
+"""Settling of rounds that a crash or a lost store left open, before each new round; unanswered tasks are void (D-6)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

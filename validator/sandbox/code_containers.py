@@ -1,4 +1,4 @@
-"""Judging of a stranger's code in containers: runs the runtime image with sealed tests, believes only its report."""
+"""Judging of a workflow's code in containers: runs the runtime image with sealed tests, believes only its report."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""Inputs of a weight vector that a state gives: windows of registered miners, and their standing (SPEC 11; D-23)."""
+"""Inputs of a weight vector, read off a state by store and laboratory: windows and standing (SPEC 11; D-23)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

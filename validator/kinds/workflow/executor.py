@@ -1,6 +1,7 @@
 """Run of an accepted plan on its services (SPEC 12); called in a round, after the gates.
 
-Every step starts as soon as its inputs exist; money and time bound the whole. The output is judged by the reference.
+Every step starts as soon as its inputs exist; money and time bound the whole. The output is judged by the reference,
+code later in a sandbox. Nothing is stored here: the round's dispatch and `miner check` get the result.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Gates 1 to 3 of a plan, from its bytes to one that may be run, and the facts of it once it ran (SPEC 5, 12)."""
+"""Gates 1 to 3 of a plan, from its bytes to one that may be run, and checks of a stored run (SPEC 5, 12). Pure."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

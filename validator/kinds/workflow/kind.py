@@ -1,4 +1,4 @@
-"""The workflow as a `Kind`: the functions of this room that the round flow calls, in one value."""
+"""The workflow as a `Kind`: the functions of this room that rounds, replay and audit call, in one value."""
 
 from typing import Final
 

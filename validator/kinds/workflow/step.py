@@ -1,4 +1,4 @@
-"""Run of one step: params from earlier outputs, attempts, budget, and the service's answer (SPEC 12)."""
+"""Run of one step, for `executor.py`: params from earlier outputs, calls of its service, budget, answer (SPEC 12)."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""Insertion of a fault's lines into code: free names, a condition around what is run, a drawn place. Pure."""
+"""Insertion of a fault's lines into code: free names, a condition around what is run, a drawn place."""
 
 import re
 import sys
