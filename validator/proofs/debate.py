@@ -1,4 +1,4 @@
-"""Consensus proofs of debates of any system (SPEC 14), for `validator proof` alone: from a closed, bounded JSON form."""
+"""Consensus proofs of debates of any system (SPEC 14), for `validator proof` alone, from a bounded JSON form."""
 
 from collections.abc import Iterable
 from typing import Annotated, Final, Literal
