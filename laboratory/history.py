@@ -1,4 +1,4 @@
-"""Exported real rounds as material: what another version would have paid for them, and a population fitted to them."""
+"""Analysis of exported real rounds: pay under another version, and a population fitted to them. Pure."""
 
 import math
 from collections import Counter, defaultdict

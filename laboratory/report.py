@@ -1,4 +1,4 @@
-"""Runs of one population over seeds as a table, as one JSON document, and as one HTML page without outside requests."""
+"""Runs of one population over seeds as rows of a table, a JSON document and an HTML page; the caller writes them."""
 
 import math
 from collections.abc import Sequence

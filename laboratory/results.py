@@ -1,4 +1,4 @@
-"""The result of a simulated network: pay at each vector, work done for it, and who was found."""
+"""The result of a simulated network: `play` runs one in memory and returns pay, work, and who was found. Pure."""
 
 import math
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""Many simulated networks in parallel processes, with a progress bar; the results do not depend on the processes."""
+"""Many simulated networks in parallel processes, with a progress bar; the number of processes changes no result."""
 
 import multiprocessing
 from collections.abc import Callable, Sequence

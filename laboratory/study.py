@@ -1,4 +1,4 @@
-"""A study: every question at every version and seed, kept in a folder, so that it continues where it stopped."""
+"""A study: every question at every version and seed. Writes results and plots to a folder, and continues from it."""
 
 import hashlib
 import math

@@ -1,4 +1,4 @@
-"""Cost of the reference miner's analyses, bundle by bundle, for the demo's last table."""
+"""Cost of the reference miner's analyses, bundle by bundle, for the demo's last table. Touches the terminal alone."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

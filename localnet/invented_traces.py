@@ -1,4 +1,4 @@
-"""Miners that make up what a run would show: their traces pass every gate, and nothing of the bundle was run."""
+"""Cheating miners that invent runtime traces, to show that executions find them. Called by `behaviours.py`; no I/O."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Task source of the local network: written bundles with truth, and third-party distributions as they are (D-7)."""
+"""Tasks of the local network, packed in memory: written bundles with truth, and installed distributions (D-7)."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A whole network on one machine, as `validator devnet` runs it: the real daemon, a simulated chain, local miners."""
+"""A whole network on one machine, as `validator devnet` runs it: real daemons and stores, simulated chain, miners."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Choice of a local network's tasks: bundles that it brings, or an owner's own tasks at their pace."""
+"""The two supplies of a local network's tasks: bundles that it brings, or an owner's tasks from disk at their pace."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The cast of a local network as data: names, behaviours, and when each joins or changes sides."""
+"""The cast of a local network as data: names, behaviours, and when each joins or changes sides. No I/O."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Literal

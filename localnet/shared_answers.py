@@ -1,4 +1,4 @@
-"""Miners that collude by sharing made-up answers: the same from every member, derived from the task and a secret."""
+"""Miners that collude by sharing made-up answers, derived from the task and a secret: cheats of the demo. No I/O."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Validators of a local network: each with its own hotkey, empty store and salts, all with the same miners."""
+"""Validators of a local network: each with its hotkey and store file; renames the store of an earlier run."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager

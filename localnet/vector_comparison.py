@@ -1,4 +1,4 @@
-"""Weights of several validators side by side: the row of each on the chain, and the pay that follows."""
+"""Comparison of several validators' rows on the simulated chain, and the pay that follows. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

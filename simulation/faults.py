@@ -1,4 +1,4 @@
-"""The faults of one history: drawn from its seed, each on a list that can be shortened, and counted where they act."""
+"""The faults of one history: drawn from its seed, in a list that can be shortened, counted where they act. No I/O."""
 
 from collections import Counter
 from collections.abc import Callable, Collection

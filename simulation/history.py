@@ -1,4 +1,4 @@
-"""One history: lives of the daemon in one universe, one after the other, with faults, kills and checks."""
+"""One history: lives of the real daemon in one universe and one store, with faults, kills and checks."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""The invariants of a history: they hold after every kill, every stop and at the end."""
+"""The invariants of a history, checked in its SQLite file after every kill, every stop and at the end."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""`make simulate-mutations`: careless changes of the program, each in a copy, and the first seed that finds it."""
+"""`make simulate-mutations`: careless changes, each in a temporary copy of the code, and the first seed to find it."""
 
 import argparse
 import os

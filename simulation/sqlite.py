@@ -1,4 +1,4 @@
-"""SQLite driver of the simulation: on the loop's own thread, with durations, faults and kills at commits."""
+"""SQLite driver of the simulation: real files on the loop's thread, with drawn durations, faults, kills at commits."""
 
 import asyncio
 import sqlite3

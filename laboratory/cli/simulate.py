@@ -1,4 +1,4 @@
-"""`validator simulate`: networks without I/O on the real scoring versions."""
+"""`validator simulate`: plays networks in memory on the real scoring versions; prints, and writes files where asked."""
 
 import os
 from pathlib import Path

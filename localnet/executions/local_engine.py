@@ -1,4 +1,4 @@
-"""A sandbox for the local network: the tracer's image made here, served on loopback, run by this machine's engine."""
+"""A sandbox for the local network: the runtime image made here, served on loopback, run by this machine's engine."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""An image of this machine's Python and some files: OCI documents over two layers, the first kept between builds."""
+"""An image of this machine's Python and some files: OCI documents over two layers, the first in a cache on disk."""
 
 import hashlib
 import importlib.util

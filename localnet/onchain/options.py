@@ -1,4 +1,4 @@
-"""Options of `validator localnet up`, and the values (ports, keys, folder) that follow from them."""
+"""Options of `validator localnet up`, and the tempo, patience and rate limit that follow from them. No I/O."""
 
 from dataclasses import dataclass
 from math import ceil

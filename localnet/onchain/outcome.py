@@ -1,4 +1,4 @@
-"""The outcome of `validator localnet up`: the chain's row next to the plan, and what is shown of it."""
+"""The outcome of `validator localnet up`: the chain's row next to the plan, compared in memory and printed."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

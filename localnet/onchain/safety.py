@@ -1,4 +1,4 @@
-"""Refusal of any chain but a development chain, before anything is spent or written."""
+"""Refusal of any chain but a development chain, before anything is spent or written. Only reads the chain."""
 
 from typing import Final, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Reader of the file that `--miners` names: the network's behaviours, and an owner's miners that run elsewhere."""
+"""Reader of the TOML file of `devnet --miners`: behaviours with counts, and an owner's miners that run elsewhere."""
 
 import tomllib
 from collections import Counter

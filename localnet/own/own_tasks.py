@@ -1,4 +1,4 @@
-"""An owner's tasks, checked before anything starts, and the pace of a network over them (SPEC 13)."""
+"""An owner's tasks, read from disk and checked before a start, and the pace of a network over them (SPEC 13)."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""A line of advice for each task of an owner: does it tell miners apart, why not, and what to do."""
+"""A line of advice for each task of an owner: does it tell miners apart, why not, and what to do. Pure."""
 
 from collections.abc import Mapping
 from typing import Final

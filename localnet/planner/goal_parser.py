@@ -1,4 +1,4 @@
-"""From a goal's sentences to the steps it takes.
+"""A parser of a goal's sentences into the steps it takes. Pure.
 
 The local network's goals are written in their own small English, one order per sentence, so that a planner without
 any model can follow them. "It" is what came before; "them" is everything that was found so far.

@@ -1,4 +1,4 @@
-"""The keeper: `python -m code_runner` in a sandbox, `python -m code_runner SOLUTION TESTS` for authors of tasks."""
+"""The keeper: `python -m code_runner` writes a report in a sandbox; with SOLUTION TESTS it prints one to authors."""
 
 import hashlib
 import hmac

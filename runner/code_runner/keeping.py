@@ -1,4 +1,4 @@
-"""The keeper's work: a stranger's module goes to the linter and to every test, each in the time that there is."""
+"""The keeper's work: starts the linter and judge processes over a stranger's module, within time limits; no files."""
 
 import json
 import selectors

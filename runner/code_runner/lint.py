@@ -1,4 +1,4 @@
-"""The linter's run over a stranger's module, as a process; its findings are part of the module's quality."""
+"""The linter's run over a stranger's module, as a process; the findings lower the plan's quality. No files."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The judge's side of the conversation with a stranger's module: `import solution` in a test yields mirrors of it."""
+"""The judge's side of the conversation: `import solution` in a test starts the host process and yields mirrors."""
 
 import importlib.abc
 import importlib.machinery

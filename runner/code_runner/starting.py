@@ -1,4 +1,4 @@
-"""Start of judge, host and linter as processes: their commands, their environment, the order that a judge gets."""
+"""Commands and environment of the judge, host and linter processes, and the judge's order; others start them."""
 
 import json
 import sys

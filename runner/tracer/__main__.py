@@ -1,4 +1,4 @@
-"""The program of the runtime image for bundles: `python -m tracer` in a sandbox (SPEC 15, docs/miner-protocol.md)."""
+"""The image's program for bundles: `python -m tracer` in a sandbox; writes the evidence folder (SPEC 15)."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Entry point of a bundle according to its own documents (manifest, mcp.json, composition): what running it means."""
+"""Entry point of a bundle according to its own documents (manifest, mcp.json, composition). Pure; starts nothing."""
 
 import json
 import re

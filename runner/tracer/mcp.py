@@ -1,4 +1,4 @@
-"""A small MCP client: lists a server's tools and calls each once, over newline-delimited JSON-RPC on stdio."""
+"""A small MCP client for traced servers: lists tools and calls each once, over pipes that `process.py` hands it."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""From bash's execution tracing to records: one line `+|command after expansion` for every command."""
+"""A parser of bash's execution tracing into records, one line `+|command after expansion` per command. Pure."""
 
 import re
 import shlex

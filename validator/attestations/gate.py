@@ -1,4 +1,4 @@
-"""A gate before an install, `validator attestation gate`: asks trusted validators about what is to be installed.
+"""A gate before an install, `validator attestation gate`: reads a policy and a skill, asks validators over HTTP.
 
 The answers are attestations, so nobody between can change one. A validator, or anyone who answers in its place, can
 keep silent or hand out what it revoked since; the first is no consent, against the second there are TLS and `until`.

@@ -1,6 +1,6 @@
 """The publishing key: a secret file, and the statement in the audit log by which the hotkey vouches for it.
 
-Reads the file and the store; `validator attestation key` and `publish.py` use it.
+Reads the file and the store; `new_key` replaces the file. `validator attestation key` and `publish.py` use it.
 """
 
 import re

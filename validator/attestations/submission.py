@@ -1,6 +1,7 @@
 """Queue of skills that strangers submit over the API: a round takes one, whose answers enter nothing (SPEC 17, D-45).
 
-A submitter learns nothing of tasks: a bundle that was ever in a round is taken like any other, and waits forever.
+A submitter learns nothing of tasks: a bundle that was ever in a round is taken, too, and waits forever. The API
+writes the queue in the store; the daemon reads it for a round.
 """
 
 import asyncio

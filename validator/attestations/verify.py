@@ -1,4 +1,4 @@
-"""Verification of attestations with nothing but themselves: no store, no network.
+"""Verification of attestations with nothing but themselves: no I/O. For consumers, commands and the gate.
 
 Everything must hold now: the envelope, the key, its statement by the hotkey, and the time until which it was given.
 What was taken back shows only to those who have the receipts of it (`Withdrawn`).

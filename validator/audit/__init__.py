@@ -1,4 +1,5 @@
 """Replay, explanations, export and offline verification of rounds that the store or a log holds.
 
-Touches the store for reading and files of logs; `audit verify` loads no store, chain or task. Called by commands.
+Reads the store and files of logs, writes exports and checkpoints; `audit verify` loads no store, chain or task.
+Called by commands, `web/`, `health/` and worker processes.
 """

@@ -1,4 +1,4 @@
-"""JSON documents of rounds and explanations: `--json` prints them, the API sends them, and pages show them. No I/O."""
+"""JSON documents of rounds and explanations, for `--json`, API and pages; `round_document` alone reads the store."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""The two channels of a run, one JSON array per line: `["fs", {"op": …, "path": …, "ts": …}]`.
+"""A writer of a run's two channels (pipes), one JSON array per line: `["fs", {"op": …, "path": …, "ts": …}]`.
 
 The watcher's is the trace. The skill's own process has another, for what only it can see: its imports, the variables
 that it reads and the names that it looks up; nothing that the watcher sees is taken from there.

@@ -2,5 +2,5 @@
 
 The functions that scored compute them again from the store. Their field names are what `--json` shows.
 
-Touches the store, for reading. Called by `validator explain`, the API and the pages.
+Touches the store, for reading. Called by `validator explain`, `validator flags show`, the API and the pages.
 """

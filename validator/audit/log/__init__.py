@@ -2,5 +2,5 @@
 
 `export.py` reads the store; `verify.py` and what it calls read a stranger's file, and decide what to believe of it.
 
-Touches that file, its folders and checkpoints. Called by `validator audit` and the laboratory.
+Touches that file, its folders and checkpoints. Called by `validator audit`, `laboratory/` and `simulation/`.
 """
