@@ -1,8 +1,7 @@
 """Connections below aiohttp's client: opened to an address (RFC 8305), read in small, bounded portions.
 
-aiohttp bounds lines and fields, but not the whole: endless interim responses, or chunks of one byte, make its parser
-work far more than the bytes are worth. Sixty miners that do so at once held the event loop for 3.7 s in a trial; here
-they are cut off, and until then each gets one small portion a turn.
+aiohttp bounds lines and fields, but not the whole: sixty miners with endless interim responses, or chunks of one byte,
+held the event loop for 3.7 s in a trial. Here they are cut off, and until then each gets one small portion a turn.
 """
 
 import asyncio

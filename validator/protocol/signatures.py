@@ -104,7 +104,7 @@ def verify(data: bytes, value: str, hotkey: str, crypto: str) -> bool:
 
 @contextmanager
 def verified_once() -> Iterator[None]:
-    """Inside, a signature that is verified again costs a hash: of one round, which has a bounded number of them."""
+    """Cache verified signatures inside: the next check of one costs a hash. For replay of one group, which has few."""
     token = _KNOWN.set(_Known({}, {}))
     try:
         yield

@@ -1,6 +1,6 @@
 """The validator's heartbeat, and stalls: the times in which the validator itself stood still (SPEC 16, D-26).
 
-All moments are seconds of one monotonic clock; only their differences mean anything.
+In memory; the store gets them from `dispatch.py`. All moments are seconds of one monotonic clock.
 """
 
 from collections import deque

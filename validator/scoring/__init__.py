@@ -1,6 +1,6 @@
 """Scores, as values: a round is scored by its own version, permanently. `version(name)` is the only door.
 
-Pure: touches no clock, randomness, I/O or settings. Called by rounds, weights, audit and the laboratory.
+Pure: touches no clock, randomness, I/O or settings. Called by kinds, rounds, store, weights, audit and the laboratory.
 """
 
 from validator.scoring.constants import ExecutionRules, Rules
