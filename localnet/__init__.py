@@ -2,6 +2,5 @@
 
 A distribution next to the miner and the validator, whose code it runs; neither imports anything of it.
 
-Touches loopback sockets, stores, a container engine and a development chain. Called by `validator devnet`,
-`validator localnet` and benchmarks.
+Touches sockets, stores, a container engine and a development chain. Called by `validator devnet` and `localnet`.
 """

@@ -1,4 +1,4 @@
-"""Cheating miners that invent runtime traces, to show that executions find them. Called by `behaviours.py`; no I/O."""
+"""Cheating miners that send traces of no run of theirs, to test executions; only probes and a copied run are real."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""Miners that collude by sharing made-up answers, derived from the task and a secret: cheats of the demo. No I/O."""
+"""Miners that collude by sharing made-up answers, derived from the task and a secret: cheats of the demo."""
 
 from typing import Final
 

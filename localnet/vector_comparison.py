@@ -1,4 +1,4 @@
-"""Comparison of several validators' rows on the simulated chain, and the pay that follows. Pure."""
+"""Comparison of several validators' rows on the simulated chain, which it only reads, and the pay that follows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

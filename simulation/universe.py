@@ -1,4 +1,4 @@
-"""Everything outside the daemon in one history: chain, miners, services, tasks, sandboxes; it outlives every kill."""
+"""Everything outside the daemon in one history, in memory: chain, miners, services, tasks; it outlives every kill."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The parts of this machine that an image needs: its Python, programs, and the shared libraries of both."""
+"""The parts of this machine that an image needs: its Python, programs, and the libraries that `ldd` lists."""
 
 import os
 import platform

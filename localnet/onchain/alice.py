@@ -1,4 +1,4 @@
-"""//Alice on a development chain, as herself and as root: every answer is looked into, some calls are tried again."""
+"""A client of a development chain that signs as //Alice, also as root: checks every answer, retries some calls."""
 
 from collections.abc import Callable
 from typing import Any, Final, cast

@@ -1,4 +1,4 @@
-"""A network on a chain node: from an empty node to a vector on chain that pays reference miners."""
+"""The run of `validator localnet up`: from an empty chain node to a vector on chain that pays reference miners."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -43,7 +43,7 @@ class Knob(NamedTuple):
 
 
 def chain_knobs() -> tuple[Knob, ...]:
-    """Return what is set for the whole chain, before the subnet is made."""
+    """Return the calls that set values of the whole chain, before the subnet is made; none is sent."""
     return (
         Knob(_ADMIN.sudo_set_network_rate_limit(rate_limit=0), "a subnet may be made at once"),
         Knob(_ADMIN.sudo_set_admin_freeze_window(window=0), "settings may change in every block of an epoch"),
@@ -55,7 +55,7 @@ def chain_knobs() -> tuple[Knob, ...]:
 
 
 def subnet_knobs(netuid: int, tempo: int) -> tuple[Knob, ...]:
-    """Return what is set for the subnet."""
+    """Return the calls that set values of the subnet; none is sent."""
     registering: Mapping[str, int] = {"netuid": netuid}
     return (
         Knob(_ADMIN.sudo_set_tempo(netuid=netuid, tempo=tempo), "an epoch long enough for rounds", required=True),

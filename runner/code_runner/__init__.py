@@ -6,5 +6,5 @@ The *host* (`host.py`) runs the stranger's module. Tests reach it through a sock
 (`plain.py`), everything else by reference (`mirror.py`), so that a value that a test compares is a value and no object
 that calls itself equal to everything. docs/security.md tells what holds and what does not.
 
-Touches processes and files of its container. Called by the sandbox, through the image.
+Touches processes and files of its container. Called by the sandbox, through the image, and by authors of tasks.
 """

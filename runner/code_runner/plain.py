@@ -1,4 +1,4 @@
-"""Plain data as JSON and back: exactly the listed types, never a subclass, which could lie about itself.
+"""Plain data as JSON and back: exactly the listed types, never a subclass, which could lie about itself. No I/O.
 
 What is not plain goes through the `refer` and `resolve` of the caller. Lists, dicts, sets and the like are *shared*:
 both sides number those of a message in the order of its writing, so that a callee can say which of them it changed.

@@ -122,7 +122,7 @@ def read_policy(file: Path) -> Policy:
 
 
 def decide(policy: Policy, what: str, clock: Clock) -> Decision:
-    """Return the decision about a path or a package URL, as of now.
+    """Ask the policy's validators, and return the decision about a path or a package URL, as of now.
 
     Raises:
         TaskError: the path cannot be packed.

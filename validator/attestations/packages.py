@@ -1,6 +1,6 @@
 """Package URLs (purl) of bundles, from the manifest that `validator tasks pack --manifest` writes.
 
-Only the operator's own manifest says which package a bundle is: what a submitter says of it proves nothing.
+Reads the operator's own manifest alone: what a submitter says of a bundle proves nothing. Called by `publish.py`.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Signed attestations from the records of past rounds, for the API, pages and `validator attestation`. Reads the store.
+"""Signed attestations from the records of past rounds, for the API and `validator attestation`. Reads store and key.
 
 Nobody is told anything that could help a miner: only bundles that this validator never dispatches again have one, and
 none that was planted, was a canary, or was given with a marker. Where that cannot be known there is none.
