@@ -1,4 +1,4 @@
-"""Sending a round: every member of every task at once, each answer stored as it arrives and then judged."""
+"""Sending a round: every member at once; each answer is stored as it arrives, then judged, an accepted plan run."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Settling: results to outcome by the pure core, then one transaction that stores it all (SPEC 4 to 11, D-6)."""
+"""Settling: results to outcome by the pure core, judgements stored, then the rest in one transaction (SPEC 4 to 11)."""
 
 import asyncio
 import gc
@@ -125,7 +125,7 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
     plan: RoundPlan,
     returned: Returned,
 ) -> RoundOutcome | None:
-    """Score the round and store everything in one transaction; return the outcome, None when every task is void.
+    """Score the round, store judgements, then the rest in one transaction; return the outcome, None if all is void.
 
     Raises:
         UnknownScoringVersionError: the input is of a version that this program does not score.
