@@ -1,4 +1,5 @@
 """The subnet: one protocol for the real chain and for a simulated one with its state file.
 
-Touches the node and the hotkey's file. Called by rounds, weights, the daemon and commands.
+Touches the node, the simulated chain's file and the hotkey's file; `base.py`, `weight_rows.py` and `clockwatch.py`
+touch nothing. Called by rounds, weights, audit, health, web, the daemon, commands and the reference miner.
 """

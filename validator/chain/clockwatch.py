@@ -1,4 +1,4 @@
-"""Comparison of the local clock with the chain's, by the arrival of fresh blocks (SPEC 16, D-26).
+"""Comparison of the local clock with the chain's, by the arrival of fresh blocks (SPEC 16, D-26). No I/O.
 
 A block's time says when it was made. When it came is known only of a block that was not there at the last look; and
 that it came when it was made, only while blocks come no faster than time passes: a node that catches up hands out old

@@ -1,4 +1,7 @@
-"""Choice of the chain that the settings describe, real or simulated: opens it, and says if it is on this machine."""
+"""Choice of the chain that the settings describe, real or simulated: opens it, and says if it is on this machine.
+
+Connects to nothing yet, but looks up names; `chain_of` writes the simulated chain's file where it is missing.
+"""
 
 import socket
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """Probe of a chain endpoint for the doctor: which chain, how fast, how high; or what answers instead, and the fix.
 
-It speaks JSON-RPC over one websocket, without the SDK.
+It speaks JSON-RPC over one websocket, without the SDK. `bittensor.py` calls it too, for its error messages.
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""`validator attestation …`: what consumers are told of skills, and their side of it (docs/attestations.md)."""
+"""`validator attestation …`: what consumers are told of skills, and their side of it (docs/attestations.md).
+
+`key --new` and `revoke` write the audit log, `key --new` a key file; `gate` asks other validators over HTTP.
+"""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""`validator drain`: the running validator finishes its round and ends."""
+"""`validator drain`: asks the running validator, through the store, to finish its round and end; waits for that."""
 
 import asyncio
 import time

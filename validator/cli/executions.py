@@ -1,4 +1,4 @@
-"""`validator executions …` and `validator code-checks …`: work that waits next to the rounds (SPEC 12, 15)."""
+"""`validator executions …`, `… code-checks …`: work that waits in the store; `retry` makes it due (SPEC 12, 15)."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime

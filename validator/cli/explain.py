@@ -1,4 +1,4 @@
-"""`validator explain …`: why a round was worth to a miner what it was, and the state of a miner."""
+"""`validator explain …`: why a round was worth to a miner what it was, and the state of a miner. Reads the store."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""`validator flags …`: collusion flags (SPEC 9)."""
+"""`validator flags …`: collusion flags (SPEC 9), listed or cleared in the store; the next round freezes the change."""
 
 from datetime import UTC, datetime
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`validator neurons …`: everyone ever seen on the subnet, and the faults that they find."""
+"""`validator neurons …`: everyone ever seen on the subnet, and the faults that they find. Reads the store."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Final

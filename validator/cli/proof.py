@@ -1,4 +1,4 @@
-"""`validator proof …`: consensus proofs, made, checked and taken from the store (SPEC 14)."""
+"""`validator proof …`: consensus proofs: made of a debate, checked, or read from the store; stores none (SPEC 14)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal

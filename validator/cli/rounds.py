@@ -1,4 +1,4 @@
-"""`validator rounds …`: rounds, their groups, answers and results."""
+"""`validator rounds …`: rounds, their groups, answers and results. Reads the store."""
 
 from collections.abc import Iterable
 from typing import Annotated

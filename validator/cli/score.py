@@ -1,8 +1,4 @@
-"""`validator score` and `validator groups`: recompute a number from a JSON document (SPEC 3 to 12, 15).
-
-A case in, a result out, as in the spec's vectors: one line for each file, one line on standard error for each bad file,
-exit 2 if any was bad.
-"""
+"""`validator score` and `validator groups`: recompute a number from JSON cases; store nothing (SPEC 3 to 12, 15)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, get_args

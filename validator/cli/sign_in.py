@@ -1,4 +1,4 @@
-"""`validator wallet link`: prints a signed link by which a miner opens its own page at a validator."""
+"""`validator wallet link`, for miners: asks a validator for a nonce, and prints a signed link to the miner's page."""
 
 import http.client
 import urllib.error

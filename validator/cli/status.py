@@ -1,4 +1,4 @@
-"""`validator status`: one validator on one screen, once or again and again."""
+"""`validator status`: one validator on one screen, once or again and again. Only reads."""
 
 import asyncio
 import signal

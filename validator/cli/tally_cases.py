@@ -1,6 +1,6 @@
 """Cases of `validator score` for version 2.0.0: turns, meetings, groups, entries, evidence and weights (SPEC 17).
 
-Each function refuses what its form cannot say by SchemaError, naming the field.
+Pure. Each function refuses what its form cannot say by SchemaError, naming the field.
 """
 
 from collections.abc import Sequence

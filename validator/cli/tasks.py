@@ -1,4 +1,7 @@
-"""`validator tasks …`: packing, seeding, checking, retiring and serving tasks (SPEC 13, 16)."""
+"""`validator tasks …`: packing, seeding, checking, retiring and serving tasks (SPEC 13, 16).
+
+Writes task folders and, to retire, the store; `pack` may download, `serve` listens. No daemon is needed.
+"""
 
 import asyncio
 import re

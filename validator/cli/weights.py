@@ -1,4 +1,7 @@
-"""`validator weights …`: the weights on chain, and those to be sent next (SPEC 11)."""
+"""`validator weights …`: the weights on chain, and those to be sent next (SPEC 11).
+
+Sends none. `show` reads the store, `plan` the chain too; `unlock` changes the store and removes the lock's file.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

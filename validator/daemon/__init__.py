@@ -1,4 +1,7 @@
 """The daemon: builds the services from the settings, starts them in order and stops them in reverse.
 
-Touches signals, the process's memory and the machine's limits. Called by `validator run` and the local network.
+`worker.py`, `serving.py` and `entrypoint.py` are other processes: `validator worker`, `serve`, the image's first one.
+
+Touches signals, the process's memory, and through `world.py` everything; `watches.py` removes old rows. Called by
+`validator run`, `worker`, `serve` and `doctor`, the local network and the simulation.
 """

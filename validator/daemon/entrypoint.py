@@ -1,7 +1,7 @@
 """The image's entry point: `python -m validator.daemon.entrypoint run …`.
 
 An engine restarts what ends and cannot tell exit codes apart. Here a program that would end in the same way again
-(`Exit.parks`) stays instead, unhealthy, until it is asked to stop. Whatever else it ends with is passed on.
+(`Exit.parks`) stays instead, unhealthy, until it is asked to stop. Any other exit code is passed on.
 """
 
 import os

@@ -31,7 +31,7 @@ class WebAddressError(ValidatorError):
 
 
 def run_serve(settings: Settings, signals: Signals) -> int:
-    """Answer readers until SIGTERM or SIGINT and return the exit code. Nothing is written, no wallet is read.
+    """Answer requests until SIGTERM or SIGINT and return the exit code. No wallet is read.
 
     Raises:
         WebOffError: the settings have it turned off.

@@ -1,7 +1,7 @@
 """Watches and upkeep: the daemon's periodic services.
 
-Watches tell health report, board and metrics what they see; upkeep removes rows past their retention, and learns the
-budget of judging.
+Watches tell health report, board and metrics what they see, and read chain and store; `StoreWatch` also writes to it.
+Upkeep removes rows past their retention, and learns the budget of judging.
 """
 
 import asyncio

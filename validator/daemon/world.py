@@ -1,6 +1,7 @@
 """Everything outside the daemon that it touches (chain, store, miners, tasks, sandbox), opened from the settings.
 
-Tests and simulations hand in another world; the daemon has no other way out.
+Tests and simulations hand in another world; the daemon has no other way out. Reads the hotkey's file;
+`validator worker`, the doctor and the miner's check use parts of it.
 """
 
 from collections.abc import Sequence

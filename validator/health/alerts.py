@@ -1,4 +1,4 @@
-"""Alert rules for Prometheus, made from the catalogue: `make reference` writes config/prometheus/rules.yml by it."""
+"""Alert rules for Prometheus, made from the catalogue; `make reference` prints them to config/prometheus/rules.yml."""
 
 import json
 import sys

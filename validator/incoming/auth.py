@@ -1,4 +1,4 @@
-"""btauth/1 on the side that is asked: requests are bound to the receiver, and none counts twice (SPEC 13)."""
+"""btauth/1 for the task server and reference miner: finds a request's signer; none counts twice (SPEC 13). No I/O."""
 
 import inspect
 from collections.abc import Mapping

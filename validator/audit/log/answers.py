@@ -1,6 +1,7 @@
 """The answers of a round in an audit file, compared with groups, windows, index and attestations (SPEC 5, 6; D-28).
 
-Each attestation is read with its line, checked, and let go; a group's are read from the file again for its scores.
+Called by `verify.py`; reads the audit file alone. Each attestation is read with its line, checked, and let go; a
+group's are read again for its scores.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The receipts of a log as a chain: signed, numbered, linked, with salts that were committed to (SPEC 8)."""
+"""The receipts of a log as a chain: signed, numbered, linked, with salts that were committed to (SPEC 8). No I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Evidence from outside a log: a receipt that it must reach, rows of weights and an anchor on chain (SPEC 16, D-28)."""
+"""Evidence from outside a log: a receipt to reach; under `--chain`, weights and anchor on chain (SPEC 16, D-28)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Checkpoints of a verification: where it stopped, in a file that its verifier alone could write (docs/auditors.md)."""
+"""Checkpoints of a verification: its place in a file, sealed by the verifier's own key, which is made here (D-28)."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""The scores and proofs of a settled round computed again, a group at a time (SPEC 4 to 10, 12, 14).
+"""Scores and proofs of a settled round computed again, a group at a time (SPEC 4 to 10, 12, 14). Reads only the log.
 
 Where a truth is not shown, all follows but the axes, which are taken as told (D-31): from the axes that an answer is
 said to have come to follows the rest of its score. Some verdict must give the verdict axes of all answers to a task;

@@ -1,4 +1,4 @@
-"""The report of a verification: what was computed again, and how much is the validator's word (SPEC 16, D-28)."""
+"""Report of a verification: what was computed again, and how much is the validator's word (SPEC 16, D-28). No I/O."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping

@@ -1,4 +1,4 @@
-"""The vectors of a log, each computed again and compared with who had its uids, and their fates (SPEC 16, D-28)."""
+"""Vectors of a log, each computed again and compared with its uids' owners, and their fates (SPEC 16, D-28). No I/O."""
 
 import sys
 from array import array

@@ -1,4 +1,7 @@
-"""Replay of rounds by worker processes of several machines, through the queue of the store's Postgres database."""
+"""Replay of rounds by worker processes of several machines, through the queue of the store's Postgres database.
+
+`validator replay` puts jobs there and reads results; `ReplayErrand` does them in `validator worker`.
+"""
 
 import asyncio
 import multiprocessing

@@ -1,4 +1,4 @@
-"""Replay of the gates: the stored answers to one task are judged again, from their raw bytes."""
+"""Replay of the gates, for `replay` and `audit verify`: stored answers are judged again from their bytes. No I/O."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,6 +1,6 @@
 """Text pages of the kinds of tasks: a file for each kind, and a row of `PAGES` by the kind's name.
 
-Touches nothing: explanations in, lines out. Called by `validator explain` and `validator rounds`.
+Prints, and touches nothing else: explanations in, lines out. Called by `validator explain` and `validator rounds`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Parts of the text pages that all kinds share: gates, selection, window entry. No I/O."""
+"""Parts of the text pages that all kinds share: `write_…` adds to a page, `print_members` prints at once."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final

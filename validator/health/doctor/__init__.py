@@ -3,7 +3,8 @@
 A check looks at one subject and returns findings, each with what was seen and what to do. All run at once, each with a
 time limit. None takes the writer's lock, and none leaves anything behind: a validator may be running.
 
-Touches store, chain, engine, tasks and miners, for reading. Called by `validator doctor`.
+Touches store, chain, engine, tasks and miners, for reading; one write to the store is rolled back. Called by
+`validator doctor`.
 """
 
 import asyncio

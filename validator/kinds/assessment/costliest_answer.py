@@ -1,4 +1,4 @@
-"""The costliest legal answer, made here and judged at a start, to learn what judging may cost here (SPEC 5, D-27)."""
+"""The costliest legal answer, judged at a start in a worker process to learn the cost of judging (SPEC 5, D-27)."""
 
 import base64
 import time

@@ -1,6 +1,6 @@
 """The gates of SPEC 5, in order: each looks at one case and names a reason, or lets it pass.
 
-Gate 7 never stops anything; it needs the whole group and lives in `semantics.py`.
+Pure. Gate 7 never stops anything; it needs the whole group and is in `judge.py`.
 """
 
 from collections.abc import Callable, Collection

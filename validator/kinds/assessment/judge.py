@@ -1,4 +1,4 @@
-"""From an answer's bytes to what a round keeps: a submission, or a rejection with its reason; and gate 7 (SPEC 5)."""
+"""Judgement of an answer's bytes: a submission or a rejection; and gate 7 (SPEC 5). Pure; run in worker processes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

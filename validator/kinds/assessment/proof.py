@@ -1,4 +1,4 @@
-"""The consensus proof of an assessment's group, from the round that settled it (SPEC 14)."""
+"""The consensus proof of an assessment's group, made when its round settles and again by replay (SPEC 14). Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
