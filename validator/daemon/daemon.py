@@ -1,4 +1,4 @@
-"""The running validator: starts its services, waits for a stop, and ends them in reverse. Called by `main.py`."""
+"""The running validator: starts its services, waits for a stop, ends them in reverse. Run by `main.py` and localnet."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""Checkpoints of a verification: its place in a file, sealed by the verifier's own key, which is made here (D-28)."""
+"""Checkpoints of a verification: a file with its place, sealed by a key that is made here (docs/auditors.md)."""
 
 import hashlib
 import hmac
