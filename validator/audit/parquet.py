@@ -60,7 +60,7 @@ _RECORDED: Final[dict[str, dict[str, Any]]] = {
         "after": pa.float64(),
     },
 }
-"""What is not of a table but of the records of ended rounds: the columns of each file."""
+"""Columns of the files that come from the records of ended rounds, not from a table."""
 
 
 class ExportError(ValidatorError):

@@ -1,4 +1,4 @@
-"""`validator audit …`: the signed log of all rounds, as a file that anybody can check (docs/auditors.md)."""
+"""`validator audit …`: writes the signed log of all rounds as a file, and checks such files (docs/auditors.md)."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

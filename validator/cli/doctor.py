@@ -1,4 +1,4 @@
-"""`validator doctor`: examination of everything that the validator needs, before and while it runs."""
+"""`validator doctor`: examination of everything that the validator needs, before and while it runs. Only looks."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The pages of docs/reference, made from the code: `python -m validator.cli.reference [DIR]` writes them.
+"""The pages of docs/reference and `index.json`, made from the code: `python -m validator.cli.reference` writes them.
 
 A test holds them; `make reference` is the short way.
 """

@@ -1,4 +1,4 @@
-"""Assembly of one validator: builds its services from settings, world and store, and the order they start in."""
+"""Assembly of one validator's services from settings, world and store. Called by `main.py`, localnet, simulation."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -35,7 +35,7 @@ from validator.telemetry import Event
 from validator.weights.plan import mechanisms
 
 ENDPOINT_BOUNDS: Final = Bounds(connections=16, header_s=10.0, request_s=30.0)
-"""Of the health endpoint; a round leaves it its file descriptors."""
+"""Bounds of the health endpoint; a round leaves it its file descriptors."""
 PASSING: Final = ("rate_limit",)
 """Preconditions that hinder now and are over by themselves."""
 START_S: Final = 60.0  # for a first look at the chain, each of whose calls has its own limit

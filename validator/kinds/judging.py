@@ -22,7 +22,7 @@ PARSE_REASONS: Final[Mapping[type[JsonError], Reason]] = {
     TooDeepError: Reason.PARSE_TOO_DEEP,
     DuplicateKeyError: Reason.PARSE_DUPLICATE_KEY,
 }
-"""What gate 2 says of a body that is no document, by what is wrong with it; else `parse_schema`."""
+"""Reasons of gate 2 for a body that is no document, by what is wrong with it; else `parse_schema`."""
 
 
 @dataclass(frozen=True, slots=True)

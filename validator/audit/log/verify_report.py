@@ -182,4 +182,4 @@ class Verified:
 
 
 NUMBERS: Final = tuple(one.name for one in fields(Verified) if one.type is int)
-"""What is a plain count of a report, and the numbers of its first and last receipt."""
+"""Names of the plain counts of a report, and of the numbers of its first and last receipt."""

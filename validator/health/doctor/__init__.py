@@ -84,7 +84,7 @@ async def diagnose(
     only: Collection[str] = (),
     limits: Limits = LIMITS,
 ) -> Diagnosis:
-    """Examine the validator that these settings describe. Nothing is written, and no lock of a validator's taken.
+    """Examine the validator that these settings describe. Nothing stays written, no lock of a validator's is taken.
 
     `workers` makes a pool of processes where what strangers send is judged; `only` names checks, none for all.
 

@@ -35,7 +35,7 @@ class Case:
     traces: Traces | None = None
     detail: str = ""
     is_runtime_primary: bool = field(init=False)
-    """Whether gates 4, 5 and the trace half of 6 apply."""
+    """True if gates 4, 5 and the trace half of 6 apply."""
 
     def __post_init__(self) -> None:
         """Note what the role and the type decide."""
