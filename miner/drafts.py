@@ -1,7 +1,4 @@
-"""Drafts of truth for `validator tasks draft`: what can be read of a packed bundle, as files for a person to decide.
-
-What is known is written into the draft, candidates are listed under a TODO, and TODO marks what a person decides.
-"""
+"""Drafts of truth for `validator tasks draft`: what can be read of a packed bundle, and TODO where a person decides."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

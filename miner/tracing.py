@@ -1,4 +1,4 @@
-"""Traces for the reference miner's answers: runs the network's own bundles under runner/tracer, packs records."""
+"""Traces for the reference miner's answers: runs the network's own bundles as processes of runner/tracer."""
 
 import asyncio
 import json

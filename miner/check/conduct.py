@@ -1,4 +1,4 @@
-"""A whole check: the declaration, every trial, then what strangers might send."""
+"""A whole `validator miner check`, over HTTP: the declaration, every trial, then what strangers might send."""
 
 import asyncio
 from collections import defaultdict

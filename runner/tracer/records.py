@@ -1,7 +1,4 @@
-"""Trace records as values: fields of each type, merging, and the content of `.jsonl` files (SPEC 5). No I/O.
-
-Called by the rest of the tracer, which writes the files in the container, and by the reference miner.
-"""
+"""Trace records as values: the fields of each type, merging, the content of `.jsonl` files (SPEC 5). No I/O."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Backups: a store as one file, made while a validator writes to it, and restored where nothing is."""
+"""Backups for `validator db backup` and `restore`: a store as one file, made while a validator writes to it."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""Copies of a whole store into an empty one, on the same database or the other: every value exactly as it is."""
+"""Copies of a whole store into an empty one, on either database, every value exact: for `db copy` and backups."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Size of a store by table and kind, and growth in a year. Reads only; for `validator db forecast` and the disk watch."""
+"""Size of a store by table and kind, and growth in a year. Reads only; for `validator db forecast` and disk watch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

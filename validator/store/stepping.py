@@ -1,4 +1,4 @@
-"""States computed again from records, where the store keeps none or to check one. Called by archiving and `db check`."""
+"""States computed again from records: where none is stored, or to check one. Called by archiving and `db check`."""
 
 from collections.abc import AsyncIterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Inputs of a weight vector: score windows, and who could be drawn (SPEC 16, D-23), all of it from the state."""
+"""Inputs of a weight vector, read from the stored state: score windows, and who could be drawn (SPEC 16, D-23)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Canary slots: bundles made on the spot by the generator of planted tasks, whose truth is what was planted (D-33).
+"""Canaries of live rounds: bundles that the generator of planted tasks makes on the spot, with their truth (D-33).
 
 No miner can tell them by form from tasks that `validator tasks seed` made of the same bases; docs/security.md says what
 it can tell.

@@ -1,4 +1,4 @@
-"""The check of task folders for an operator, `validator tasks check`: truth that no answer can meet, and notes."""
+"""Check of task folders, `validator tasks check` and `draft`: truth that no answer can meet, and notes. Reads only."""
 
 import re
 from array import array

@@ -1,6 +1,6 @@
 """Client of a task server, a task source over HTTP: what is unsigned, stale or wrong is refused (SPEC 13).
 
-Called by live rounds, canaries and doctor. Writes nothing; reads answers in a worker process.
+Called by live rounds and doctor. Writes nothing; reads answers in a worker process.
 """
 
 from collections.abc import Callable

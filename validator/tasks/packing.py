@@ -1,4 +1,4 @@
-"""Packing, `validator tasks pack`: a task from a folder, an archive, an installed distribution or a package."""
+"""Packing of a folder, archive, distribution or package into a task: for `tasks pack`, seeding, `attestation gate`."""
 
 import json
 import unicodedata

@@ -1,7 +1,4 @@
-"""Comparison of miners' traces with three runs of the bundle (SPEC 15). No I/O.
-
-Called by `executions.py`, in a worker process: strangers wrote the traces and the bundle.
-"""
+"""Comparison of miners' traces with three runs of a bundle (SPEC 15). No I/O; runs in a worker, for `executions.py`."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

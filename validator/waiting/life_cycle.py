@@ -1,4 +1,4 @@
-"""Life cycle of waiting work: a try ends it, or puts it back until later; the same in every process."""
+"""Life cycle of waiting work: a try ends it or puts it back, and the store keeps that. The same in every process."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
-"""The digest of the log's newest receipt onto the chain, once a day, never in the way of weights (SPEC 16, D-28).
+"""Daily anchor: the digest of the log's newest receipt onto the chain, never in the way of weights (SPEC 16, D-28).
 
-Nothing of it is kept: what is on chain is read before anything is signed. A submission whose fate is not known, of
+Nothing of it is stored: what is on chain is read before anything is signed. A submission whose fate is not known, of
 this process or of one before it, is waited for until it can no longer arrive.
 """
 

@@ -1,4 +1,4 @@
-"""Watch on who answers and who is paid: it shows on the board where few take what many earned."""
+"""Watch on who answers and who is paid: reads the store, and raises conditions where few take what many earned."""
 
 import asyncio
 from collections import Counter, defaultdict

@@ -1,6 +1,6 @@
 """Watch on this hotkey's updates on chain: confirms what arrived, lets expire what cannot, locks on a stranger's.
 
-Writes the store and, with a lock, the stop-file. Called before weights and anchors are signed.
+Writes the store and, with a lock, the stop-file. Called by the weights loop; anchors and preview look at its lock.
 """
 
 import os
