@@ -1,4 +1,4 @@
-"""Validators of a local network: each with its hotkey and store file; renames the store of an earlier run."""
+"""Validators of a local network: same miners, own hotkeys and store files; renames the store of an earlier run."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager

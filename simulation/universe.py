@@ -1,4 +1,4 @@
-"""Everything outside the daemon in one history, in memory: chain, miners, services, tasks; it outlives every kill."""
+"""Everything outside the daemon, in memory for one history: chain, miners, services. It reads the store for checks."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""`validator devnet`: a whole network on this machine."""
+"""`validator devnet`, which `make demo` runs: a whole network on this machine with new stores; prints the result."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""`validator localnet …`: a whole local network on a chain node."""
+"""`validator localnet up`: a local network on a chain node; writes wallets, settings, tasks, store, log to a folder."""
 
 import asyncio
 from pathlib import Path

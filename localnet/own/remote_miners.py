@@ -1,4 +1,4 @@
-"""First contact with an owner's miners that run elsewhere: each is asked for its declaration before the start."""
+"""First contact with an owner's miners that run elsewhere: each is asked over HTTP for its declaration."""
 
 import asyncio
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Isolation and limits that each process of the runtime image sets for itself before it runs a stranger's code."""
+"""Isolation and limits of the image's processes before a stranger's code runs, cleanup after it; also for `tracer`."""
 
 import contextlib
 import ctypes

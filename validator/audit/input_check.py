@@ -1,4 +1,4 @@
-"""Check that a round's frozen input follows from the state before it (SPEC 8 to 16), for replay and `verify`. Pure."""
+"""Check that a frozen input follows from the state before its round (SPEC 8 to 10, 12, 15, 16); for audits. Pure."""
 
 from collections import Counter
 from itertools import groupby
