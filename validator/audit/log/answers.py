@@ -1,6 +1,6 @@
 """The answers of a round in an audit file, compared with groups, windows, index and attestations (SPEC 5, 6; D-28).
 
-Called by `verify.py`; reads the audit file alone. Each attestation is read with its line, checked, and let go; a
+Called by `verify.py` and the laboratory; reads that file alone. Each attestation is read, checked, and let go; a
 group's are read again for its scores.
 """
 

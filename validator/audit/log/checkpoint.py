@@ -1,4 +1,4 @@
-"""Checkpoints of a verification: a file with its place, sealed by a key that is made here (docs/auditors.md)."""
+"""Checkpoints of a verification, so that the next one continues there: files sealed by a key that is made here."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Replay of many rounds by several processes on one machine; the results come in the order of the rounds."""
+"""Replay of many rounds by several processes on one machine, which only read the store; results come in round order."""
 
 import asyncio
 import gc
