@@ -1,7 +1,4 @@
-"""Choice of the chain that the settings describe, real or simulated: opens it, and says if it is on this machine.
-
-Connects to nothing yet, but looks up names; `chain_of` writes the simulated chain's file where it is missing.
-"""
+"""Choice of the settings' chain, real or simulated; writes a simulated one's missing file, and tells if it is local."""
 
 import socket
 from collections.abc import Iterable

@@ -1,7 +1,4 @@
-"""`validator tasks …`: packing, seeding, checking, retiring and serving tasks (SPEC 13, 16).
-
-Writes task folders and, to retire, the store; `pack` may download, `serve` listens. No daemon is needed.
-"""
+"""`validator tasks …`: packs, seeds, checks and serves folders of tasks; retires tasks in the store (SPEC 13, 16)."""
 
 import asyncio
 import re

@@ -1,7 +1,4 @@
-"""`validator weights …`: the weights on chain, and those to be sent next (SPEC 11).
-
-Sends none. `show` reads the store, `plan` the chain too; `unlock` changes the store and removes the lock's file.
-"""
+"""`validator weights …`: the weights on chain, those to be sent next (SPEC 11), and their lock; sends none itself."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

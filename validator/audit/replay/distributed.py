@@ -1,7 +1,4 @@
-"""Replay of rounds by worker processes of several machines, through the queue of the store's Postgres database.
-
-`validator replay` puts jobs there and reads results; `ReplayErrand` does them in `validator worker`.
-"""
+"""Replay by worker processes of several machines: puts jobs into the queue in the store's Postgres, reads results."""
 
 import asyncio
 import multiprocessing
