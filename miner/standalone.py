@@ -1,4 +1,4 @@
-"""One reference miner on a given chain: announces its axon and serves. For local networks on a real node."""
+"""One reference miner on a given chain, `validator miner run`: announces its axon and serves. For local networks."""
 
 import asyncio
 from collections.abc import Iterable

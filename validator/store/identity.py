@@ -1,4 +1,4 @@
-"""Identity of a store: refuses another chain or subnet than its own, and an unknown scoring version (SPEC 16)."""
+"""Identity of a store: a start writes chain and subnet once; others, and unknown scoring versions, are refused."""
 
 from datetime import datetime
 from typing import Final

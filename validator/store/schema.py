@@ -1,4 +1,4 @@
-"""Schema versions: the tables that a database has, and migrations to this version (Alembic)."""
+"""Schema versions: the tables that a database has, and migrations to this version (Alembic), which write it."""
 
 import os
 import sqlite3

@@ -1,4 +1,4 @@
-"""Packages elsewhere, by reference, downloaded by the user's own pip, npm and git. Nothing of a package is run."""
+"""Packages that the user's own pip, npm and git download into a temporary folder. Nothing of a package is run."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""A worker in its own process: takes jobs from the queue and makes the tries that they name."""
+"""A worker in its own process, `validator worker`: takes jobs from the queue and makes the tries that they name."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence

@@ -1,4 +1,4 @@
-"""`POST /api/v1/skills`: a skill that somebody submits waits for a round (docs/attestations.md)."""
+"""`POST /api/v1/skills`, the only write of `validator serve`: a submitted skill waits for a round."""
 
 import asyncio
 from http import HTTPStatus

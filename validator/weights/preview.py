@@ -1,4 +1,4 @@
-"""Preview of the next vector compared with the one on chain, `validator weights plan`; sends nothing (SPEC 11)."""
+"""Preview of the next vector next to the one on chain, for `weights plan` and the API; sends nothing (SPEC 11)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
