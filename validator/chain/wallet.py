@@ -1,4 +1,4 @@
-"""Hotkey of the validator, from a wallet's file or, for local networks, from a derivation uri.
+"""Hotkey of the validator or reference miner, read from a wallet's file or, for local networks, a derivation uri.
 
 The password of an encrypted one has its own file: it is never in a variable, an argument or a prompt.
 """

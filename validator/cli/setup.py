@@ -1,4 +1,4 @@
-"""`validator init` and `validator wallet`: settings and the hotkey's file for a new validator."""
+"""`validator init` and `validator wallet install`: write settings and copy the hotkey's file for a new validator."""
 
 import os
 import shlex

@@ -1,6 +1,6 @@
 """Supply of assessments: the bundles of a round, and the request bodies that members are sent (SPEC 1, 5, 13).
 
-Reads task sources and makes canaries; called when a round is prepared.
+Reads task sources and makes canaries when a round is prepared; `requests` is called when it is dispatched.
 """
 
 import asyncio
