@@ -2,5 +2,5 @@
 
 `machine.py` lists what belongs to the interpreter, `build.py` makes an image of it, `registry.py` serves it by digest.
 
-Reads files of this machine, writes a cache of layers, serves a loopback socket. Called by `executions/local_engine.py`.
+Touches files of this machine, for reading, a cache of layers and a loopback socket. Called by `local_engine.py`.
 """

@@ -1,5 +1,5 @@
 """Replay, explanations, export and offline verification of rounds that the store or a log holds.
 
-Reads the store and files of logs, writes exports and checkpoints; `audit verify` loads no store or task.
-Asks a chain only for `audit verify --chain`. Called by commands, `web/`, `health/` and worker processes.
+Touches the store for reading, logs, exports and checkpoints; `audit verify` loads no store or task, and asks a chain
+only with `--chain`. Called by commands, `web/`, `health/` and worker processes.
 """

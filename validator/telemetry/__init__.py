@@ -1,6 +1,6 @@
 """The log, the catalogue of its events, and metrics.
 
-`log.py` writes to standard output, or for commands to standard error; the rest keeps counts in memory. Called by every
+Touches standard output in `log.py`, for commands standard error; the rest keeps counts in memory. Called by every
 room from here up.
 """
 

@@ -1,4 +1,4 @@
 """Code in the processes of a run: the watcher, and the skill that it watches.
 
-Touches processes by ptrace, two pipes, and the probe's file in /tmp/sssa. Started by `tracer/process.py`.
+Touches processes by ptrace, two pipes, and a file in /tmp/sssa. Called by `tracer/process.py`, which starts it.
 """
