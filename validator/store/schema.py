@@ -1,4 +1,4 @@
-"""Schema versions: the tables that a database has, and migrations to this version (Alembic), which write it."""
+"""Schema versions: the tables that a database has, and migrations to this version, for `db upgrade` (Alembic)."""
 
 import os
 import sqlite3
