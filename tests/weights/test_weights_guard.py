@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 from weights_world import ME, START, World, blocks, build, count_submissions, give_scores, restarted, running
 
-from validator.chain.base import WeightsResult
+from validator.chain.base import ChainUnreachableError, WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.store import Store
 from validator.store.errors import StoreBusyError
@@ -352,3 +352,23 @@ async def test_nothing_is_handed_over_at_a_head_before_the_weights_of_another_me
         world.chain.store = store  # type: ignore[attr-defined]
         await world.until_block(19)
     assert sent == [15], "looked at 14, and the other mechanism's are in 15"
+
+
+async def test_a_look_that_fails_leaves_no_read_behind(store: Store) -> None:
+    ended = []
+
+    class Broken(SimulatedChain):
+        async def snapshot(self) -> NoReturn:
+            raise ChainUnreachableError("gone")
+
+        async def parameters(self) -> NoReturn:
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                await asyncio.sleep(0)
+                ended.append("parameters")
+
+    world = build(store, chain=Broken)
+    with pytest.raises(ChainUnreachableError):
+        await world.service._eyes.look()
+    assert ended == ["parameters"]

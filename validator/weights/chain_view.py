@@ -3,11 +3,11 @@
 Reads only, each read with a time limit.
 """
 
-import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
+from validator.cancellation import together
 from validator.chain.base import VERSION_KEY, Chain, Head, SubnetParameters
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
@@ -59,16 +59,19 @@ class Eyes:
     async def look(self) -> Sight:
         """Read everything: the slot after the rest, whose answer it needs (ChainError, TimeoutError)."""
         chain, mechid = self.chain, self.mechid
-        snapshot, parameters = await asyncio.gather(self.read(chain.snapshot()), self.read(chain.parameters()))
+        first: list[Any] = await together((self.read(chain.snapshot()), self.read(chain.parameters())))
+        snapshot, parameters = first
         me = snapshot.by_hotkey(self.hotkey)
         if me is None or mechid >= parameters.mechanisms:
             return Sight(snapshot, parameters, None)
-        updated, registered, commits, weights = await asyncio.gather(
-            self.read(chain.last_update(mechid, me.uid)),
-            self.read(chain.registered_at(me.uid)),
-            self.read(chain.commits(mechid)),
-            self.read(chain.weights(mechid, me.uid)),
+        reads = (
+            chain.last_update(mechid, me.uid),
+            chain.registered_at(me.uid),
+            chain.commits(mechid),
+            chain.weights(mechid, me.uid),
         )
+        of_slot: list[Any] = await together(map(self.read, reads))
+        updated, registered, commits, weights = of_slot
         untold = mechid > 0 and updated <= registered
         slot = Slot(me, updated, registered, commits, weights, untold=untold)
         return Sight(snapshot, parameters, slot)
