@@ -1,10 +1,5 @@
 """Deterministic simulation of the whole daemon: one seed gives one history of rounds, faults and kills.
 
-<<<<<<< Updated upstream
 Simulates chain, miners, network and time. Touches a process per seed, and SQLite stores in temporary folders.
 Called by `make simulate-faults`, `make replay-faults` and `make simulate-mutations`.
-=======
-Simulates chain, miners, network and time. Touches a process per seed, and a SQLite store in a temporary folder. Called
-by `make simulate-faults` and `make simulate-mutations`.
->>>>>>> Stashed changes
 """
