@@ -1,12 +1,7 @@
 """The log, the catalogue of its events, and metrics.
 
-<<<<<<< Updated upstream
 Touches standard output in `log.py`, for commands standard error; the rest keeps counts in memory. Called by every
 room from here up.
-=======
-`log.py` touches standard output, or for commands standard error; the rest keeps counts in memory. Called by every room
-from here up.
->>>>>>> Stashed changes
 """
 
 from validator.telemetry.events import Event
