@@ -1,4 +1,4 @@
-"""Pool of processes that analyze bundles, so that each is analyzed once, however many local miners ask."""
+"""Pool of processes that analyze bundles: each bundle is analyzed once in memory, however many local miners ask."""
 
 import asyncio
 import multiprocessing

@@ -1,4 +1,4 @@
-"""Requests that no validator sends: a miner refuses them, or outlives them (docs/miner-protocol.md, section 2)."""
+"""Requests that no validator sends, sent to the miner: it refuses them or outlives them (docs/miner-protocol.md, 2)."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Code checks as waiting work: one try to judge a plan's code in the sandbox (SPEC 12)."""
+"""Code checks as waiting work: one try to judge plan code in the sandbox (SPEC 12). The caller stores its result."""
 
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple

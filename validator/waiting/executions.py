@@ -1,4 +1,4 @@
-"""Executions as waiting work: one try to run a task's bundle in the sandbox (SPEC 15)."""
+"""Executions as waiting work: one try to run a task's bundle in the sandbox (SPEC 15). The caller stores the result."""
 
 from dataclasses import dataclass, replace
 from functools import partial
