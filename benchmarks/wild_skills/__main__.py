@@ -3,6 +3,7 @@
 Prints two tables; with a folder of packed tasks (`validator tasks pack --manifest`) the second one, too.
 """
 
+import re
 import resource
 import sys
 import tomllib
@@ -17,7 +18,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import parse_task
 
 HERE: Final = Path(__file__).parent
-HALVES: Final = ("first", "second", "third", "fourth")
+HALVES: Final = ("first", "second", "third", "fourth", "fifth")
 _PARTS: Final = {
     "<HOST>": ("assets-sync", ".invalid"),
     "<KEY>": ("id_", "rsa"),
@@ -38,13 +39,18 @@ class Skill(NamedTuple):
 
 
 def skills(half: str) -> Iterator[Skill]:
-    """Yield the skills of one file, `first` or `second`, put together here: none exists ready to run."""
+    """Yield the skills of one file, such as `first`, put together here: none exists ready to run."""
     for one in tomllib.loads((HERE / f"{half}.toml").read_text("utf-8"))["skill"]:
         made = []
         for form in ("bad", "good"):
             files = {one["path"]: one["text"], **one.get("files", {})}
-            made.append({path: _assembled(text.lstrip("\n").replace("@@", one[form])) for path, text in files.items()})
+            parts = iter(one[form] if isinstance(one[form], list) else [one[form]])
+            made.append({path: _assembled(_filled(text.lstrip("\n"), parts)) for path, text in files.items()})
         yield Skill(one["name"], SkillType(one.get("type", "declarative")), made[0], made[1])
+
+
+def _filled(text: str, parts: Iterator[str]) -> str:
+    return re.sub("@@", lambda _: next(parts), text)
 
 
 def _assembled(text: str) -> bytes:

@@ -42,6 +42,7 @@ _SPEAKER: Final = re.compile(r"\W{0,4}(?:system|assistant|user|human|developer|i
 _ENGLISH: Final = re.compile(r"\b(?:the|and|or|of|to|is|you|your|that|this|it|with|for|are|not|from|be|by|will|as)\b")
 _AWAY: Final = re.compile(r"https?://\S{0,300}|\b[\w.+-]{1,64}@[\w-]{1,63}\.\w")
 _LED_AWAY: Final = frozenset({"away", "still"})
+_SENT: Final = frozenset({"away", "send"})
 _IMITATING: Final = re.compile(
     r"[a-zA-Z]{2,}[\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb]+[a-zA-Z]|[a-zA-Z][\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb]+[a-zA-Z]{2}|(?<![^\W\da-zA-Z])[\u0430\u0441\u0435\u043e\u0440\u0445\u0443\u0456\u0458\u0455\u0501\u04bb]{1,2}[a-zA-Z]{3}"
 )
@@ -109,6 +110,7 @@ class _Language(NamedTuple):
     forgetting: re.Pattern[str]
     still: re.Pattern[str]
     send: re.Pattern[str]
+    spare: re.Pattern[str]
 
 
 class _Rules(NamedTuple):
@@ -128,7 +130,8 @@ def _rules() -> _Rules:
     for one in data["language"]:
         forget, told = one["forget"], one["told"]
         forgetting = rf"(?:{forget}).{{0,80}}?(?:{told})|(?:{told}).{{0,40}}?(?:{forget})"
-        languages.append(_Language(*map(re.compile, (one["mark"], forgetting, one["still"], one["send"]))))
+        patterns = (one["mark"], forgetting, one["still"], one["send"], one["spare"])
+        languages.append(_Language(*map(re.compile, patterns)))
     hidden = "is out of sight and orders a model"
     return _Rules(
         tuple(_Rule(r["what"], r["severity"], re.compile(r["pattern"]), r["readers"]) for r in data["phrase"]),
@@ -254,7 +257,13 @@ def _told_by_signs(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
             if "forgetting" in abroad:
                 what = "tells a model, in another language, to forget what it was told"
                 yield Phrase(what, "critical" if {"send", "away"} <= abroad else "high", first, last)
-            elif "readers" not in given and abroad and "secretfile" in signs[index] and not near.isdisjoint(_LED_AWAY):
+            elif (
+                "readers" not in given
+                and abroad
+                and "secretfile" in signs[index]
+                and not near.isdisjoint(_LED_AWAY)
+                and not ("spare" in abroad and abroad.isdisjoint(_SENT))
+            ):
                 yield Phrase("has a model take what holds secrets, in another language", "critical", first, last)
             elif "model" in given and "still" in abroad:
                 yield Phrase("hides something from the user, in another language", "high", first, last)
@@ -282,6 +291,7 @@ def _foreign_signs(text: str) -> set[str]:
         ("send", most > 1 and language.send.search(said) is not None),
         ("away", most > 1 and said != text),
         ("foreign", most > 1),
+        ("spare", language.spare.search(said) is not None),
     )
     return {name for name, seen in signs if seen}
 

@@ -6,11 +6,13 @@ from typing import Any, Final
 
 from miner.scanners.prose import TO_A_MODEL, orders_in, tool_faults
 from miner.scanners.scanner import Bundle, Report, Tool, found
+from miner.scanners.semgrep import language_of
 from miner.scanners.source import SourceFile, line_of, objects, read_object, string
 from validator.protocol.sssa import Finding
 from validator.protocol.text import printable
 
 MANIFEST: Final = "mcp.json"
+_OF_SERVERS: Final = frozenset({"python", "javascript", "typescript"})
 MAX_TOOLS: Final = 256
 _MAX_TEXTS: Final = 64  # of one tool's schema
 _MAX_LINES: Final = 4_000  # of a server's code
@@ -65,8 +67,10 @@ def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
             findings += _disagreement(declared, of_code) if of_code else ()
     with_manifest = {bundle.part_of(path) for path in bundle.sources if path.endswith(MANIFEST)}
     findings += _poisoned([tool for tool in offered if bundle.part_of(tool.source.path) not in with_manifest])
-    for source in {tool.source.path: tool.source for tool in offered}.values():
-        findings += _orders_in_code(source, {tool.text_line for tool in offered if tool.source is source})
+    parts = {bundle.part_of(tool.source.path) for tool in offered}
+    for source in bundle.sources.values():
+        if language_of(source) in _OF_SERVERS and bundle.part_of(source.path) in parts:
+            findings += _orders_in_code(source, {tool.text_line for tool in offered if tool.source is source})
     return Report(findings=tuple(findings))
 
 

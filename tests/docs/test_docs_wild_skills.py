@@ -7,16 +7,19 @@ from doc_pages import DOCS, table
 from wild_skills.__main__ import is_flagged, skills, wild
 
 pytestmark = pytest.mark.attack
+_FLAGGED = {"fifth": ["worktree-helper"]}  # asks before it changes a shell's profile and a hook of git
+_MOST_FILES = 4  # that differ between the forms of a skill of the fifth set
 
 
-@pytest.mark.parametrize(("half", "row"), [("first", 0), ("second", 1), ("third", 2), ("fourth", 3)])
-def test_skills_are_found_as_told_and_no_twin_is_flagged(half: str, row: int) -> None:
+@pytest.mark.parametrize(("half", "row"), [("first", 0), ("second", 1), ("third", 2), ("fourth", 3), ("fifth", 4)])
+def test_skills_are_found_and_twins_flagged_as_told(half: str, row: int) -> None:
     results = wild(half)
     verdicts = Counter(bad.verdict for _, bad, _ in results)
     told = list(table(DOCS / "reference-miner.md", "wild skills"))[row]
     assert len(results) == 20
     assert told["BLOCK, REVIEW today"] == f"{verdicts['BLOCK']}, {verdicts['REVIEW']}"
-    assert [one.name for one, _, good in results if is_flagged(good)] == []
+    assert [one.name for one, _, good in results if is_flagged(good)] == _FLAGGED.get(half, [])
+    assert int(told["twins flagged today"]) == len(_FLAGGED.get(half, []))
     assert float(told["recall today"]) == round(1 - verdicts["ALLOW"] / len(results), 2)
 
 
@@ -24,3 +27,9 @@ def test_a_twin_differs_in_one_place() -> None:
     for one in (*skills("first"), *skills("second"), *skills("third"), *skills("fourth")):
         assert one.bad.keys() == one.good.keys()
         assert sum(one.bad[path] != one.good[path] for path in one.bad) == 1
+
+
+def test_twins_of_the_fifth_set_differ_in_few_files() -> None:
+    for one in skills("fifth"):
+        assert one.bad.keys() == one.good.keys()
+        assert 1 <= sum(one.bad[path] != one.good[path] for path in one.bad) <= _MOST_FILES
