@@ -361,7 +361,7 @@ async def test_a_look_that_fails_leaves_no_read_behind(store: Store) -> None:
         async def snapshot(self) -> NoReturn:
             raise ChainUnreachableError("gone")
 
-        async def parameters(self) -> NoReturn:
+        async def parameters(self) -> Any:
             try:
                 await asyncio.get_running_loop().create_future()
             finally:

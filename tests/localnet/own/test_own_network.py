@@ -48,6 +48,10 @@ PROGRAM = [sys.executable, "-c", "from validator.cli import main; main()"]
 PAGE = (Path(__file__).parents[3] / "docs" / "localnet.md").read_text()
 MORE = """
 [[miners]]
+behaviour = "sloppy"
+types = ["declarative", "mcp_server"]
+
+[[miners]]
 behaviour = "skilled"
 """
 
@@ -66,9 +70,7 @@ def page_miners(axon: Axon) -> str:
     assert "http://127.0.0.1:8091" in said
     assert VALIDATOR.hotkey in PAGE
     assert "count = 4" in said
-    mine = said.replace("count = 4\n", 'count = 3\n\n[[miners]]\nbehaviour = "sloppy"\n').replace(
-        "http://127.0.0.1:8091", f"http://{axon.ip}:{axon.port}"
-    )
+    mine = said.replace("count = 4", "count = 3").replace("http://127.0.0.1:8091", f"http://{axon.ip}:{axon.port}")
     return re.sub(r'hotkey = "\w+"', f'hotkey = "{MINE.hotkey}"', mine) + MORE
 
 
