@@ -1,4 +1,4 @@
-"""A miner's last rounds in short, for `validator explain UID`: results by type, what blocks its pay, newest failures."""
+"""A miner's last rounds in short, for `validator explain UID`: results by type, what blocks its pay, last failures."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

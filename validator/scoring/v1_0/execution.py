@@ -1,4 +1,4 @@
-"""The tasks that are executed, and comparison of miners' traces with two runs of the bundle, one of nothing (SPEC 15)."""
+"""The tasks to execute, and comparison of miners' traces with two runs of the bundle and one of nothing (SPEC 15)."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
