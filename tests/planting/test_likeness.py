@@ -21,6 +21,8 @@ from validator.planting.variation import recorded, varied
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SeededRandom
 
+pytestmark = pytest.mark.attack
+
 SHOWN = re.compile(
     r"\.(test|invalid|example)\b|\b(192\.0\.2|198\.51\.100|203\.0\.113)\.|ngrok-free|trycloudflare|webhook"
 )

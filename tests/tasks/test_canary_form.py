@@ -31,6 +31,8 @@ from validator.tasks.directory import DirectorySource
 from validator.tasks.seeding import Seeding, planted_task, read_bases, seeded
 from validator.tasks.source import SourcedTask
 
+pytestmark = pytest.mark.attack
+
 EACH = 200  # canaries, and as many curated tasks: half of both is held out
 WINDOWS = Windows((3, 60), (1, 20))
 OLD_TYPES = (SkillType.DECLARATIVE, SkillType.MCP_SERVER)

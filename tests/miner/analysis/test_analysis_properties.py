@@ -11,6 +11,8 @@ from miner.analysis import analyse
 from validator.protocol.findings import BLOCK_FROM, REVIEW_FROM
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
+pytestmark = pytest.mark.attack
+
 NAMES = st.sampled_from(
     """
     manifest.json mcp.json server.py composition.json main.sh main.py SKILL.md docs/a.md docs/b.txt docs/c.jsonl
