@@ -21,6 +21,7 @@ from validator.protocol.sssa import Category, Finding, Severity
 
 MAX_STATEMENTS: Final = 20_000
 _MOST_NAMES: Final = 200  # of one statement, and functions of one name
+_MOST_CALLS: Final = 400_000  # that are followed, and parameters: of 43 popular packages none has a fourth of that
 _DATA: Final = "data"  # settings and the like: no statement goes on in the next line
 _SHELLS: Final = ("bash", "", _DATA)
 _DATA_SUFFIXES: Final = frozenset({"json", "jsonc", "yaml", "yml", "toml", "ini", "cfg", "conf", "xml", "html", "csv"})
@@ -419,6 +420,7 @@ class _Held:
         self._returned: defaultdict[_Scope, Held] = defaultdict(dict)
         self._written: defaultdict[str, Held] = defaultdict(dict)  # by path
         self._filling: set[_Scope] = set()  # functions that write to a file which their caller names
+        self._left = _MOST_CALLS
         self.forget()
 
     def forget(self) -> None:
@@ -426,15 +428,20 @@ class _Held:
         self._names: defaultdict[_Name, Held] = defaultdict(dict)
         self._handles: dict[_Name, frozenset[str]] = {}  # names of open files, with those of their paths
 
-    def _called(self, scope: _Scope, names: Iterable[str]) -> Iterator[_Function]:
+    def _called(self, scope: _Scope, names: frozenset[str]) -> Iterator[_Function]:
         known = self._known[scope[0]]
-        return (function for name in names for function in known.get(name, ()))
+        for name in sorted(known.keys() & names):  # the same calls everywhere, should they be too many
+            for function in known[name]:
+                self._left -= 1 + len(function.parameters)
+                if self._left < 0:
+                    return
+                yield function
 
     def of(self, one: _Statement) -> Held:
         """Return what a statement holds: its marks, and what its names, functions and files hold."""
         scope, module = one.scope, (one.scope[0], "")
         held = dict(one.marks)
-        for name in one.names:
+        for name in sorted(one.names):
             for some, place in ((self._names, scope), (self._lasting, scope), (self._lasting, module)):
                 if more := some.get((place, name)):
                     _nearer(held, more)
