@@ -15,7 +15,7 @@ from itertools import product
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from validator.planting.code.insertion import code_of, imports_of, scope_of
+from validator.planting.code.insertion import READERS, imports_of, scope_of
 from validator.planting.code.source import STEP, Code, Put, Source, blocks
 from validator.planting.lexicon import Draws
 from validator.planting.planting import Files, breaks, children_of, json_object
@@ -160,7 +160,7 @@ def plant_mark(files: Files, skill_type: SkillType, draws: Draws) -> Marked | No
     entries = _entries(files, skill_type)
     for entry in draws.some(entries, len(entries), len(entries)) * _TRIES:
         source = Source.read(entry.path, files[entry.path])
-        code = None if source is None else code_of(entry.language, source)
+        code = None if source is None else READERS[entry.language](source)
         marked = None if code is None else _marked(files, entry, code, draws)
         if marked is not None:
             return marked

@@ -7,7 +7,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -167,7 +166,6 @@ _READERS: Final[Mapping[str, Callable[[bytes], object]]] = {
 }
 
 
-@lru_cache(64)  # what one fault leaves is what the next one finds
 def _reads(reader: Callable[[bytes], object], content: bytes) -> bool:
     try:
         reader(content)

@@ -3,7 +3,6 @@
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final
@@ -18,7 +17,7 @@ from validator.planting.templates import Form, Template, render
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 
 CODE_TYPES: Final = frozenset(set(ASSESSED_TYPES) - {SkillType.DECLARATIVE, SkillType.RAG_KNOWLEDGE})
-_READERS: Final[Mapping[str, Callable[[Source], Code | None]]] = {
+READERS: Final[Mapping[str, Callable[[Source], Code | None]]] = {
     "python": Module.read,
     "javascript": Script.read,
     "shell": Commands.read,
@@ -92,12 +91,6 @@ def language_of(path: str, data: bytes) -> str | None:
     return "shell" if re.match(rb"#!\S*(/|env\s+)(ba|da)?sh\b", data[:80]) else None
 
 
-@lru_cache(64)
-def code_of(language: str, source: Source) -> Code | None:
-    """Return a file as the reader of its language sees it, None where that cannot; one file is asked for often."""
-    return _READERS[language](source)
-
-
 def scope_of(draws: Draws, template: Template, lists: Lists, language: str, source: Source) -> Scope:
     """Return the words of a template for a file of code."""
     stem = _UNPLAIN.sub("-", PurePosixPath(source.path).stem.lower()).strip("-")[:24] or "app"
@@ -126,7 +119,7 @@ def place_in_code(
     for source in islice(filter(None, sources), _TRIES):
         language = languages[source.path]
         forms = [form for form in template.forms if form.place == language and _has_libraries(form, source)]
-        code = code_of(language, source) if forms else None
+        code = READERS[language](source) if forms else None
         if code is None:
             continue
         scope = scope_of(draws, template, lists, language, source)
@@ -142,7 +135,7 @@ def quoted_in_code(draws: Draws, files: Files, suffix: str, lines: Sequence[str]
     alike = [path for path in known if path.endswith(suffix)]
     for path in draws.some(alike or known, _TRIES, _TRIES):
         language, source = language_of(path, files[path]), Source.read(path, files[path])
-        code = None if source is None or language is None else code_of(language, source)
+        code = None if source is None or language is None else READERS[language](source)
         if code is None or source is None or language is None or not code.tops:
             continue
         name = Names(language, source, {"text": "constants"}).spell("text", draws.pick(names))
