@@ -31,7 +31,7 @@ test: setup  ## Run every test but those of make attack and make faults, on SQLi
 	$(PARALLEL) --one-database -m "not attack and not faults and not pages"
 
 attack: setup  ## Every kind of hostility once, what twice the input costs, a cohort that turns, code that cheats its tests, and a few kills -9 at random moments
-	$(PARALLEL) -m attack tests/acceptance tests/audit tests/cli tests/crashes tests/docs tests/hostility tests/kinds tests/miner tests/miners tests/planting tests/rounds tests/runner tests/settings tests/store tests/tasks tests/waiting tests/weights tests/web tests/workers
+	$(PARALLEL) -m attack
 
 engine-test: setup  ## Real containers: hostile bundles in the sandbox, on the engine that DOCKER_HOST names; without it, on three that it starts (root)
 	$(if $(DOCKER_HOST),SSSA_NEED_ENGINE=1 $(BIN)/pytest -m engine --one-database $(or $(ROOMS),tests/sandbox tests/localnet),.ci/engine test)
