@@ -8,7 +8,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -146,29 +146,35 @@ async def limited(site: Site, limit: int) -> AsyncIterator[asyncio.subprocess.Pr
             await process.wait()
 
 
+def names(conditions: list[dict[str, Any]], field: str) -> set[str]:
+    """The conditions, without that of a store that could not open its journal: it does not always try meanwhile."""
+    return {each[field] for each in conditions} - {"store_no_write"}
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="prlimit is Linux's")
 async def test_too_few_descriptors_start_no_round_until_there_are_enough(
     miners: Miners, sqlite_url: str, tmp_path: Path
 ) -> None:
     site = Site(tmp_path, sqlite_url, miners, Windows((0, 20), (0, 20)), health_port=free_port())
-    async with limited(site, LIMIT) as daemon:
+    async with limited(site, LIMIT) as daemon, AsyncExitStack() as held:
         await until(lambda: len(lines(site, "condition_raised")) == 2, site, 90)
         (line,) = [line for line in lines(site, "condition_raised") if line["severity"] != "note"]
         assert line["condition"] == "local_descriptors"
         assert f"of {LIMIT} file descriptors" in line["detail"]
-        held = [await asyncio.open_connection("127.0.0.1", site.health_port) for _ in range(30)]
+        for _ in range(30):
+            _, writer = await asyncio.open_connection("127.0.0.1", site.health_port)
+            held.callback(writer.close)
         url = f"http://127.0.0.1:{site.health_port}/readyz"
         async with aiohttp.ClientSession() as session, session.get(url) as answer:
             report = await answer.json()
         assert report["status"] == "unhealthy"
-        assert [each["name"] for each in report["conditions"]] == ["local_descriptors", "executions_off"]
+        assert names(report["conditions"], "name") == {"local_descriptors", "executions_off"}
         assert not lines(site, "round_started")
         _, most = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
         resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE, (min(most, 1024), most))
         await until(lambda: len(lines(site, "round_settled")) >= 1, site, 90)
-        assert [line["condition"] for line in lines(site, "condition_cleared")] == ["local_descriptors"]
-        for _, writer in held:
-            writer.close()
+        assert names(lines(site, "condition_cleared"), "condition") == {"local_descriptors"}
+        await held.aclose()
         daemon.terminate()
         await daemon.wait()
     assert {one.reason for one in await dispatches(sqlite_url, 0)} == {"accepted"}
