@@ -121,11 +121,13 @@ def test_a_store_of_another_chain(tmp_path: Path) -> None:
     (tmp_path / "chain.json").unlink()
     again = subnet_in(tmp_path)
     again.register(ME.hotkey, stake_tao=10.0, validator_permit=True)
-    line = refused(config, Exit.OTHER_CHAIN)
-    assert line.startswith("The store belongs to another chain or subnet: the store is of the chain with genesis ")
+    line = refused(config, Exit.OTHER_STORE)
+    assert line.startswith(
+        "The store belongs to another chain, subnet or hotkey: the store is of the chain with genesis "
+    )
     assert f"genesis {adopted['genesis']}, what answers has genesis {again.blocks.identity}; correct " in line
     assert "or name another database in store.url" in line
-    assert refused(config, Exit.OTHER_CHAIN, "weights", "plan") == line
+    assert refused(config, Exit.OTHER_STORE, "weights", "plan") == line
     assert ran("rounds", "list", "--config", str(config)).returncode == Exit.FINE
 
 

@@ -15,7 +15,9 @@ from wallet_files import ENCRYPTED, write_hotkey
 
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
+from validator.sources import SeededRandom
 from validator.store import open_store
+from validator.store.log import open_log
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 Break = Callable[[Place], None]
@@ -228,10 +230,18 @@ async def store_of_another_netuid(place: Place) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def store_of_another_chain(place: Place) -> AsyncIterator[None]:
+async def store_of_another_genesis(place: Place) -> AsyncIterator[None]:
     place.subnet()
     async with open_store(place.settings["store"]["url"], writer=True, create=True) as store, store.begin() as tx:
         await tx.chain.adopt("11" * 32, 1, NOW)
+    yield
+
+
+@asynccontextmanager
+async def store_of_another_hotkey(place: Place) -> AsyncIterator[None]:
+    place.subnet()
+    async with open_store(place.settings["store"]["url"], writer=True, create=True) as store, store.begin() as tx:
+        await open_log(tx, Signer.from_uri("//Before"), NOW, SeededRandom("log"), 0)
     yield
 
 
@@ -352,7 +362,8 @@ SETUPS: Final[tuple[Break | Opened, ...]] = (
     stop_file,
     no_engine_there,
     store_of_another_netuid,
-    store_of_another_chain,
+    store_of_another_genesis,
+    store_of_another_hotkey,
     weights_locked,
     newer_tables,
     another_writer,

@@ -1,11 +1,14 @@
-"""A store belongs to one subnet of one chain."""
+"""A store belongs to one subnet of one chain, and its log to one hotkey."""
 
 import pytest
 from store_examples import at, open_round
 
+from validator.protocol.signatures import Signer
+from validator.sources import SeededRandom
 from validator.store import Store
-from validator.store.errors import OtherChainError
-from validator.store.identity import adopt_chain, require_chain
+from validator.store.errors import OtherStoreError
+from validator.store.identity import adopt_chain, require_chain, require_hotkey
+from validator.store.log import append, commitments, open_log
 from validator.store.rows import StoreChain
 
 GENESIS, OTHER = "aa" * 32, "bb" * 32
@@ -33,9 +36,9 @@ async def test_another_chain_or_subnet_is_refused(store: Store, genesis: str, ne
     async with store.begin() as tx:
         await adopt_chain(tx, GENESIS, 7, at(1))
     async with store.read() as tx:
-        with pytest.raises(OtherChainError, match=words):
+        with pytest.raises(OtherStoreError, match=words):
             await require_chain(tx, genesis, netuid)
-    with pytest.raises(OtherChainError, match=words):
+    with pytest.raises(OtherStoreError, match=words):
         async with store.begin() as tx:
             await adopt_chain(tx, genesis, netuid, at(2))
 
@@ -43,6 +46,20 @@ async def test_another_chain_or_subnet_is_refused(store: Store, genesis: str, ne
 async def test_an_old_store_adopts_no_other_subnet_than_that_of_its_rounds(store: Store) -> None:
     await open_round(store, 0)
     async with store.begin() as tx:
-        with pytest.raises(OtherChainError, match="of netuid 7, the settings name netuid 8"):
+        with pytest.raises(OtherStoreError, match="of netuid 7, the settings name netuid 8"):
             await adopt_chain(tx, GENESIS, 8, at(1))
         assert await adopt_chain(tx, GENESIS, 7, at(1))
+
+
+async def test_a_log_takes_receipts_of_one_hotkey(store: Store) -> None:
+    mine, another = Signer.from_uri("//Mine"), Signer.from_uri("//Another")
+    async with store.begin() as tx:
+        await require_hotkey(tx, another.hotkey)  # nobody's yet
+        await open_log(tx, mine, at(1), SeededRandom("log"), 0)
+        await require_hotkey(tx, mine.hotkey)
+        words = f"log is signed by {mine.hotkey}, the wallet's hotkey is {another.hotkey}; correct .* name another"
+        with pytest.raises(OtherStoreError, match=words):
+            await require_hotkey(tx, another.hotkey)
+        with pytest.raises(OtherStoreError, match=words):
+            await append(tx, another, at(2), "closing", await commitments(tx))
+        assert await tx.receipts.count() == 1

@@ -53,7 +53,7 @@ class Exit(IntEnum):
     WEIGHTS_LOCKED = _fatal("weights_locked")
     STORE_IN_USE = _fatal("store_in_use")
     STORE_DAMAGED = _fatal("store_lost")
-    OTHER_CHAIN = _fatal("store_of_another_chain")
+    OTHER_STORE = _fatal("other_store")
 
 
 _PARKS: Final = frozenset(Exit(one.exit_code) for one in FATAL.values() if one.parks)

@@ -576,10 +576,10 @@ _FATAL: Final = (
         exit_code=17,
     ),
     Condition(
-        "store_of_another_chain",
+        "other_store",
         "fatal",
-        "The store belongs to another chain or subnet than the settings name.",
-        "Correct validator.netuid or chain.endpoints, or begin a new store (another store.url).",
+        "The store belongs to another chain, subnet or hotkey than the settings name.",
+        "Correct validator.netuid, chain.endpoints or [wallet], or begin a new store (another store.url).",
         _START,
         "history",
         exit_code=18,

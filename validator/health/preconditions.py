@@ -29,7 +29,7 @@ from validator.scoring import Rules, Schedule, version
 from validator.settings.model import Settings
 from validator.sources import Clock, within
 from validator.store import Store
-from validator.store.identity import adopt_chain, require_chain
+from validator.store.identity import adopt_chain, require_chain, require_hotkey
 from validator.store.urls import parse_url
 from validator.telemetry import Event
 from validator.weights.plan import mechanisms
@@ -58,7 +58,7 @@ async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: st
     Raises:
         ChainUnreachableError: nothing that can be used answers at the endpoints.
         NoSubnetError: no subnet of this netuid.
-        OtherChainError: the store belongs to another chain or subnet.
+        OtherStoreError: the store belongs to another chain, subnet or hotkey.
         NotRegisteredError: the hotkey has no slot on it.
     """
     place = _place(settings)
@@ -75,6 +75,8 @@ async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: st
         ) from None
     if store is not None:
         await settle_chain(store, genesis, settings.validator.netuid, clock)
+        async with store.read() as tx:
+            await require_hotkey(tx, hotkey)
     me = snapshot.by_hotkey(hotkey)
     if me is None:
         raise NotRegisteredError(
@@ -113,7 +115,7 @@ def preconditions(
 
 
 async def settle_chain(store: Store, genesis: str, netuid: int, clock: Clock) -> None:
-    """Hold the store to its chain and subnet (OtherChainError).
+    """Hold the store to its chain and subnet (OtherStoreError).
 
     One that knows none adopts these, and the log says so.
     """

@@ -49,8 +49,8 @@ class SchemaStateError(StoreError):
     """The store's tables are not those of this version."""
 
 
-class OtherChainError(StoreError):
-    """The store belongs to another chain or subnet."""
+class OtherStoreError(StoreError):
+    """The store belongs to another chain, subnet or hotkey."""
 
 
 class UnstorableError(StoreError, DontWrapMixin):

@@ -31,6 +31,7 @@ from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
 from validator.sources import RandomBytes
 from validator.store.errors import DamagedError, WrongStateError
+from validator.store.identity import require_same
 from validator.store.record import Commands, Head, told_answers
 from validator.store.repositories.receipts import receipt_of
 from validator.store.rows import ReceiptRecord, SaltRecord, TaskRecord
@@ -87,9 +88,14 @@ async def append_link(tx: Transaction, signer: Signer, now: datetime, about: Lin
 async def append(
     tx: Transaction, signer: Signer, now: datetime, kind: ReceiptKind, stands: Commitments, **about: Any
 ) -> int:
-    """Sign the next receipt, store it and return its number; `about` are the fields of a `Receipt` of this kind."""
+    """Sign the next receipt, store it and return its number (OtherStoreError: another hotkey signed the last one).
+
+    `about` are the fields of a `Receipt` of this kind.
+    """
     last = await tx.receipts.last()
     before = None if last is None else receipt_of(last)
+    if before is not None:
+        require_same(before.validator_hotkey, signer.hotkey)
     issued_at = format_time(now)  # sorts as the moments do; a clock that was set back must not show in the log
     unsigned = Receipt(
         receipt_version=RECEIPT_VERSION,

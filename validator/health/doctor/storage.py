@@ -36,8 +36,8 @@ from validator.protocol.times import format_time
 from validator.store import open_store, schema_state
 from validator.store.connections import make_engine, writing
 from validator.store.engine import ROOM
-from validator.store.errors import OtherChainError, StoreDamagedError, StoreError, StoreUrlError
-from validator.store.identity import require_chain
+from validator.store.errors import OtherStoreError, StoreDamagedError, StoreError, StoreUrlError
+from validator.store.identity import require_chain, require_hotkey
 from validator.store.outages import words
 from validator.store.rows import RoundRecord, WeightsRecord
 from validator.store.schema import SchemaState, require_place
@@ -232,8 +232,10 @@ async def check_history(site: Site) -> list[Finding]:
         async with open_store(site.settings.store.url.reveal()) as store, store.read() as tx:
             rounds = await tx.rounds.listing(1)
             await require_chain(tx, genesis, site.settings.validator.netuid)
-    except OtherChainError as error:
-        belongs = fault(_CHAIN, error.detail, FATAL["store_of_another_chain"].advice)
+            if site.signer is not None:
+                await require_hotkey(tx, site.signer.hotkey)
+    except OtherStoreError as error:
+        belongs = fault(_CHAIN, error.detail, FATAL["other_store"].advice)
     except StoreError:
         raise NotSeenError("needs the store, which cannot be read or has no tables yet") from None
     if not rounds:
@@ -268,13 +270,13 @@ async def _pinned(site: Site, newest: RoundRecord) -> Finding:
         return unknown(_CHAIN, "needs the chain, which cannot be read")
     if there is None:
         seen = f"round {newest.round_id} is pinned to block {newest.block}, which the chain does not have"
-        return fault(_CHAIN, seen, f"Wait if the node catches up. Else: {FATAL['store_of_another_chain'].advice}")
+        return fault(_CHAIN, seen, f"Wait if the node catches up. Else: {FATAL['other_store'].advice}")
     if there.lower().removeprefix("0x") != newest.block_hash.lower().removeprefix("0x"):
         seen = (
             f"round {newest.round_id} is pinned to block {newest.block} {newest.block_hash[:12]}…, "
             f"the chain has {printable(there, 80)[:12]}… there"
         )
-        return fault(_CHAIN, seen, FATAL["store_of_another_chain"].advice)
+        return fault(_CHAIN, seen, FATAL["other_store"].advice)
     return ok(_CHAIN, f"block {newest.block} of round {newest.round_id} is on it")
 
 
