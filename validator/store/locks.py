@@ -25,6 +25,11 @@ _ADVICE = "stop it first, or give this one its own store"
 
 
 _SESSION: Final = text("SELECT pid, backend_start, current_schema() FROM pg_stat_activity WHERE pid = pg_backend_pid()")
+# A machine that is cut off or loses its power says no goodbye: the server would keep its session, and lock, for two hours.
+_NOTICED: Final = text(
+    "SELECT set_config('tcp_keepalives_idle', '60', false), set_config('tcp_keepalives_interval', '10', false),"
+    " set_config('tcp_keepalives_count', '3', false)"
+)
 _TAKE: Final = text("SELECT pg_try_advisory_lock(:class, :purpose)")
 _GIVE_BACK: Final = text("SELECT pg_advisory_unlock(:class, :purpose)")
 _HOLDS: Final = text(
@@ -141,6 +146,7 @@ class AdvisoryLock(WriterLock):
             stack.push_async_callback(self._engine.dispose)
             self._connection = await self._engine.execution_options(isolation_level="AUTOCOMMIT").connect()
             stack.push_async_callback(self._connection.close)
+            await self._connection.execute(_NOTICED)
             session, since, schema = (await self._connection.execute(_SESSION)).one()
             # Locks are per database; two stores in two schemas of one database do not shut each other out.
             purpose = zlib.crc32(f"{LOCK_WRITER}|{schema}".encode()) & 0x7FFFFFFF
