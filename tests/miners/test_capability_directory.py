@@ -162,7 +162,10 @@ async def test_documents_that_are_not_the_miners_own_or_not_valid_now_are_refuse
         with capture_logs() as logs:
             found = await refresh(store, clock, {BOB.hotkey: document}, tell=told.append)
         assert figures(found) == (1, 0, 1)
-        assert logs[0]["reasons"] == {reason: 1}
+        why, summary = logs
+        assert (why["event"], why["log_level"]) == ("declaration_refused", "debug")
+        assert (why["hotkey"], why["address"], why["reason"]) == (BOB.hotkey, f"{AXON.ip}:{AXON.port}", reason)
+        assert summary["reasons"] == {reason: 1}
         by_clock = reason in {"declaration_expired", "declaration_future"}
         assert told == [Declared(1, 0, {reason: 1}, int(by_clock))]
     assert await stored(store, now) == {}

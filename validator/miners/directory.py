@@ -132,6 +132,10 @@ class CapabilityDirectory:
         turns = asyncio.Semaphore(_MOST_OPEN)
         asked = [(n.hotkey, n.axon) for n in snapshot.neurons if n.axon is not None and n.hotkey != self.hotkey]
         answers = await together(self._fetch(hotkey, axon, turns) for hotkey, axon in asked)
+        for (hotkey, axon), answer in zip(asked, answers, strict=True):
+            if isinstance(answer, Refused):
+                shown = {"reason": answer.reason, "status": answer.status, "detail": printable(answer.detail)}
+                log.debug(Event.DECLARATION_REFUSED, hotkey=hotkey, address=f"{axon.ip}:{axon.port}", **shown)
         refused = Counter(answer.reason for answer in answers if isinstance(answer, Refused))
         fetched = [answer for answer in answers if isinstance(answer, Declaration)]
         kept = await self._keep(fetched)

@@ -25,7 +25,7 @@ _ADVICE = "stop it first, or give this one its own store"
 
 
 _SESSION: Final = text("SELECT pid, backend_start, current_schema() FROM pg_stat_activity WHERE pid = pg_backend_pid()")
-# A machine that is cut off or loses its power says no goodbye: the server would keep its session, and lock, for two hours.
+# A machine that loses power says no goodbye: the server would keep its session, and the lock, for two hours.
 _NOTICED: Final = text(
     "SELECT set_config('tcp_keepalives_idle', '60', false), set_config('tcp_keepalives_interval', '10', false),"
     " set_config('tcp_keepalives_count', '3', false)"

@@ -311,6 +311,12 @@ class Event(StrEnum):
         "asked valid refused reasons seconds",
         todo="Nothing; with few `valid` look at `reasons`: all of one kind means this machine's network or clock.",
     )
+    DECLARATION_REFUSED = _entry(
+        "declaration_refused",
+        'Why one miner\'s declaration does not count; at level `debug` alone (`log.rooms = { miners = "debug" }`).',
+        "hotkey address reason status detail",
+        todo="Tell the miner; it is asked again every `rounds.capabilities_refresh_s`.",
+    )
     FLAG_RAISED = _entry(
         "flag_raised",
         "A miner agrees with its fellow primaries far more than with auditors.",
