@@ -74,7 +74,7 @@ def test_a_reason_is_explained_listed_and_counted(tmp_path: Path) -> None:
     )
     tree.after(
         "docs/operators/three-in-the-morning.md",
-        "| `weights_clock_back` |",
+        "| `weights_sent` |",
         "| `weights_holiday` | the subnet rests | nothing to do |\n",
     )
     tree.use("""

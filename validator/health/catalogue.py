@@ -278,7 +278,8 @@ _ALL: Final = (
         "weights_refused",
         "degraded",
         "The chain refused the newest weights.",
-        "The detail has the chain's words; `validator doctor` asks what a submission asks. The next epoch tries again.",
+        "The detail has the chain's words; `validator doctor` asks what a submission asks. It is tried again "
+        "from the next block on, three times in an epoch.",
         "reads the fate of each submission",
         "subnet, weights",
         "ValidatorWeightsOld",
@@ -351,7 +352,7 @@ _ALL: Final = (
         "unhealthy",
         "The clock is more than 30 s off the chain's, or nothing shows yet that it is not: no round, no weights.",
         "Set the clock right and keep it by NTP: `timedatectl` shows what sets it. In a virtual machine, set the "
-        "host's clock.",
+        "host's clock. Miners refuse calls already from 2 s ahead or 10 s behind (`deadline_status` of all).",
         "compares the clock with the time of fresh blocks",
         "clock",
         "ValidatorClock",
@@ -560,7 +561,8 @@ _FATAL: Final = (
         "store_in_use",
         "fatal",
         "Another validator writes to the store.",
-        "Stop one of the two; do not delete the lock file.",
+        "Stop one of the two; do not delete the lock file. If the machine of the other one died, Postgres notices it "
+        "within two minutes: start again then.",
         "takes the writer's lock at the start, or ends",
         "process",
         exit_code=16,

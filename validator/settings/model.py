@@ -359,7 +359,7 @@ class AttestationsSettings(Section):
     )
     key_file: PlainPath | None = _key(
         None,
-        "The file of the publishing key, which `validator attestation key new` writes (mode 600). Not set: "
+        "The file of the publishing key, which `validator attestation key --new` writes (mode 600). Not set: "
         "FILE.attestation-key next to the SQLite file, with Postgres validator.attestation-key in the working folder.",
         allowed="a path",
         example="/data/attestation-key",
