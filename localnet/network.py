@@ -32,7 +32,7 @@ from localnet.vector_comparison import payout
 from miner.analysis_pool import AnalysisPool
 from miner.services.catalogue import Service, ServiceAddress
 from miner.services.service_server import LocalServices
-from miner.tracing import RunPolicy, Tracer
+from miner.tracing import Tracer
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.daemon import Daemon
@@ -180,7 +180,10 @@ async def _surroundings(  # noqa: PLR0913, PLR0917 - all that there is before a 
         seed=options.seed,
         validators=callers,
         analyses=stock.analyses(analyses, clock),
-        tracer=Tracer(RunPolicy(stock.own, canaries.__contains__), sandbox=executions.sandbox if contained else None),
+        tracer=Tracer(
+            lambda sha256: sha256 in stock.own or sha256 in canaries,
+            sandbox=executions.sandbox if contained else None,
+        ),
         least_s=stock.least_s,
     )
     stack.push_async_callback(population.close)

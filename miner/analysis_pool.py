@@ -18,6 +18,7 @@ from validator.protocol.skill_types import SkillType
 Files = Mapping[str, bytes]
 AnalyseFunction = Callable[[Files, SkillType, str | None], Analysis]
 
+_Key = tuple[str, SkillType, str | None]  # sha256, skill type, marker
 _KEPT: Final = 1_024
 NICENESS: Final = 1  # what is timed must not wait for what is not; any more, and a busy machine makes answers late
 
@@ -27,12 +28,6 @@ class Analyser(Protocol):
 
     async def analyse(self, sha256: str, files: Files, skill_type: SkillType, marker: str | None) -> Analysis:
         """Return the analysis of the bundle `files` whose compressed bytes have this sha256."""
-
-
-class _Key(NamedTuple):
-    sha256: str
-    skill_type: SkillType
-    marker: str | None
 
 
 class Spent(NamedTuple):
@@ -65,7 +60,9 @@ class AnalysisPool:
     """
 
     def __init__(self, workers: int = 2, function: AnalyseFunction = analyse_bundle) -> None:
-        self._workers = workers
+        # A fork would copy this process's threads' locks and its keys; a spawned one starts empty.
+        spawn = multiprocessing.get_context("spawn")
+        self._new_pool = partial(ProcessPoolExecutor, workers, mp_context=spawn, initializer=_prepare_worker)
         self._function = function
         self._pool = self._new_pool()
         self._tasks: OrderedDict[_Key, asyncio.Task[tuple[Analysis, float]]] = OrderedDict()
@@ -77,7 +74,7 @@ class AnalysisPool:
         Raises:
             BrokenProcessPool: the workers died twice over this bundle.
         """
-        key = _Key(sha256, skill_type, marker)
+        key = sha256, skill_type, marker
         task = self._tasks.get(key)
         if task is None:
             task = self._tasks[key] = asyncio.ensure_future(self._measured(key, dict(files)))
@@ -90,7 +87,7 @@ class AnalysisPool:
 
     def seconds(self, sha256: str, skill_type: SkillType, marker: str | None) -> float:
         """Return what the analysis cost, of processor time; 0 where none is kept, or it has not ended."""
-        task = self._tasks.get(_Key(sha256, skill_type, marker))
+        task = self._tasks.get((sha256, skill_type, marker))
         ended = task is not None and task.done() and not task.cancelled() and task.exception() is None
         return task.result()[1] if task is not None and ended else 0.0
 
@@ -104,25 +101,18 @@ class AnalysisPool:
         await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
 
     async def _measured(self, key: _Key, files: dict[str, bytes]) -> tuple[Analysis, float]:
-        made = await self._run(partial(_timed, self._function, files, key.skill_type, key.marker))
-        self.spent.append(Spent(key.sha256, key.skill_type, made[1]))
-        return made
-
-    async def _run(self, work: Callable[[], tuple[Analysis, float]]) -> tuple[Analysis, float]:
-        loop = asyncio.get_running_loop()
-        pool = self._pool
+        sha256, skill_type, marker = key
+        loop, pool = asyncio.get_running_loop(), self._pool
+        work = partial(_timed, self._function, files, skill_type, marker)
         try:
-            return await loop.run_in_executor(pool, work)
+            made = await loop.run_in_executor(pool, work)
         except BrokenProcessPool:
             if self._pool is pool:
                 self._pool = self._new_pool()
                 pool.shutdown(wait=False)
-            return await loop.run_in_executor(self._pool, work)
-
-    def _new_pool(self) -> ProcessPoolExecutor:
-        # A fork would copy this process's threads' locks and its keys; a spawned one starts empty.
-        context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_prepare_worker)
+            made = await loop.run_in_executor(self._pool, work)
+        self.spent.append(Spent(sha256, skill_type, made[1]))
+        return made
 
     def _forget_failure(self, key: _Key, task: "asyncio.Task[tuple[Analysis, float]]") -> None:
         if (task.cancelled() or task.exception() is not None) and self._tasks.get(key) is task:
@@ -137,15 +127,10 @@ class AnalysisPool:
 def _timed(
     function: AnalyseFunction, files: Files, skill_type: SkillType, marker: str | None
 ) -> tuple[Analysis, float]:
-    """Return what the function returns, and the seconds of processor time that it took."""
-    began = _processor_time()
+    """Return what the function returns, and the seconds of processor time that it and its scanners took."""
+    began = sum(os.times()[:4])
     analysis = function(files, skill_type, marker)
-    return analysis, _processor_time() - began
-
-
-def _processor_time() -> float:
-    """Return the seconds of processor time of this process and of the scanners that it started and that ended."""
-    return sum(os.times()[:4])
+    return analysis, sum(os.times()[:4]) - began
 
 
 def give_way() -> None:

@@ -5,17 +5,17 @@ import hashlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, Protocol, get_args
+from typing import Final, Protocol, get_args
 
 import msgspec
 
 from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
+from miner.scanners.source import SourceFile, addressable
 from validator.protocol import limits
 from validator.protocol.answer import Answer, answer_limit
-from validator.protocol.bundles import count_lines
 from validator.protocol.signatures import Signer
-from validator.protocol.sssa import EvidenceRefError, Finding, Severity, Skill, parse_evidence_ref, signing_bytes
+from validator.protocol.sssa import Finding, Severity, Skill, signing_bytes
 
 
 def draw(*parts: str) -> float:
@@ -35,19 +35,11 @@ def pick(count: int, *parts: str) -> int:
 
 def invented_places(files: Mapping[str, bytes], count: int, *parts: str) -> list[str]:
     """Return up to `count` evidence references to lines of different files that say nothing in particular."""
-    ranked = sorted((path for path in files if files[path] and _nameable(path)), key=lambda path: digest(*parts, path))
-    places = []
-    for path in ranked[:count]:
-        line = 1 + pick(count_lines(files[path]), *parts, "line", path)
-        places.append(f"{path}#L{line}-L{line}")
-    return places
-
-
-def _nameable(path: str) -> bool:
-    try:
-        return "#" not in path and parse_evidence_ref(path).path == path
-    except EvidenceRefError:
-        return False
+    ranked = sorted(
+        (path for path in files if files[path] and addressable(path)), key=lambda path: digest(*parts, path)
+    )
+    sources = [SourceFile(path, files[path]) for path in ranked[:count]]
+    return [one.place(1 + pick(one.line_count, *parts, "line", one.path)) for one in sources]
 
 
 MISSED_BY_PARTIAL: Final = 0.25
@@ -124,14 +116,7 @@ class Lazy:
 
 
 def careless(analysis: Analysis, files: Mapping[str, bytes], hotkey: str, task_id: str) -> Analysis:
-    """Return what a careless miner makes of `analysis`; follows from the hotkey and the task.
-
-    Args:
-        analysis: the reference.
-        files: the bundle, for places where a false alarm can be raised.
-        hotkey: the miner's.
-        task_id: the task's.
-    """
+    """Return what a careless miner makes of the reference analysis; follows from the hotkey and the task."""
     kept = [f for f in analysis.findings if draw(hotkey, task_id, "finding", f.id) >= MISSED]
     alarms = _false_alarms(files, hotkey, task_id)
     risk = analysis.risk_score + _RISK_OFF * (draw(hotkey, task_id, "risk") - 0.5)
@@ -230,11 +215,6 @@ async def _for_another_bundle(assessment: Assessment) -> Answer:
     )
     canned = Assessment(dispatch, {}, assessment.kit, assessment.clock, assessment.received)
     return await canned.answer(NOTHING, run=False)
-
-
-Conduct = Literal[
-    "thorough", "partial", "sloppy", "lazy", "slow", "garbage", "oversized", "wrong_signature", "replayed"
-]
 
 
 class Behaviour(Protocol):

@@ -1,9 +1,8 @@
 """Drafts of truth for `validator tasks draft`: what can be read of a packed bundle, and TODO where a person decides."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from itertools import starmap
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -17,48 +16,34 @@ from miner.scanners.prose import hosts_by_line, orders_in
 from miner.scanners.scanner import Bundle, Use, found
 from miner.scanners.servers import MANIFEST, tools_of_manifest
 from miner.scanners.source import SourceFile, is_document, read_object, string
-from validator.files import made_folders, new_file, settle
-from validator.protocol import limits
-from validator.protocol.answer import CanarySpec
-from validator.protocol.archives import ArchiveError
+from validator.files import new_file, settle
 from validator.protocol.bundles import read_bundle
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_STRING
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Rule
-from validator.protocol.strict_json import JsonError
-from validator.protocol.task import KnownFinding, Task, Truth, Windows, parse_task
-from validator.protocol.text import is_text, printable
+from validator.protocol.task import KnownFinding, Task, Truth
+from validator.protocol.text import is_text
 from validator.protocol.vocabulary import RESOURCE_OF
 from validator.scoring import CURRENT, version
 from validator.tasks.check import TRUTH_OF_AXIS
 from validator.tasks.folder import (
-    ARCHIVE_ENDINGS,
     BUNDLE_NAME,
     DRAFT_NAME,
     PAGE_NAME,
     TASK_NAME,
     TODO,
-    faults,
     label,
     open_list,
-    read_bounded,
+    read_task,
     writing,
 )
 from validator.tasks.layout import MANIFEST as LAYOUT
-from validator.tasks.layout import completed, guess_skill_type, marker_file, requirements
+from validator.tasks.layout import completed, requirements
 from validator.tasks.source import TaskError
 
 MAX_SEARCHED: Final = 1_000  # texts that are searched for orders and hosts
 MAX_SHOWN: Final = 500  # candidates of one kind: what is beyond is counted in a note, and left out
 _ABOUT_NOTHING: Final = frozenset({"other", "canary_match", "dependency_cve"})
-
-
-class Placed(NamedTuple):
-    """A word of the bundle, and the first place that has it; empty if there is none."""
-
-    text: str
-    place: str
 
 
 class KnownTool(NamedTuple):
@@ -67,13 +52,6 @@ class KnownTool(NamedTuple):
     name: str
     place: str
     text: str
-
-
-class Risky(NamedTuple):
-    """A pinned package with its advisories."""
-
-    pinned: Pinned
-    advisories: tuple[Advisory, ...]
 
 
 class Known(NamedTuple):
@@ -86,8 +64,8 @@ class Known(NamedTuple):
         poisoned: names of tools whose description gives orders, or that manifest and code do not agree on.
         findings: what is wrong, by category; remarks (`other`) are in `remarks`.
         remarks: what a reader should know, what is unread among it.
-        risky: those with advisories.
-        hosts: that any text of the bundle spells out.
+        risky: pinned packages with their advisories.
+        hosts: that any text of the bundle spells out, each with its first place.
     """
 
     rules: tuple[tuple[Rule, str], ...]
@@ -99,8 +77,8 @@ class Known(NamedTuple):
     findings: tuple[Finding, ...]
     remarks: tuple[Finding, ...]
     packages: int
-    risky: tuple[Risky, ...]
-    hosts: tuple[Placed, ...]
+    risky: tuple[tuple[Pinned, tuple[Advisory, ...]], ...]
+    hosts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
 
@@ -144,7 +122,8 @@ def known_of(given: Readable, advisories: Advisories | None) -> Known:
     report = scan(bundle)
     analysis = conclude(bundle, report)
     notes = _Notes()
-    risky = tuple(_risky(given.pinned, advisories))
+    advised_of = shipped_for(given.pinned) if advisories is None else advisories.of
+    risky = [(one, advised_of[one]) for one in given.pinned if advised_of.get(one)]
     searched = given.texts[:MAX_SEARCHED]
     elsewhere = [f for source in searched if not is_document(source) for f in _orders(source)]
     wrong = [f for f in analysis.findings if f.category not in _ABOUT_NOTHING]
@@ -220,118 +199,38 @@ def _orders(source: SourceFile) -> Iterator[Finding]:
         yield found("prompt_injection", phrase.severity, place, f"A text {phrase.what}.", source.path)
 
 
-def _hosts(texts: Iterable[SourceFile]) -> Iterator[Placed]:
+def _hosts(texts: Iterable[SourceFile]) -> Iterable[tuple[str, str]]:
     places: dict[str, str] = {}
     for source in texts:
         for line, host in hosts_by_line(source):
             places.setdefault(host, source.place(line))
-    return starmap(Placed, places.items())
+    return places.items()
 
 
-def _risky(pinned: Sequence[Pinned], advisories: Advisories | None) -> Iterator[Risky]:
-    known = shipped_for(pinned) if advisories is None else advisories.of
-    yield from (Risky(one, known[one]) for one in pinned if known.get(one))
-
-
-# -- the input: a task's folder or a bundle ----------------------------------------------------------------------------
-
-_TASKS: Final = Path("tasks")
+# -- the input: a task's folder ----------------------------------------------------------------------------------------
 
 
 class Packed(NamedTuple):
-    """A packed bundle, and what was decided of it before.
+    """A packed task and its bundle's files."""
 
-    Attributes:
-        folder: where the draft goes.
-        skill_type: of the task, as it was named, or guessed.
-        windows, canary: of the task; the standard profile and a chosen file where there is none.
-        is_new: whether the bundle is still to be written to the folder.
-    """
-
-    folder: Path
-    bundle: bytes
+    task: Task
     files: dict[str, bytes]
-    skill_type: SkillType
-    windows: Windows | None
-    canary: CanarySpec | None
-    is_new: bool
 
 
-def read_packed(what: Path, output: Path | None, skill_type: SkillType | None, *, replace: bool) -> Packed:
-    """Return the bundle of a task's folder, or of a file.
-
-    Args:
-        what: a folder with `bundle.tar.gz`, or a bundle.
-        output: the folder of a bundle that is in no task's folder; None for tasks/NAME.
-        skill_type: None for that of the task, else guessed.
-        replace: whether a draft or a truth that exists already may be passed over.
+def read_packed(folder: Path, *, replace: bool) -> Packed:
+    """Return the task in the folder; `replace`: an existing draft or truth may be passed over.
 
     Raises:
         TaskError: nothing to draft from, or somebody decided something before.
     """
-    lies_there = what.is_dir() or what.name == BUNDLE_NAME
-    folder = (what if what.is_dir() else what.parent) if lies_there else _folder(what, output)
-    if lies_there and output is not None:
-        raise TaskError(f"`{label(what)}` has its own folder: its draft goes there - at `--output`")
+    if not (folder / BUNDLE_NAME).exists():
+        raise TaskError(f"`{label(folder)}` holds no {BUNDLE_NAME}: make its task first (`validator tasks pack`)")
     if (folder / DRAFT_NAME).exists() and not replace:
         raise TaskError(f"`{label(folder)}` holds a draft already, in which somebody may have decided: --replace it")
-    file = folder / BUNDLE_NAME if lies_there else what
-    if what.is_dir() and not (file.exists() or file.is_symlink()):
-        raise TaskError(f"`{label(what)}` holds no {BUNDLE_NAME}: make its task first (`validator tasks pack`)")
-    bundle = _unlinked(file, limits.MAX_BUNDLE_COMPRESSED)
-    try:
-        files = read_bundle(bundle)
-    except ArchiveError as error:
-        raise TaskError(f"`{label(file)}` is no bundle as `validator tasks pack` makes it: {error.detail}") from None
-    if not files:
-        raise TaskError(f"`{label(file)}` holds no file")
-    task = _task(folder, bundle) if lies_there else None
-    if task is not None:
-        if skill_type not in (None, task.skill_type):
-            raise TaskError(f"{TASK_NAME} says {task.skill_type} - at `--type`")
-        if task.truth is not None and not replace:
-            raise TaskError(f"{TASK_NAME} has a truth, which somebody decided: --replace makes a draft next to it")
-        return Packed(folder, bundle, files, task.skill_type, task.windows, task.canary, is_new=False)
-    guess = None if skill_type is not None else guess_skill_type(files)
-    kind = skill_type if guess is None else guess.skill_type
-    if kind is None:
-        raise TaskError("the bundle could be anything: name its skill type - at `--type`")
-    marked = marker_file(files, kind)
-    canary = CanarySpec(marked) if marked is not None else None
-    return Packed(folder, bundle, files, kind, None, canary, is_new=not lies_there)
-
-
-def _folder(bundle: Path, output: Path | None) -> Path:
-    """Return the folder for a bundle from elsewhere, in which there is no other."""
-    name = bundle.name
-    for ending in ARCHIVE_ENDINGS:
-        name = name.removesuffix(ending)
-    folder = output or _TASKS / name
-    for taken in (TASK_NAME, BUNDLE_NAME):
-        if (folder / taken).exists():
-            raise TaskError(f"`{label(folder)}` holds a {taken} already: name another folder - at `--output`")
-    return folder
-
-
-def _task(folder: Path, bundle: bytes) -> Task | None:
-    """Return the task of the folder, None without one."""
-    path = folder / TASK_NAME
-    if not path.exists() and not path.is_symlink():
-        return None
-    try:
-        task = parse_task(_unlinked(path, limits.MAX_TASK_BODY))
-    except JsonError as error:
-        raise TaskError(f"{TASK_NAME}: {error.detail}") from None
-    fault = next(faults(task, bundle), None)
-    if fault is not None:
-        raise TaskError(fault)
-    return task
-
-
-def _unlinked(path: Path, limit: int) -> bytes:
-    if path.is_symlink():
-        raise TaskError(f"`{label(path)}` is a link: put the file itself there")
-    return read_bounded(path, limit, follow=False)
+    sourced = read_task(folder)
+    if sourced.task.truth is not None and not replace:
+        raise TaskError(f"{TASK_NAME} has a truth, which somebody decided: --replace makes a draft next to it")
+    return Packed(sourced.task, read_bundle(sourced.bundle))
 
 
 # -- the draft: task.draft.json ----------------------------------------------------------------------------------------
@@ -344,7 +243,7 @@ def draft_document(packed: Packed, known: Known) -> dict[str, Any]:
 
     Verdict and risks are a person's: no candidate is given, so that truth is not what the reference miner says.
     """
-    axes = {name for name, _ in version(CURRENT).rules.types[packed.skill_type].axes}
+    axes = {name for name, _ in version(CURRENT).rules.types[packed.task.skill_type].axes}
     scored = {field for axis, field in TRUTH_OF_AXIS.items() if axis in axes}
     known_fields: dict[str, Any] = {
         "policy_rules": open_list([msgspec.to_builtins(rule) for rule, _ in known.rules]),
@@ -362,27 +261,25 @@ def draft_document(packed: Packed, known: Known) -> dict[str, Any]:
     }
     return {
         "task_version": "1.1",
-        "skill_type": packed.skill_type.value,
-        "windows": msgspec.to_builtins(packed.windows),
-        "bundle_sha256": sha256_hex(packed.bundle),
+        "skill_type": packed.task.skill_type.value,
+        "windows": msgspec.to_builtins(packed.task.windows),
+        "bundle_sha256": packed.task.bundle_sha256,
         "provenance": "curated",
         "truth": {field: truth[field] for field in Truth.__struct_fields__ if field in truth},
-        "canary": msgspec.to_builtins(packed.canary),
+        "canary": msgspec.to_builtins(packed.task.canary),
     }
 
 
-def write_draft(packed: Packed, document: dict[str, Any], page: str) -> None:
-    """Write `task.draft.json`, `task.draft.txt` and a bundle from elsewhere: all of them, or nothing.
+def write_draft(folder: Path, document: dict[str, Any], page: str) -> None:
+    """Write `task.draft.json` and `task.draft.txt`: both, or nothing.
 
     Raises:
-        TaskError: they cannot be written; what was there is left, and no folder was made.
+        TaskError: they cannot be written; what was there is left.
     """
     files = {DRAFT_NAME: _lines(document).encode() + b"\n", PAGE_NAME: page.encode()}
-    if packed.is_new:
-        files[BUNDLE_NAME] = packed.bundle
-    with writing(packed.folder), made_folders(packed.folder), ExitStack() as stack:
+    with writing(folder), ExitStack() as stack:
         for name, content in files.items():
-            stream = stack.enter_context(new_file(packed.folder / name, mode=None, replace=name != BUNDLE_NAME))
+            stream = stack.enter_context(new_file(folder / name, mode=None, replace=True))
             stream.write(content)
             settle(stream)
 
@@ -409,64 +306,22 @@ def _finding(one: Finding) -> Any:
 
 # -- the page: task.draft.txt ------------------------------------------------------------------------------------------
 
-_TEXT: Final = 160  # characters of what a bundle says of itself
-_TOLD: Final = 400  # of what a model is told of a tool
-
 
 def draft_page(packed: Packed, known: Known, against: str) -> str:
-    """Return the page, each line harmless; `against` says in one what the packages were compared with."""
+    """Return everything that was read with its place, a line of JSON in ASCII each, so that every line is harmless.
+
+    Args:
+        packed: the bundle.
+        known: what was read of it.
+        against: what the packages were compared with.
+    """
     lines = [
-        f"{packed.skill_type}, {len(packed.files)} files. Read by a program, which ran nothing and asked nobody.",
+        f"{packed.task.skill_type}, {len(packed.files)} files. Read by a program, which ran nothing and asked nobody.",
         "Candidates are what it found; what it did not find can be there all the same.",
+        f"{known.packages} packages are pinned, compared with {against}.",
         *known.notes,
-        *_sections(known, against),
     ]
+    for name, some in known._asdict().items():
+        if isinstance(some, tuple) and name != "notes":
+            lines += ["", f"{name}: {len(some)}", *(f"  {json.dumps(msgspec.to_builtins(one))}" for one in some)]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _sections(known: Known, against: str) -> Iterator[str]:
-    rules = (f"{rule.resource} {rule.action} {_said(rule.pattern)}{_at(place)}" for rule, place in known.rules)
-    yield from _section("policy_rules, candidates", rules)
-    yield from _section("injections, candidates", map(_said, known.injections))
-    yield from _section("shell_commands, candidates", map(_said, known.commands))
-    tools = (
-        f"{_said(tool.name) or 'name unknown: the code puts it together'}{_at(tool.place)}: "
-        f"{printable(tool.text, _TOLD) or 'no text'}"
-        for tool in known.tools
-    )
-    yield from _section("tools, as mcp.json declares them and code offers them", tools)
-    yield from _section("poisoned_tools, candidates", map(_said, known.poisoned))
-    yield from _section("findings, candidates", map(_described, known.findings))
-    packages = (f"{_said(one.pinned.package)} {_said(one.pinned.version)}{_risks(one)}" for one in known.risky)
-    yield from _section(f"packages with advisories, of {known.packages} that are pinned", packages)
-    yield f"  compared with {against}"
-    yield from _section("hosts in any text", (f"{_said(host.text)}{_at(host.place)}" for host in known.hosts))
-    yield from _section("remarks", map(_described, known.remarks))
-
-
-def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    shown = [f"  {line}" for line in lines]
-    yield ""
-    yield f"{title}: {len(shown) or 'none'}"
-    yield from shown
-
-
-def _risks(one: Risky) -> str:
-    said = [
-        f"{advisory.id} {advisory.severity or 'not graded'}"
-        + ("" if advisory.nameable else ", which no answer can name")
-        for advisory in one.advisories
-    ]
-    return f"{_at(one.pinned.place)}: {'; '.join(said)}"
-
-
-def _described(one: Finding) -> str:
-    return f"{one.severity} {one.category}{_at(one.evidence_ref)}: {_said(one.description)}"
-
-
-def _at(place: str) -> str:
-    return f" at {printable(place, 4_096)}" if place else ""
-
-
-def _said(text: str) -> str:
-    return printable(text, _TEXT)

@@ -11,9 +11,9 @@ import structlog
 
 from miner.analysis_pool import AnalysisPool
 from miner.assessment import Kit
-from miner.behaviours import BEHAVIOURS, Conduct, Paced
+from miner.behaviours import Paced, Thorough
 from miner.server import HOST, LocalMiner
-from miner.tracing import RunPolicy, Tracer
+from miner.tracing import Tracer
 from validator.chain.base import ChainError, NotRegisteredError
 from validator.chain.opening import real_chain
 from validator.daemon.signals import Stop
@@ -60,7 +60,6 @@ class MinerOptions:
         validators: hotkeys that are answered; none: those that hold a validator permit, looked up every minute.
     """
 
-    behaviour: Conduct = "thorough"
     host: str = HOST
     port: int = 0
     announced: Axon | None = None
@@ -128,12 +127,11 @@ async def run_miner(
     async with AsyncExitStack() as stack:
         analyses = AnalysisPool()
         stack.push_async_callback(analyses.close)
-        kit = Kit(signer, analyses, Tracer(RunPolicy()))
-        behaviour = Paced(BEHAVIOURS[options.behaviour](), pace_s=0.0)
-        miner = LocalMiner(kit, behaviour, holders, clock)
+        kit = Kit(signer, analyses, Tracer())
+        miner = LocalMiner(kit, Paced(Thorough(), pace_s=0.0), holders, clock)
         stack.push_async_callback(miner.close)
         axon = await _listen(miner, options)
-        _log.info(Event.MINER_STARTED, hotkey=signer.hotkey, host=axon.ip, port=axon.port, behaviour=options.behaviour)
+        _log.info(Event.MINER_STARTED, hotkey=signer.hotkey, host=axon.ip, port=axon.port)
         if chain is None:
             await stop.asked.wait()
             return
@@ -173,17 +171,9 @@ async def appear(chain: MinerChain, hotkey: str, axon: Axon | None) -> Metagraph
 
 
 async def _follow(chain: MinerChain, clock: Clock, holders: PermitHolders) -> None:
-    lost: float | None = None
     while True:
         await clock.sleep(_REFRESH_S)
         try:
-            snapshot = await chain.snapshot()
+            holders.look(await chain.snapshot())
         except ChainError as error:
-            if lost is None:
-                lost = clock.monotonic()
-                _log.warning(Event.CHAIN_UNREACHABLE, reason=str(error))
-            continue
-        holders.look(snapshot)
-        if lost is not None:
-            _log.info(Event.CHAIN_BACK, block=snapshot.block, seconds=round(clock.monotonic() - lost, 3))
-            lost = None
+            _log.warning(Event.CHAIN_UNREACHABLE, reason=str(error))

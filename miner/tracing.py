@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from tracer.records import Probes, Records, TracingError, empty_records, trace_files
 from tracer.run import trace_bundle
@@ -13,7 +13,7 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.skill_types import SkillType
 from validator.sandbox.interface import Evidence, Sandbox, SandboxJob
 
-__all__ = ["Records", "RunPolicy", "Tracer", "TracingError", "pack_traces", "trace_as", "trace_hashes"]
+__all__ = ["Records", "Tracer", "TracingError", "pack_traces", "trace_as", "trace_hashes"]
 
 
 def pack_traces(records: Records) -> bytes:
@@ -38,35 +38,25 @@ async def trace_as(
     return await trace_bundle(files, skill_type, probes, timeout_s=timeout_s, run=run)
 
 
-class RunPolicy:
-    """Says which bundles may be executed: those that the local network made itself, and no others.
-
-    Args:
-        allowed: sha256 (hex) of bundles that may be run.
-        may_run: asked for every other sha256 (canary bundles are made while the network runs); None allows none.
-    """
-
-    def __init__(self, allowed: Iterable[str] = (), may_run: Callable[[str], bool] | None = None) -> None:
-        self._allowed = {sha256.lower() for sha256 in allowed}
-        self._may_run = may_run
-
-    def permits(self, sha256: str) -> bool:
-        """Return whether the bundle with this sha256 (hex) may be executed."""
-        return sha256.lower() in self._allowed or (self._may_run is not None and self._may_run(sha256.lower()))
-
-
 class Tracer:
-    """Traces bundles for all local miners, a bounded number at once: on this machine only what the policy permits.
+    """Traces bundles for all local miners, a bounded number at once.
 
     Args:
+        may_run: says by a bundle's sha256 (hex, lower case) which ones are run on this machine: those that the local
+            network made itself; None: none.
         timeout_s: seconds of wall time for one bundle, waiting not counted.
         sandbox: runs the other bundles, in the image of the dispatch; None: nothing does.
     """
 
     def __init__(
-        self, policy: RunPolicy, *, at_once: int = 2, timeout_s: float = 5.0, sandbox: Sandbox | None = None
+        self,
+        may_run: Callable[[str], bool] | None = None,
+        *,
+        at_once: int = 2,
+        timeout_s: float = 5.0,
+        sandbox: Sandbox | None = None,
     ) -> None:
-        self.policy = policy
+        self._may_run = may_run
         self.timeout_s = timeout_s
         self._sandbox = sandbox
         self._slots = asyncio.Semaphore(at_once)
@@ -80,7 +70,7 @@ class Tracer:
             TracingError: a content type, probe values that are not the protocol's, or no process could be started.
         """
         async with self._slots:
-            allowed = run and self.policy.permits(sha256)
+            allowed = run and self._permits(sha256)
             return await trace_as(files, skill_type, probe, timeout_s=self.timeout_s, run=allowed)
 
     async def trace_dispatch(self, dispatch: Dispatch, files: Mapping[str, bytes], *, run: bool = True) -> Records:
@@ -90,7 +80,7 @@ class Tracer:
             TracingError: as `trace`, or the sandbox ran nothing.
         """
         sha256, skill_type, probe = dispatch.bundle_sha256, dispatch.skill_type, dispatch.probe_spec
-        if not run or self._sandbox is None or dispatch.runtime_image is None or self.policy.permits(sha256):
+        if not run or self._sandbox is None or dispatch.runtime_image is None or self._permits(sha256):
             return await self.trace(sha256, files, skill_type, probe, run=run)
         job = SandboxJob(dispatch.runtime_image, skill_type, pack(files), dispatch.nonce, probe)
         async with self._slots:
@@ -101,3 +91,6 @@ class Tracer:
             name.removesuffix(".jsonl"): [json.loads(line) for line in content.splitlines()]
             for name, content in found.files.items()
         }
+
+    def _permits(self, sha256: str) -> bool:
+        return self._may_run is not None and self._may_run(sha256.lower())

@@ -17,7 +17,7 @@ from localnet.roster import demo_roster
 from miner.analysis_pool import AnalysisPool
 from miner.goals.goal_files import local_goals
 from miner.services.service_server import LocalServices
-from miner.tracing import RunPolicy, Tracer
+from miner.tracing import Tracer
 from soak.site import SEED, Site, rules
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.signatures import Signer
@@ -37,8 +37,8 @@ async def serve(site: Site) -> None:
         subnet.register(validator, stake_tao=_STAKE_TAO, validator_permit=True)
         analyses = AnalysisPool()
         stack.push_async_callback(analyses.close)
-        made = RunPolicy(library.own, lambda sha256: sha256 in site.canaries.read_text().split())
-        population = Population(demo_roster(), subnet, clock, SEED, frozenset({validator}), analyses, Tracer(made))
+        tracer = Tracer(lambda sha256: sha256 in library.own or sha256 in site.canaries.read_text().split())
+        population = Population(demo_roster(), subnet, clock, SEED, frozenset({validator}), analyses, tracer)
         stack.push_async_callback(population.close)
         await population.start()
         services = LocalServices(SEED, {validator}, clock)

@@ -8,7 +8,7 @@ from miner.assessment import Kit
 from miner.behaviours import Paced, Thorough
 from miner.server import LocalMiner
 from miner.standalone import AnnouncementError, ListeningError, address_to_announce, appear
-from miner.tracing import RunPolicy, Tracer
+from miner.tracing import Tracer
 from validator.chain.opening import real_chain
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
@@ -41,7 +41,7 @@ async def serve_miners(  # noqa: PLR0913, PLR0917 - who serves whom, where, and 
         ListeningError: `host` is none of this machine's.
         AnnouncementError, ChainError: the chain refused one.
     """
-    analyses, tracer = AnalysisPool(), Tracer(RunPolicy(own))
+    analyses, tracer = AnalysisPool(), Tracer(own.__contains__)
     stack.push_async_callback(analyses.close)
     for signer in miners:
         behaviour = Paced(Thorough())

@@ -8,7 +8,6 @@ import msgspec
 
 from localnet.own.miners_file import Elsewhere, MinersFileError
 from localnet.roster import OWN, Resident
-from miner.check.advice import advice_of
 from miner.check.target import TargetError, axon_of
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import DEADLINE_S, PATH, Declaration, Refused, ask_declaration
@@ -99,6 +98,6 @@ def _refused(miner: Elsewhere, heard: Refused, caller: Signer) -> str:
     where = f"{miner.field}.url"
     if heard.reason is Reason.DEADLINE_CONNECT or (heard.status is None and heard.reason.gate):
         return f"{_NOBODY} ({heard.reason}: {heard.detail}) - at `{where}`"
-    todo = advice_of(heard.reason, heard.status, caller.hotkey).todo
-    status = f"status {heard.status}" if heard.reason is Reason.DEADLINE_STATUS else heard.detail
-    return f"what answers is no miner that counts: {printable(status)}; {todo} - at `{where}`"
+    status = f"status {heard.status}; answer requests signed by {caller.hotkey}"
+    told = status if heard.reason is Reason.DEADLINE_STATUS else printable(heard.detail)
+    return f"what answers is no miner that counts: {told} - at `{where}`"

@@ -5,12 +5,10 @@ and `meta.json` (`Meta`). What the bad ones do is a stand-in: they read a decoy,
 below their working folder.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from types import MappingProxyType
+from pathlib import Path
 
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
@@ -71,27 +69,20 @@ class WrittenBundle:
 @cache
 def written_bundles() -> tuple[WrittenBundle, ...]:
     """Return all written bundles, sorted by skill type in the spec's order, then by name."""
-    folders = [entry for entry in files(__package__).iterdir() if entry.joinpath("meta.json").is_file()]
     order = list(ASSESSED_TYPES)
-    return tuple(sorted(map(_read, folders), key=lambda bundle: (order.index(bundle.skill_type), bundle.name)))
+    made = (_read(meta.parent) for meta in Path(__file__).parent.glob("*/meta.json"))
+    return tuple(sorted(made, key=lambda bundle: (order.index(bundle.skill_type), bundle.name)))
 
 
-def _read(folder: Traversable) -> WrittenBundle:
-    meta = decode(folder.joinpath("meta.json").read_bytes(), Meta, limit=limits.MAX_TASK_BODY)
+def _read(folder: Path) -> WrittenBundle:
+    meta = decode((folder / "meta.json").read_bytes(), Meta, limit=limits.MAX_TASK_BODY)
+    root = folder / "bundle"
+    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
     return WrittenBundle(
         name=folder.name,
         skill_type=meta.skill_type,
-        files=MappingProxyType(dict(sorted(_walk(folder.joinpath("bundle"), "")))),
-        truth=decode(folder.joinpath("truth.json").read_bytes(), Truth, limit=limits.MAX_TASK_BODY),
+        files={name: files[name].read_bytes() for name in sorted(files) if "__pycache__" not in name},
+        truth=decode((folder / "truth.json").read_bytes(), Truth, limit=limits.MAX_TASK_BODY),
         provenance=meta.provenance,
         canary=meta.canary,
     )
-
-
-def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            if entry.name != "__pycache__":
-                yield from _walk(entry, f"{prefix}{entry.name}/")
-        else:
-            yield prefix + entry.name, entry.read_bytes()

@@ -1,23 +1,19 @@
-"""A whole `validator miner check`, over HTTP: the declaration, every trial, then what strangers might send."""
+"""A whole `validator miner check`, over HTTP: the declaration, then every trial."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Collection
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Final
 
 from miner.bundles.written import written_bundles
-from miner.check.advice import advice_of
 from miner.check.judging import Judge
-from miner.check.report import Declared, Fault, Outcome, Report, Section, StrangerOutcome
-from miner.check.signed import mistake_in
-from miner.check.strangers import strangers, visit
+from miner.check.report import Declared, Fault, Outcome, Report, Section
 from miner.check.target import Target
-from miner.check.trials import Drafts, Pace, Trial, cheapest
-from miner.goals.goal_files import local_goals
+from miner.check.trials import Drafts, Pace, Trial
 from miner.services.service_server import LocalServices
-from miner.tracing import RunPolicy, Tracer
+from miner.tracing import Tracer
 from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.http import HttpStepClient
 from validator.miners.client import HttpMinerClient, axon_url
@@ -31,8 +27,6 @@ from validator.scoring import CURRENT, version
 from validator.sources import Clock, RandomBytes
 from validator.workers.interface import Workers
 
-SECTIONS: Final[tuple[Section, ...]] = tuple(Section)
-_SERVICES: Final = "miner-check"
 _RUN_S: Final = 10.0
 
 
@@ -45,7 +39,7 @@ class Options:
     """
 
     types: Collection[SkillType] = ()
-    sections: Collection[Section] = SECTIONS
+    sections: Collection[Section] = tuple(Section)
     pace: Pace = field(default_factory=Pace)
     image: RuntimeImage = UNPUBLISHED
 
@@ -68,142 +62,84 @@ async def check_miner(target: Target, options: Options, tools: Tools, told: Call
         heard = await ask_declaration(client, tools.workers, tools.clock, target.hotkey, target.axon)
         told("declaration")
         if isinstance(heard, Refused):
-            advice = advice_of(heard.reason, heard.status, tools.signer.hotkey)
-            gate, meaning = heard.reason.gate or None, heard.reason.meaning
-            mistake = await mistake_in(lambda: heard.said, heard.reason, target.hotkey, tools.workers)
-            detail = f"{heard.detail}. {mistake}" if mistake else heard.detail
-            fault = Fault(str(heard.reason), gate, meaning, detail, advice.field, advice.todo)
-            return _report(target, tools, None, (fault,))
+            return _report(target, tools, None, (Fault.of(heard.reason, heard.detail),), ())
         document = typed.decode(heard.document, Capabilities)
-        judge = await stack.enter_async_context(_judge(client, tools))
-        check = _Check(target, options, tools, told, document, judge)
-        outcomes = await check.outcomes(stack)
-        visited = await check.visits()
-    faults = _unasked(document, options, sent=len(outcomes) + len(visited))
-    return _report(target, tools, document, faults, outcomes, visited)
-
-
-@asynccontextmanager
-async def _judge(client: HttpMinerClient, tools: Tools) -> AsyncIterator[Judge]:
-    ours = RunPolicy(bundle.task().bundle_sha256 for bundle in written_bundles())
-    steps = HttpStepClient(tools.signer, allow_private=True)
-    runner = PlanRunner(steps, tools.clock, tools.workers)
-    try:
-        yield Judge(
+        steps = HttpStepClient(tools.signer, allow_private=True)
+        stack.push_async_callback(steps.close)
+        own = {one.task().bundle_sha256 for one in written_bundles()}
+        judge = Judge(
             client=client,
-            caller=tools.signer.hotkey,
             workers=tools.workers,
-            runners={"workflow": runner},
-            tracer=Tracer(ours, timeout_s=_RUN_S),
+            runners={"workflow": PlanRunner(steps, tools.clock, tools.workers)},
+            tracer=Tracer(own.__contains__, timeout_s=_RUN_S),
             version=version(CURRENT),
         )
-    finally:
-        await steps.close()
+        outcomes = await _outcomes(target, options, tools, told, document, judge, stack)
+    return _report(target, tools, document, _unasked(document, options, sent=len(outcomes)), outcomes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """A check of a miner whose declaration counts."""
+async def _outcomes(  # noqa: PLR0913, PLR0917 - all that a check is made of
+    target: Target,
+    options: Options,
+    tools: Tools,
+    told: Callable[[str], None],
+    document: Capabilities,
+    judge: Judge,
+    stack: AsyncExitStack,
+) -> tuple[Outcome, ...]:
+    """Send the trials: as many at once as the miner takes, the largest bundle alone and last."""
+    drafts = Drafts(judge.version, tools.random, options.pace, options.image)
+    types = [one for one in document.usable_types if not options.types or one in options.types]
+    assessed = [one for one in ASSESSED_TYPES if one in types]
+    cheapest = assessed[:1]  # its answers take least
+    trials: list[Trial] = []
+    if Section.ANSWERS in options.sections:
+        trials += await asyncio.to_thread(list, drafts.answers(assessed))
+    if Section.WINDOWS in options.sections:
+        trials += [trial for one in cheapest for trial in drafts.windows(one)]
+    if Section.PLANS in options.sections and SkillType.WORKFLOW in types:
+        services = LocalServices("miner-check", {tools.signer.hotkey}, tools.clock, faults=False)
+        stack.push_async_callback(services.close)
+        trials += drafts.plans(await services.start())
+    turns: dict[SkillType, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(document.concurrency))
 
-    target: Target
-    options: Options
-    tools: Tools
-    told: Callable[[str], None]
-    document: Capabilities
-    judge: Judge
-
-    @property
-    def types(self) -> tuple[SkillType, ...]:
-        wanted = self.options.types or tuple(SkillType)
-        return tuple(one for one in self.document.usable_types if one in wanted)
-
-    @property
-    def drafts(self) -> Drafts:
-        return Drafts(self.judge.version, self.tools.random, self.options.pace, self.options.image)
-
-    async def outcomes(self, stack: AsyncExitStack) -> list[Outcome]:
-        """Send what is judged: as many at once as the miner takes, the largest bundle alone and last."""
-        drafts = self.drafts
-        trials = await asyncio.to_thread(self._assessments, drafts)
-        if Section.PLANS in self.options.sections and SkillType.WORKFLOW in self.types:
-            trials += await self._plans(drafts, stack)
-        largest = await asyncio.to_thread(self._largest, drafts)
-        turns: dict[SkillType, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(self.document.concurrency))
-        done = await asyncio.gather(*(self._ask(trial, turns[trial.task.skill_type]) for trial in trials))
-        return [*done, *[await self._ask(trial, asyncio.Semaphore()) for trial in largest]]
-
-    async def visits(self) -> list[StrangerOutcome]:
-        """Send what no validator sends, one after the other."""
-        cheap = cheapest(self.types)
-        if cheap is None or Section.STRANGERS not in self.options.sections:
-            return []
-        trial = next(one for one in self.drafts.answers([cheap]) if one.role == "auditor")
-        wrong = strangers(trial, self.tools.signer, Signer.from_uri(f"//{self.tools.random.token(16).hex()}"))
-        done = []
-        for one in wrong:
-            done.append(await visit(self.target, trial.request.path, one))
-            self.told(one.request)
-        return done
-
-    async def _ask(self, trial: Trial, turns: asyncio.Semaphore) -> Outcome:
-        async with turns:
-            outcome = await self.judge.ask(self.target, self.options.image, trial)
-        self.told(trial.name)
+    async def ask(trial: Trial) -> Outcome:
+        async with turns[trial.task.skill_type]:
+            outcome = await judge.ask(target, options.image, trial)
+        told(trial.name)
         return outcome
 
-    def _assessments(self, drafts: Drafts) -> list[Trial]:
-        assessed = [one for one in self.types if one in ASSESSED_TYPES]
-        cheap = cheapest(assessed)
-        trials = list(drafts.answers(assessed)) if Section.ANSWERS in self.options.sections else []
-        if cheap is not None and Section.WINDOWS in self.options.sections:
-            trials += drafts.windows(cheap)
-        return trials
-
-    def _largest(self, drafts: Drafts) -> list[Trial]:
-        cheap = cheapest(self.types)
-        return [drafts.largest(cheap)] if cheap is not None and Section.LIMITS in self.options.sections else []
-
-    async def _plans(self, drafts: Drafts, stack: AsyncExitStack) -> list[Trial]:
-        services = LocalServices(_SERVICES, {self.tools.signer.hotkey}, self.tools.clock, faults=False)
-        stack.push_async_callback(services.close)
-        goals = local_goals(await services.start(), drafts.plan_windows())
-        of_each = {goal.type: goal for goal in reversed(goals.values())}
-        return [drafts.plan(goal, f"a goal of {kind}") for kind, goal in sorted(of_each.items())]
+    done = await asyncio.gather(*map(ask, trials))
+    if Section.LIMITS in options.sections:
+        done += [await ask(await asyncio.to_thread(drafts.largest, one)) for one in cheapest]
+    return tuple(done)
 
 
 def _unasked(document: Capabilities, options: Options, sent: int) -> tuple[Fault, ...]:
     """Return a fault for types that were to be checked and are not declared, or where nothing could be sent at all."""
     missing = [one for one in SkillType if one in options.types and one not in document.skill_types]
     if missing:
-        said = f"{', '.join(missing)} - at `skill_types`"
         meaning = "Types that were to be checked are not declared, so a validator sends none of them."
-        return (Fault("not_declared", None, meaning, said, "skill_types", "declare them, or leave them out of --type"),)
+        return (Fault("not_declared", None, meaning, f"{', '.join(missing)} - at `skill_types`"),)
     if sent:
         return ()
-    meaning = "Nothing was sent: of what is declared nothing has such a part."
-    todo = "declare a type, or name other parts with --only"
-    return (Fault("nothing_sent", None, meaning, "", "skill_types", todo),)
+    return (Fault("nothing_sent", None, "Nothing was sent: of what is declared nothing has a part of --only."),)
 
 
-def _report(  # noqa: PLR0913, PLR0917 - all that a check came to
+def _report(
     target: Target,
     tools: Tools,
     document: Capabilities | None,
     faults: tuple[Fault, ...],
-    outcomes: Sequence[Outcome] = (),
-    visited: Sequence[StrangerOutcome] = (),
+    outcomes: tuple[Outcome, ...],
 ) -> Report:
-    declared = None
-    if document is not None:
-        declared = Declared(document.usable_types, document.concurrency)
     return Report(
         url=str(axon_url(target.axon, "", allow_private=True)),
         hotkey=target.hotkey,
         caller=tools.signer.hotkey,
         scoring_version=CURRENT,
         public=target.public,
-        declared=declared,
+        declared=None if document is None else Declared(document.usable_types, document.concurrency),
         faults=faults,
-        outcomes=tuple(outcomes),
-        strangers=tuple(visited),
+        outcomes=outcomes,
     )

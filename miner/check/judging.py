@@ -1,15 +1,13 @@
-"""Judging of a miner's answers as a validator would: gates, scores, advice. A run here is another primary (D-21)."""
+"""Judging of a miner's answers as a validator would: gates and scores. A run here is another primary (D-21)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from miner.check.advice import advice_of
 from miner.check.report import Fault, Outcome, PlanPart, PlanWorth
-from miner.check.signed import mistake_in
 from miner.check.target import Target
 from miner.check.trials import Trial
 from miner.tracing import Tracer, TracingError, pack_traces
@@ -33,8 +31,8 @@ from validator.workers.interface import TooCostlyError, Whose, Workers
 _SETTLED_EPOCH: Final = 1_000_000  # long after any bootstrap
 _PASSED: Final = (Reason.ACCEPTED, Reason.WORKFLOW_DEFERRED)
 _CHECKS: Final = {
-    "canary": ("canary_spec.file", "report the marker as canary_match at the file of canary_spec and its last line"),
-    "evidence_resolves": ("sssa.analysis.findings[].evidence_ref", "point every finding to lines that the file has"),
+    "canary": "The marker is not reported as canary_match at the file of canary_spec and its last line.",
+    "evidence_resolves": "A finding points to lines that the bundle does not have.",
 }
 
 
@@ -58,7 +56,6 @@ class Judge:
     """
 
     client: MinerClient
-    caller: str
     workers: Workers
     runners: Mapping[str, Runner]
     tracer: Tracer
@@ -68,20 +65,11 @@ class Judge:
         """Send one trial; return what a validator would make of the answer."""
         request, task = trial.request, trial.task
         expected: Expected[Any] = Expected(task, target.hotkey, trial.role, image, self.version.name)
-        call = Call(
-            target.hotkey,
-            target.axon,
-            request.path,
-            request.body,
-            trial.deadline_s,
-            request.limit,
-            request.sha256,
-            request.tail,
-        )
-        reply = await self.client.post(call)
+        window = task.windows.of(trial.role)
+        whole = request.body, window.deadline, request.limit, request.sha256, request.tail
+        reply = await self.client.post(Call(target.hotkey, target.axon, request.path, *whole))
         judged = await self._judged(expected, reply, trial.round_id)
         score = await self._score(trial, judged)
-        window = task.windows.of(trial.role)
         return Outcome(
             trial=trial.name,
             part=trial.part,
@@ -98,7 +86,7 @@ class Judge:
             plan=score.plan,
             score=score.score,
             entry=score.entry,
-            faults=self._faults(task, judged, reply, score),
+            faults=tuple(_faults(task, judged, score)),
         )
 
     async def _judged(self, expected: Expected[RoundTask], reply: Reply, round_id: str) -> Judged:
@@ -115,8 +103,7 @@ class Judge:
             except TooCostlyError as error:
                 return reject(expected, Reason.PARSE_TOO_COSTLY, seconds, error.detail)
             if isinstance(judged, Judged):
-                mistake = await mistake_in(body.read, judged.reason, expected.hotkey, self.workers)
-                return replace(judged, detail=mistake) if mistake else judged
+                return judged
         ran = await self.runners[kind.name].run(round_id, expected, judged, seconds)
         return Judged(packed(ran), ran.reason(expected.task.windows))
 
@@ -160,25 +147,15 @@ class Judge:
         known = None if ran.quality is None else score.score
         return Score(plan=worth, score=known, entry=known)
 
-    def _faults(self, task: RoundTask, judged: Judged, reply: Reply, score: Score) -> tuple[Fault, ...]:
-        """Return what a validator would compare with the answer; nothing of what only makes it worth less."""
-        if judged.reason not in _PASSED:
-            return (self._rejected(judged, reply),)
-        if score.plan is not None and not score.plan.steps_completed:
-            return (Fault("nothing_done", None, "No step of the plan succeeded.", "", "nodes", "section 10"),)
-        parts = () if score.quality is None else score.quality.epsilon_parts
-        return tuple(
-            Fault(part.name, None, "The answer's evidence does not hold.", _where(task, part.why), *_CHECKS[part.name])
-            for part in parts
-            if part.name in _CHECKS and not part.held
-        )
 
-    def _rejected(self, judged: Judged, reply: Reply) -> Fault:
-        reason = judged.reason
-        advice = advice_of(reason, reply.status, self.caller)
-        return Fault(str(reason), reason.gate or None, reason.meaning, judged.detail, advice.field, advice.todo)
-
-
-def _where(task: RoundTask, why: str) -> str:
-    marked = task.canary if isinstance(task, AssessmentTask) else None
-    return why if marked is None else f"{why} ({marked.file})"
+def _faults(task: RoundTask, judged: Judged, score: Score) -> Iterator[Fault]:
+    """Yield what a validator would compare with the answer; nothing of what only makes it worth less."""
+    if judged.reason not in _PASSED:
+        yield Fault.of(judged.reason, judged.detail)
+        return
+    if score.plan is not None and not score.plan.steps_completed:
+        yield Fault("nothing_done", None, "No step of the plan succeeded.")
+    marked = f" ({task.canary.file})" if isinstance(task, AssessmentTask) and task.canary is not None else ""
+    for part in score.quality.epsilon_parts if score.quality is not None else ():
+        if part.name in _CHECKS and not part.held:
+            yield Fault(part.name, None, _CHECKS[part.name], f"{part.why}{marked}")

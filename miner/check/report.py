@@ -2,35 +2,33 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final
 
 from validator.cli.output import NONE, print_line
 from validator.cli.rendering import print_table
-from validator.kinds.assessment.explain.quality import Axis, Quality
+from validator.kinds.assessment.explain.quality import Quality
 from validator.kinds.explained.task import Gate
 from validator.protocol.answer import Role
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.text import printable
-from validator.scoring import version
 
 
 class Section(StrEnum):
-    """Section of a check: findings, waiting and hurrying, the largest bundle, goals, invalid requests."""
+    """Section of a check: findings, waiting and hurrying, the largest bundle, goals."""
 
     ANSWERS = "answers"
     WINDOWS = "windows"
     LIMITS = "limits"
     PLANS = "plans"
-    STRANGERS = "strangers"
 
 
 class Fault(Document, frozen=True):
     """Something to change.
 
     Attributes:
-        code: a reason code, a check of epsilon's, or one of `strangers.py`.
+        code: a reason code, a check of epsilon's, or one of `conduct.py`.
         gate: its number; None where no gate says so.
         detail: what was seen, with the field; perhaps empty.
     """
@@ -38,9 +36,12 @@ class Fault(Document, frozen=True):
     code: str
     gate: int | None
     meaning: str
-    detail: str
-    field: str
-    todo: str
+    detail: str = ""
+
+    @classmethod
+    def of(cls, reason: Reason, detail: str) -> "Fault":
+        """Return what a validator would say of an answer or a declaration."""
+        return cls(str(reason), reason.gate or None, reason.meaning, detail)
 
 
 class PlanPart(Document, frozen=True):
@@ -95,19 +96,6 @@ class Outcome(Document, frozen=True):
     faults: tuple[Fault, ...]
 
 
-class StrangerOutcome(Document, frozen=True):
-    """Result of a request that no validator sends.
-
-    Attributes:
-        wanted: `refused`: a status of 4xx; `survived`: any answer of the miner's but its own error.
-    """
-
-    request: str
-    wanted: Literal["refused", "survived"]
-    seen: str
-    fault: Fault | None
-
-
 class Declared(Document, frozen=True):
     """The miner's declaration."""
 
@@ -131,26 +119,17 @@ class Report(Document, frozen=True):
     declared: Declared | None
     faults: tuple[Fault, ...]
     outcomes: tuple[Outcome, ...]
-    strangers: tuple[StrangerOutcome, ...]
 
     @property
     def found(self) -> list[tuple[str, Fault]]:
         """Every fault with what it was seen at, in order."""
         return [
             *(("declaration", fault) for fault in self.faults),
-            *((_where(one), fault) for one in self.outcomes for fault in one.faults),
-            *((f"stranger: {one.request}", one.fault) for one in self.strangers if one.fault is not None),
+            *((f"{one.skill_type} {one.role}, {one.trial}", fault) for one in self.outcomes for fault in one.faults),
         ]
 
 
-def _where(one: Outcome) -> str:
-    return f"{one.skill_type} {one.role}, {one.trial}"
-
-
 _SHOWN: Final = 400
-_HINTS: Final = 12
-_NAMED: Final = 3
-_GOOD: Final = 0.995
 _SCORED: Final = frozenset({Section.ANSWERS, Section.PLANS})
 
 
@@ -170,14 +149,9 @@ def print_report(report: Report) -> None:
     if report.outcomes:
         print_line()
         print_table("type role what_was_sent s> window> gates Q_or_S> parts~", map(_row, report.outcomes))
-    if report.strangers:
+    if lines := fault_lines(report):
         print_line()
-        right = sum(one.fault is None for one in report.strangers)
-        print_line(f"{right} of {len(report.strangers)} requests that no validator sends were met as they should be")
-    for heading, lines in (("to change", fault_lines(report)), ("what would earn more", list(_hints(report)))):
-        if lines:
-            print_line()
-            print_line(f"{heading}:")
+        print_line("to change (docs/miner-protocol.md, section 9):")
         for line in lines:
             print_line(f"  {line}")
     print_line()
@@ -186,9 +160,9 @@ def print_report(report: Report) -> None:
 
 def fault_lines(report: Report) -> list[str]:
     """Return a line for every fault, with what it was first seen at and how often; worst first as they came."""
-    seen: dict[tuple[str, str], list[tuple[str, Fault]]] = {}
+    seen: dict[str, list[tuple[str, Fault]]] = {}
     for where, fault in report.found:
-        seen.setdefault((fault.code, fault.todo), []).append((where, fault))
+        seen.setdefault(fault.code, []).append((where, fault))
     return [_line(several) for several in seen.values()]
 
 
@@ -197,8 +171,7 @@ def _line(several: list[tuple[str, Fault]]) -> str:
     more = f" and {len(several) - 1} more" if len(several) > 1 else ""
     gate = f", gate {fault.gate} ({GATE_NAMES[fault.gate - 1]})" if fault.gate else ""
     detail = f" {printable(fault.detail, _SHOWN)}." if fault.detail else ""
-    place = f" `{fault.field}`:" if fault.field else ""
-    return f"{fault.code}{gate} [{where}{more}]: {fault.meaning}{detail} ->{place} {fault.todo}"
+    return f"{fault.code}{gate} [{where}{more}]: {fault.meaning}{detail}"
 
 
 def _declared(report: Report) -> Iterator[str]:
@@ -240,47 +213,6 @@ def _parts(one: Outcome) -> Iterator[str]:
         yield f"output {quality}"
         yield f"steps {one.plan.steps_completed}/{one.plan.total_steps}"
         yield from (f"{part.name} {part.value:.2f}" for part in one.plan.parts)
-
-
-def _hints(report: Report) -> Iterator[str]:
-    """Yield what cost the most quality: the axes under 1, dearest first, each with what was missed."""
-    lost = sorted(_lost(report), key=lambda each: -each[0])
-    lines = list(dict.fromkeys(line for _, line in lost))  # a primary and an auditor of one skill may lose the same
-    yield from lines[:_HINTS]
-    if len(lines) > _HINTS:
-        yield f"and {len(lines) - _HINTS} more; --json has all"
-
-
-def _lost(report: Report) -> Iterator[tuple[float, str]]:
-    """Yield how much of Q each axis cost, and traces that show less than a run does, with a line for each."""
-    for one in report.outcomes:
-        if one.quality is None or one.part is not Section.ANSWERS:
-            continue
-        whole = sum(part.weight for part in one.quality.epsilon_parts)
-        for part in one.quality.epsilon_parts:
-            if 0.0 < part.held < _GOOD * part.weight:
-                line = f"{part.name} {part.held / part.weight:.2f} [{one.skill_type}, {one.trial}]: {part.why}"
-                yield (part.weight - part.held) / whole, line
-        for axis in one.quality.axes:
-            if axis.name != "eta" and axis.value is not None and axis.value < _best(report, one, axis):
-                line = f"{axis.name} {axis.value:.2f} [{one.skill_type}, {one.trial}]: {axis.why}{_named(axis)}"
-                yield (1.0 - axis.value) * axis.weight / one.quality.weight_sum, line
-
-
-def _best(report: Report, one: Outcome, axis: Axis) -> float:
-    """Return the value under which an axis is worth a line; that of the verdict is bounded by the truth's origin."""
-    if axis.name != "alpha" or one.quality is None:
-        return _GOOD
-    return _GOOD * version(report.scoring_version).rules.quality.provenance[one.quality.provenance]
-
-
-def _named(axis: Axis) -> str:
-    sides = (("missed", axis.missed), ("too many", axis.extra))
-    return "".join(
-        f"; {what}: {', '.join(printable(' '.join(item), 80) for item in items[:_NAMED])}"
-        for what, items in sides
-        if items
-    )
 
 
 def _sum(report: Report) -> str:

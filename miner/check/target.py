@@ -50,15 +50,6 @@ def axon_of(url: str, field: str) -> Axon:
     Raises:
         TargetError: no such url, or an address that nobody calls; it ends with the name of the `field`.
     """
-    axon = _named(url, field)
-    try:
-        axon_address(axon, allow_private=True)
-    except AddressRefusedError as error:
-        raise TargetError(f"{error.detail} - at `{field}`") from None
-    return axon
-
-
-def _named(url: str, field: str) -> Axon:
     try:
         parsed = URL(url)
         host, port = parsed.host, parsed.port
@@ -70,7 +61,12 @@ def _named(url: str, field: str) -> Axon:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4]
     except (OSError, UnicodeError):
         raise TargetError(f"nobody knows the host `{printable(host, 80)}` - at `{field}`") from None
-    return Axon(str(found[0]), port, parsed.scheme == "https")
+    axon = Axon(str(found[0]), port, parsed.scheme == "https")
+    try:
+        axon_address(axon, allow_private=True)
+    except AddressRefusedError as error:
+        raise TargetError(f"{error.detail} - at `{field}`") from None
+    return axon
 
 
 def _is_public(axon: Axon) -> bool:

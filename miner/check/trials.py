@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Final, NamedTuple
@@ -10,6 +11,8 @@ import msgspec
 
 from miner.bundles.written import WrittenBundle, written_bundles
 from miner.check.report import Section
+from miner.goals.goal_files import local_goals
+from miner.services.catalogue import Service, ServiceAddress
 from validator.kinds.assessment.supply import pack_task
 from validator.kinds.interface import Request
 from validator.kinds.registry import kind_of
@@ -22,9 +25,8 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.draws import NONCE_BYTES
 from validator.protocol.round import AssessmentTask, RoundTask
 from validator.protocol.runtime_image import UNPUBLISHED, RuntimeImage
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.task import Windows
-from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import Version
 from validator.sources import RandomBytes
 from validator.tasks.folder import sourced_task
@@ -53,23 +55,18 @@ class Trial(NamedTuple):
     request: Request
     skill: Mapping[str, bytes] | None = None
 
-    @property
-    def deadline_s(self) -> float:
-        """Seconds that the miner has."""
-        return self.task.windows.of(self.role).deadline
-
 
 class Pace(NamedTuple):
     """The windows of the trials, made of those that a scoring version gives the type (SPEC 1).
 
     Attributes:
-        t_min_s: t_min is at most this; None leaves it as it is.
-        deadline_s: a deadline is at most this; None leaves it as it is.
+        t_min_s: t_min is at most this.
+        deadline_s: a deadline is at most this.
         late_start_s: t_min of the window that begins late.
     """
 
-    t_min_s: float | None = _SOONEST_S
-    deadline_s: float | None = None
+    t_min_s: float = _SOONEST_S
+    deadline_s: float = math.inf
     late_start_s: float = _LATE_START_S
 
     def windows(self, usual: Windows) -> Windows:
@@ -77,9 +74,8 @@ class Pace(NamedTuple):
         return Windows(primary=self._window(usual.primary), auditor=self._window(usual.auditor))
 
     def _window(self, usual: tuple[float, float]) -> tuple[float, float]:
-        deadline = usual[1] if self.deadline_s is None else min(usual[1], self.deadline_s)
-        t_min = usual[0] if self.t_min_s is None else min(usual[0], self.t_min_s)
-        return min(t_min, deadline / 2), deadline
+        deadline = min(usual[1], self.deadline_s)
+        return min(usual[0], self.t_min_s, deadline / 2), deadline
 
 
 class Drafts:
@@ -123,22 +119,14 @@ class Drafts:
         request = kind_of(task).send(round_id, self._image, task, bundle)["auditor"]
         return Trial("largest bundle", Section.LIMITS, round_id, task, "auditor", request)
 
-    def plan(self, goal: WorkflowTask, name: str) -> Trial:
-        """Return the dispatch of a goal."""
-        round_id = str(next(self._rounds))
-        task = goal_task(self._version.rules, round_id, 0, goal, self._random.token(NONCE_BYTES))
-        return Trial(
-            name,
-            Section.PLANS,
-            round_id,
-            task,
-            "primary",
-            kind_of(task).send(round_id, self._image, task, None)["primary"],
-        )
-
-    def plan_windows(self) -> Windows:
-        """Return the windows of plans."""
-        return self._windows(SkillType.WORKFLOW)
+    def plans(self, services: Mapping[Service, ServiceAddress]) -> Iterator[Trial]:
+        """Yield a goal of each type, for plans that run on the services."""
+        goals = local_goals(services, self._windows(SkillType.WORKFLOW)).values()
+        for kind, goal in sorted({goal.type: goal for goal in reversed(goals)}.items()):
+            round_id = str(next(self._rounds))
+            task = goal_task(self._version.rules, round_id, 0, goal, self._random.token(NONCE_BYTES))
+            request = kind_of(task).send(round_id, self._image, task, None)["primary"]
+            yield Trial(f"a goal of {kind}", Section.PLANS, round_id, task, "primary", request)
 
     def _windows(self, skill_type: SkillType) -> Windows:
         return self._pace.windows(self._version.rules.windows_of(skill_type))
@@ -159,11 +147,6 @@ class Drafts:
         if packed is None or packed.bundle is None or not isinstance(packed.task, AssessmentTask):
             raise RuntimeError(f"{bundle.name} cannot be packed")
         return round_id, packed.task, packed.bundle
-
-
-def cheapest(types: Sequence[SkillType]) -> SkillType | None:
-    """Return the type whose answers take least, which is the first in the spec's order; None for plans alone."""
-    return next((skill_type for skill_type in ASSESSED_TYPES if skill_type in types), None)
 
 
 def _of(skill_type: SkillType) -> tuple[WrittenBundle, ...]:

@@ -13,11 +13,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from miner.behaviours import Conduct
-from miner.check.conduct import SECTIONS, Options, Tools, check_miner
+from miner.check.conduct import Options, Tools, check_miner
 from miner.check.report import Report, Section, hotkey_hint, print_report
 from miner.check.target import Target, target_of
-from miner.check.trials import Pace
 from miner.standalone import MinerOptions, address_to_announce, chain_for, run_miner
 from validator.cancellation import run_whole
 from validator.chain.wallet import load_signer
@@ -45,10 +43,6 @@ _FILES: Final = ("miner.py", "requirements.txt")
 @app.command()
 def run(  # noqa: PLR0913, PLR0917 - one for each option
     config: Config = None,
-    behaviour: Annotated[
-        Conduct,
-        typer.Option(help="What it makes of dispatches."),
-    ] = "thorough",
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where it listens.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = 8091,
     announce: Annotated[bool, typer.Option("--announce", help="Put --external-ip and the port on chain.")] = False,
@@ -63,7 +57,7 @@ def run(  # noqa: PLR0913, PLR0917 - one for each option
     settings = settings_of(config)
     configure_logging(settings.log.level, settings.log.format)
     announced = address_to_announce(external_ip, external_port) if announce else None
-    options = MinerOptions(behaviour, host, port, announced, tuple(validator or ()))
+    options = MinerOptions(host, port, announced, tuple(validator or ()))
     signer, clock = load_signer(settings.wallet), SystemClock()
     chain = chain_for(settings, signer, clock, options)
 
@@ -112,12 +106,6 @@ def check(  # noqa: PLR0913, PLR0917 - one for each option
         list[SkillType] | None, typer.Option("--type", help="Of these types alone; else of all that are declared.")
     ] = None,
     only: Annotated[list[Section] | None, typer.Option("--only", help="Send these parts alone; else all.")] = None,
-    real_t_min: Annotated[
-        bool, typer.Option("--real-t-min", help="With t_min as on chain, up to 120 s; else at most 0.5 s.")
-    ] = False,
-    deadline: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=1, max=86_400, help="No deadline later; else as on chain.")
-    ] = None,
     runtime_image: Annotated[
         str | None,
         typer.Option(
@@ -127,7 +115,7 @@ def check(  # noqa: PLR0913, PLR0917 - one for each option
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Send a miner dispatches whose truth is known; say what a validator would make of each answer, and what to change.
+    """Send a miner dispatches whose truth is known; say what a validator would make of each answer.
 
     Stores nothing and needs no chain. Exit 1: something would be rejected, or is not as the protocol asks.
     """
@@ -136,8 +124,7 @@ def check(  # noqa: PLR0913, PLR0917 - one for each option
     signer = signer_of(OWN_URI if own else hotkey_uri, config)
     typer.echo(hotkey_hint(signer.hotkey), err=True)
     image = UNPUBLISHED if runtime_image is None else _image(runtime_image)
-    pace = Pace(t_min_s=None, deadline_s=deadline) if real_t_min else Pace(deadline_s=deadline)
-    options = Options(frozenset(skill_type or ()), tuple(only or SECTIONS), pace, image)
+    options = Options(frozenset(skill_type or ()), tuple(only or Section), image=image)
     configure_logging("error", "auto", sys.stderr)
     report = asyncio.run(_checked(target, options, Tools(signer, judging_workers(), SystemClock(), SystemRandom())))
     if as_json:

@@ -13,10 +13,12 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+
 from miner.scanners.prose import hosts_in
 from miner.scanners.scanner import Bundle, Report, found
 from miner.scanners.semgrep import MAX_CODE, MAX_FILE, MINIFIED, is_trusted, language_of
-from miner.scanners.source import KIB, SourceFile, is_document, rules_of
+from miner.scanners.source import KIB, SourceFile, is_document, rules_as
 from validator.protocol.sssa import Category, Finding, Severity
 
 MAX_STATEMENTS: Final = 20_000
@@ -104,27 +106,35 @@ def _nearer(held: Held, more: Held, steps: int = 0) -> None:
             held[mark] = origin._replace(steps=origin.steps + steps)
 
 
-class _Flow(NamedTuple):
+class _Flow(Struct, frozen=True, rename={"sources": "from", "sink": "to", "within_file": "file"}):
     what: str
     category: Category
     severity: Severity
     sources: frozenset[str]
     sink: str
-    also: str
-    within_file: bool
-    bare: bool
-    steps: int
-    alone: Severity | None
+    also: str = ""
+    within_file: bool = False
+    bare: bool = False
+    steps: int = _STEPS
+    alone: Severity | None = None
+
+
+class _Rules(Struct, frozen=True):
+    sources: dict[str, str]
+    sinks: dict[str, str]
+    flow: tuple[_Flow, ...]
 
 
 class _Statement:
     """One statement, with what it gives to which names."""
 
-    def __init__(self, source: SourceFile, line: int, text: str, scope: _Scope, header: "_Header | None") -> None:
+    def __init__(
+        self, source: SourceFile, line: int, text: str, scope: _Scope, parameters: frozenset[str] | None
+    ) -> None:
         self.source, self.line, self.text, self.scope = source, line, text, scope
         self.marks: Held = {}
         self.sinks: dict[str, int] = {}  # with their lines
-        self.is_header = header is not None
+        self.is_header = parameters is not None
         self.held: Held = {}
         bare = _HANDED_ON.sub(" ", text)
         strings = [next(filter(None, match.groups()), "") for match in _STRING.finditer(bare)]
@@ -134,7 +144,7 @@ class _Statement:
         paths = _PATH.findall(bare)
         self.paths = frozenset(paths) | {name for path in paths if "." in (name := path.rpartition("/")[2])}
         self.calls = frozenset(_CALL.findall(f"{code} {inner}")[:_MOST_NAMES]) - _COMMON
-        self.parameters = header.parameters if header is not None else frozenset[str]()
+        self.parameters = parameters or frozenset[str]()
         self.kept = frozenset(part for match in _KEPT.findall(bare) for part in match if part)
         self.imports = _IMPORT.search(text) is not None
         given = None if self.imports and "require" not in text else _GIVEN.search(code)
@@ -167,31 +177,23 @@ class Functions(dict[str, list[_Function]]):
                 some.append(one)
 
 
-class _Header(NamedTuple):
-    """The beginning of a function: its name and its parameters."""
-
-    name: str
-    parameters: frozenset[str]
-
-    @classmethod
-    def of(cls, text: str, stem: str) -> "_Header | None":
-        """Return what a statement defines; what a module is has the name of its file."""
-        match = _FUNCTION.match(text)
-        if match is None:
-            return None
-        name = match[1] or match[3] or match[6]
-        said = match[2] or match[4] or match[5] or match[7] or ""
-        name = stem if name in ("module.exports", "exports", "default") else name.rpartition(".")[2]
-        return cls(name, frozenset(_WORD.findall(said)) - _COMMON)
+def _header(text: str, stem: str) -> tuple[str, frozenset[str]] | None:
+    """Return the name and the parameters of a function that begins; what a module is has the name of its file."""
+    match = _FUNCTION.match(text)
+    if match is None:
+        return None
+    name = match[1] or match[3] or match[6]
+    said = match[2] or match[4] or match[5] or match[7] or ""
+    name = stem if name in ("module.exports", "exports", "default") else name.rpartition(".")[2]
+    return name, frozenset(_WORD.findall(said)) - _COMMON
 
 
-class _Code(NamedTuple):
-    """Text that is read as code, with the number of lines before it in its file."""
+class _Code:
+    """Text that is read as code, with the number of lines before it in its file and the offsets of marks and sinks."""
 
-    source: SourceFile
-    text: str
-    offset: int
-    language: str
+    def __init__(self, source: SourceFile, text: str, offset: int, language: str) -> None:
+        self.source, self.text, self.offset, self.language = source, text, offset, language
+        self.marks, self.sinks = (_offsets(text, kinds, in_shell=language in _SHELLS) for kinds in _patterns())
 
 
 class _Pattern(NamedTuple):
@@ -204,9 +206,9 @@ class _Pattern(NamedTuple):
 @cache
 def _patterns() -> tuple[dict[str, tuple[_Pattern, ...]], dict[str, tuple[_Pattern, ...]]]:
     """Return the patterns of sources and of sinks by name; a blank matches what parts words of a command."""
+    rules = rules_as("flows", _Rules)
     sources, sinks = (
-        {name: tuple(_alternatives(lines)) for name, lines in rules_of("flows")[kind].items()}
-        for kind in ("sources", "sinks")
+        {name: tuple(_alternatives(lines)) for name, lines in kind.items()} for kind in (rules.sources, rules.sinks)
     )
     return sources, sinks
 
@@ -258,41 +260,24 @@ def _offsets(text: str, kinds: dict[str, tuple[_Pattern, ...]], *, in_shell: boo
     return {kind: some for kind, some in offsets.items() if some}
 
 
-@cache
-def _flows() -> tuple[_Flow, ...]:
-    return tuple(
-        _Flow(
-            r["what"],
-            r["category"],
-            r["severity"],
-            frozenset(r["from"]),
-            r["to"],
-            r.get("also", ""),
-            r.get("file", False),
-            r.get("bare", False),
-            r.get("steps", _STEPS),
-            r.get("alone"),
-        )
-        for r in rules_of("flows")["flow"]
-    )
-
-
 class Flows:
     """The scanner of flows."""
 
     def scan(self, bundle: Bundle) -> Report:
         """Return a finding at each statement that a mark reaches and that may not have it."""
-        codes = [_Marked.of(code) for code in _codes(bundle)]
+        codes = list(_codes(bundle))
         known = {mark for one in codes for mark in one.marks}
         used = {sink for one in codes for sink in one.sinks}
-        flows = [one for one in _flows() if one.sink in used and not one.sources.isdisjoint(known)]
+        flows = [
+            one for one in rules_as("flows", _Rules).flow if one.sink in used and not one.sources.isdisjoint(known)
+        ]
         wanted = {name for one in flows for name in (*one.sources, one.sink)}
         statements: list[_Statement] = []
         functions = Functions()
         unmarked = _UNMARKED
         for one in codes if flows else ():
             is_marked = not wanted.isdisjoint(one.marks.keys() | one.sinks.keys())
-            unmarked -= 0 if is_marked else len(one.code.text)
+            unmarked -= 0 if is_marked else len(one.text)
             if len(statements) < MAX_STATEMENTS and (is_marked or unmarked >= 0):
                 statements += _statements(one, functions)
         _hand_on(statements, functions)
@@ -325,28 +310,12 @@ def _inline(source: SourceFile) -> Iterator[tuple[int, str]]:
             yield from ((number, part) for part in re.findall(r"`([^`\n]{8,600})`", line))
 
 
-class _Marked(NamedTuple):
-    """Code with the offsets of its marks and sinks."""
-
-    code: _Code
-    marks: dict[str, list[int]]
-    sinks: dict[str, list[int]]
-
-    @classmethod
-    def of(cls, code: _Code) -> "_Marked":
-        """Return the code with what it reads and does."""
-        in_shell = code.language in _SHELLS
-        sources, sinks = (_offsets(code.text, kinds, in_shell=in_shell) for kinds in _patterns())
-        return cls(code, sources, sinks)
-
-
-def _statements(marked: _Marked, functions: Functions) -> Iterator[_Statement]:
+def _statements(code: _Code, functions: Functions) -> Iterator[_Statement]:
     """Yield the statements of a text, and note the functions that it defines."""
-    code = marked.code
     path, stem = code.source.path, code.source.name.partition(".")[0]
     starts = [0, *(match.end() for match in re.finditer("\n", code.text))]
     cuts = _cuts(code.text, code.language)
-    marks, sinks = (_first_lines(some, cuts, starts, code.offset) for some in (marked.marks, marked.sinks))
+    marks, sinks = (_first_lines(some, cuts, starts, code.offset) for some in (code.marks, code.sinks))
     within: list[tuple[int, str]] = []
     for number, (begin, end) in enumerate(zip([0, *cuts], [*cuts, len(code.text)], strict=True)):
         text = code.text[begin:end]
@@ -358,12 +327,13 @@ def _statements(marked: _Marked, functions: Functions) -> Iterator[_Statement]:
         indent = first - starts[line - 1]
         while within and within[-1][0] >= indent and not code.text[starts[line - 1] : first].strip():
             within.pop()
-        header = _Header.of(text, stem)
-        if header is not None:
-            within.append((indent, header.name))
-        statement = _Statement(code.source, line + code.offset, text, (path, within[-1][1] if within else ""), header)
-        if header is not None:
-            functions.add(_Function(statement.scope, stem, header.parameters))
+        name, parameters = _header(text, stem) or ("", None)
+        if parameters is not None:
+            within.append((indent, name))
+        scope = path, within[-1][1] if within else ""
+        statement = _Statement(code.source, line + code.offset, text, scope, parameters)
+        if parameters is not None:
+            functions.add(_Function(scope, stem, parameters))
         statement.marks = {mark: _Origin(code.source, at, 0) for mark, at in marks.get(number, {}).items()}
         statement.sinks = sinks.get(number, {})
         yield statement

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple, cast, get_args
 
 from msgspec import Struct
 from packaging.utils import canonicalize_name
@@ -23,6 +23,7 @@ from validator.tasks.source import TaskError
 
 Ecosystem = Literal["PyPI", "npm"]
 Kind = Literal["introduced", "fixed", "last_affected"]
+_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 _MAX: Final = 128  # characters of a version
 _SEMVER: Final = re.compile(
@@ -51,9 +52,8 @@ def in_range(ecosystem: Ecosystem, version: str, events: Iterable[tuple[Kind, st
     ordered = [(key_of(ecosystem, at), kind) for kind, at in events]
     if wanted is None or any(key is None for key, _ in ordered):
         return False
-    first = {"introduced": 0, "fixed": 1, "last_affected": 2}
     affected = False
-    for key, kind in sorted(ordered, key=lambda event: (event[0], first[event[1]])):
+    for key, kind in sorted(ordered, key=lambda event: (event[0], _KINDS.index(event[1]))):
         if kind == "introduced" and wanted >= key:
             affected = True
         elif (kind == "fixed" and wanted >= key) or (kind == "last_affected" and wanted > key):
@@ -241,12 +241,7 @@ def _affects(entry: _Affected, one: Pinned) -> bool:
 
 def _events(one: _Range) -> Iterator[tuple[Kind, str]]:
     for event in one.events:
-        kinds: tuple[tuple[Kind, str | None], ...] = (
-            ("introduced", event.introduced),
-            ("fixed", event.fixed),
-            ("last_affected", event.last_affected),
-        )
-        yield from ((kind, at) for kind, at in kinds if at is not None)
+        yield from ((kind, at) for kind in _KINDS if (at := getattr(event, kind)) is not None)
 
 
 def _advisory(osv: _Osv) -> Advisory:

@@ -11,13 +11,15 @@ import binascii
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from miner.scanners.scanner import Bundle, Report, Use, found
-from miner.scanners.source import MAX_TEXT, SourceFile, is_document, is_for_agents, rules_of
+from miner.scanners.source import MAX_TEXT, SourceFile, is_document, is_for_agents, rules_as
 from validator.protocol import vocabulary as cap
 from validator.protocol.findings import SEVERITIES
 from validator.protocol.skill_types import SkillType, is_runtime
@@ -90,65 +92,61 @@ class Phrase(NamedTuple):
     last: int
 
 
-class _Rule(NamedTuple):
+class _Rule(Struct, frozen=True):
     what: str
     severity: Severity
     pattern: re.Pattern[str]
     readers: bool = False
 
 
-class _Order(NamedTuple):
-    what: str
-    severity: Severity
+class _Order(Struct, frozen=True):
     here: frozenset[str]
-    near: frozenset[str]
-    readers: bool
+    severity: Severity
+    what: str = "is out of sight and orders a model"
+    near: frozenset[str] = frozenset()
+    readers: bool = True
 
 
-class _Language(NamedTuple):
+class _Language(Struct, frozen=True):
     mark: re.Pattern[str]
-    forgetting: re.Pattern[str]
+    forget: str
+    told: str
     still: re.Pattern[str]
     send: re.Pattern[str]
     spare: re.Pattern[str]
 
 
-class _Rules(NamedTuple):
-    phrases: tuple[_Rule, ...]
+class _Concealed(Struct, frozen=True):
+    what: str
+    pattern: re.Pattern[str]
+
+
+class _Rules(Struct, frozen=True):
+    phrase: tuple[_Rule, ...]
     signs: dict[str, re.Pattern[str]]
-    orders: tuple[_Order, ...]
+    order: tuple[_Order, ...]
     hidden: tuple[_Order, ...]
-    languages: tuple[_Language, ...]
-    tools: tuple[_Rule, ...]
-    concealed: tuple[tuple[str, re.Pattern[str]], ...]
+    language: tuple[_Language, ...]
+    tool: tuple[_Rule, ...]
+    concealed: tuple[_Concealed, ...]
+
+
+def _rules() -> _Rules:
+    rules: _Rules = rules_as("prose", _Rules)
+    return rules
 
 
 @cache
-def _rules() -> _Rules:
-    data = rules_of("prose")
-    languages = []
-    for one in data["language"]:
-        forget, told = one["forget"], one["told"]
-        forgetting = rf"(?:{forget}).{{0,80}}?(?:{told})|(?:{told}).{{0,40}}?(?:{forget})"
-        patterns = (one["mark"], forgetting, one["still"], one["send"], one["spare"])
-        languages.append(_Language(*map(re.compile, patterns)))
-    hidden = "is out of sight and orders a model"
-    return _Rules(
-        tuple(_Rule(r["what"], r["severity"], re.compile(r["pattern"]), r["readers"]) for r in data["phrase"]),
-        {name: re.compile(pattern) for name, pattern in data["signs"].items()},
-        _worst_first(
-            _Order(r["what"], r["severity"], frozenset(r["here"]), frozenset(r["near"]), r["readers"])
-            for r in data["order"]
-        ),
-        _worst_first(_Order(hidden, r["severity"], frozenset(r["here"]), frozenset(), True) for r in data["hidden"]),
-        tuple(languages),
-        tuple(_Rule(r["what"], r["severity"], re.compile(r["pattern"])) for r in data["tool"]),
-        tuple((r["what"], re.compile(r["pattern"])) for r in data["concealed"]),
-    )
+def _orders(*, are_hidden: bool) -> tuple[_Order, ...]:
+    """Return the orders that are told by signs, the worst first."""
+    some = (*_rules().order, *(_rules().hidden if are_hidden else ()))
+    return tuple(sorted(some, key=lambda order: SEVERITIES.index(order.severity)))
 
 
-def _worst_first(orders: Iterable[_Order]) -> tuple[_Order, ...]:
-    return tuple(sorted(orders, key=lambda order: SEVERITIES.index(order.severity)))
+@cache
+def _forgetting(language: _Language) -> re.Pattern[str]:
+    forget, told = language.forget, language.told
+    return re.compile(rf"(?:{forget}).{{0,80}}?(?:{told})|(?:{told}).{{0,40}}?(?:{forget})")
 
 
 def plain(line: str) -> str:
@@ -227,20 +225,19 @@ def _phrases(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
     for index, text in enumerate(texts):
         following = texts[index + 1] if index + 1 < len(texts) else ""
         joined = f"{text} {following}" if text and following else text
-        for rule in _rules().phrases if text else ():
+        for rule in _rules().phrase if text else ():
             match = rule.pattern.search(joined) if rule.readers or "readers" not in given else None
             if match and match.start() < len(text):
                 yield Phrase(rule.what, rule.severity, index, index + (match.end() > len(text)))
 
 
 def _told_by_signs(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
-    rules = _rules()
-    orders = _worst_first((*rules.orders, *rules.hidden)) if "hidden" in given else rules.orders
+    orders = _orders(are_hidden="hidden" in given)
     for paragraph in _paragraphs(texts):
         # Where somebody in a dialogue speaks, the rest of the paragraph is said by or to a model.
         spoken = given | {"model"} if any(_SPEAKER.match(sentence.text) for sentence in paragraph) else given
         signs = [
-            spoken | {name for name, sign in rules.signs.items() if sign.search(sentence.text)}
+            spoken | {name for name, sign in _rules().signs.items() if sign.search(sentence.text)}
             for sentence in paragraph
         ]
         foreign = [_foreign_signs(sentence.text) for sentence in paragraph]
@@ -279,14 +276,14 @@ def _foreign_signs(text: str) -> set[str]:
     """Return the signs of a sentence of another language than English; none where nothing tells the language."""
     said = _AWAY.sub(" ", text)[:_LONGEST]
     most, language = len(_ENGLISH.findall(said[:400])), None
-    for one in _rules().languages:
+    for one in _rules().language:
         marks = len(one.mark.findall(said[:400]))
         if marks > most:
             most, language = marks, one
     if language is None:
         return set()
     signs = (
-        ("forgetting", language.forgetting.search(said) is not None),
+        ("forgetting", _forgetting(language).search(said) is not None),
         ("still", most > 1 and language.still.search(said) is not None),
         ("send", most > 1 and language.send.search(said) is not None),
         ("away", most > 1 and said != text),
@@ -305,7 +302,7 @@ def tool_faults(text: str, own_name: str, other_names: frozenset[str]) -> list[t
     phrases = orders_in(text.split("\n"), TO_A_MODEL)
     faults += [("high" if phrase.severity == "medium" else phrase.severity, phrase.what) for phrase in phrases]
     said = plain(text)
-    faults += [(rule.severity, rule.what) for rule in _rules().tools if rule.pattern.search(said)]
+    faults += [(rule.severity, rule.what) for rule in _rules().tool if rule.pattern.search(said)]
     others = "|".join(re.escape(plain(name)) for name in other_names - {own_name} if name)
     against = r"\b(?:instead of|rather than|do not use|don't use|never use|never call|replaces?|supersedes?|ignore)\b"
     if others and re.search(rf"{against}.{{0,40}}\b(?:{others})\b", said):
@@ -418,9 +415,9 @@ def _out_of_sight(source: SourceFile) -> Iterator[Finding]:
 
 
 def _concealed(line: str, *, rotated: bool) -> Iterator[tuple[str, str]]:
-    for what, pattern in _rules().concealed:
-        for match in pattern.finditer(line):
-            yield what, match[1][::-1] if "backwards" in what else match[1]
+    for one in _rules().concealed:
+        for match in one.pattern.finditer(line):
+            yield one.what, match[1][::-1] if "backwards" in one.what else match[1]
     for text in decoded_texts(line):
         if " " in text:
             yield "an encoded text", text

@@ -8,12 +8,13 @@ a key, the keys above it, and its value, which the rules of `rules/settings.toml
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from typing import Any, Final, NamedTuple
+
+from msgspec import Struct
 
 from miner.scanners.prose import READERS, audience_of
 from miner.scanners.scanner import Bundle, Part, Report, Snippet, found
-from miner.scanners.source import SourceFile, is_document, line_of, read_object, rules_of
+from miner.scanners.source import SourceFile, is_document, line_of, read_object, rules_as
 from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Category, Finding, Severity
 
@@ -46,30 +47,25 @@ _COMMENT: Final = re.compile(r"\s(?:#|//)\s.{0,400}$|/\*.{0,400}\*/")
 _ITEM: Final = re.compile(r"^(\s{0,80})(?:- )?(?:[\"'](.*?)[\"']|([^\"'{}\[\]]+?))\s{0,4},?\s{0,4}$")
 
 
-class _Rule(NamedTuple):
+class _Rule(Struct, frozen=True):
     """Rule for a setting: its patterns match the keys above it, joined by dots, and its value, in lower case."""
 
     what: str
     severity: Severity
     keys: re.Pattern[str]
     value: re.Pattern[str]
-    children: bool
-    files: re.Pattern[str]
+    children: bool = False
+    files: re.Pattern[str] = re.compile("")
 
 
-@cache
-def _rules() -> tuple[_Rule, ...]:
-    return tuple(
-        _Rule(
-            r["what"],
-            r["severity"],
-            re.compile(r["keys"]),
-            re.compile(r["value"]),
-            r.get("children", False),
-            re.compile(r.get("files", "")),
-        )
-        for r in rules_of("settings")["rule"]
-    )
+class _Runners(Struct, frozen=True):
+    programs: str
+    words: str
+
+
+class _Rules(Struct, frozen=True):
+    rule: tuple[_Rule, ...]
+    runners: _Runners
 
 
 class Settings:
@@ -199,7 +195,7 @@ def _grants(source: SourceFile) -> Iterator[_Grant]:
         if _SCHEMA.search(line.keys):
             continue
         value = line.value.lower()
-        rules = [one for one in _rules() if source.name == COMPOSITION or not one.children]
+        rules = [one for one in rules_as("settings", _Rules).rule if source.name == COMPOSITION or not one.children]
         rules = [one for one in rules if one.files.search(source.name.lower())]
         met = [rule for rule in rules if rule.keys.search(line.keys) and rule.value.search(value)]
         if met:
@@ -217,12 +213,12 @@ def _grants(source: SourceFile) -> Iterator[_Grant]:
 def _may_change(command: str, arguments: list[str]) -> bool:
     """Return whether the command fetches a package or an image without a fixed version or digest."""
     words = [word for text in (command, *arguments) for word in text.split()]
-    runners = rules_of("settings")["runners"]
-    if not words or words[0].rpartition("/")[2].lower() not in runners["programs"].split():
+    runners = rules_as("settings", _Rules).runners
+    if not words or words[0].rpartition("/")[2].lower() not in runners.programs.split():
         return False
     image = words[0].rpartition("/")[2] in ("docker", "podman")
     for word in words[1:]:
-        if word in runners["words"].split() or word.startswith("-") or ("=" in word and not _PINNED.match(word)):
+        if word in runners.words.split() or word.startswith("-") or ("=" in word and not _PINNED.match(word)):
             continue
         if _PACKAGE.match(word):
             return not (re.search(r"@sha256:|:\d+\.\d", word) if image else _PINNED.match(word))

@@ -6,7 +6,9 @@ import tomllib
 from bisect import bisect_right
 from functools import cache, cached_property
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from validator.protocol.bundles import count_lines
 from validator.protocol.limits import MAX_STRING
@@ -17,12 +19,19 @@ KIB: Final = 1024
 MAX_TEXT: Final = 256 * KIB  # bytes of one file that are searched as text
 MAX_JSON: Final = 256 * KIB  # a manifest that is larger is not read
 _ROOM_FOR_LINES: Final = 64  # a span prefix and a line range
+_Rules = TypeVar("_Rules", bound=msgspec.Struct)
 
 
 @cache
 def rules_of(name: str) -> dict[str, Any]:
     """Return one of the scanners' files of rules, `rules/NAME.toml`."""
     return tomllib.loads(files(__package__).joinpath(f"rules/{name}.toml").read_text("utf-8"))
+
+
+@cache
+def rules_as(name: str, form: type[_Rules]) -> _Rules:
+    """Return a file of rules as a struct, its patterns compiled."""
+    return msgspec.convert(rules_of(name), form, dec_hook=lambda _, text: re.compile(text))
 
 
 class SourceFile:

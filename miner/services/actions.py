@@ -7,91 +7,72 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from importlib.resources import files
+from inspect import signature
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final
+
+import msgspec
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.protocol.workflow_run import StepOutput
 
-T = TypeVar("T")
-
 Params = Mapping[str, Any]
+Rows = list[dict[str, Any]]
+Few = Annotated[int, msgspec.Meta(ge=1, le=20)]
 
 
 class ParamsError(ValidatorError):
     """The step's params are not what the action takes."""
 
 
-def text_of(params: Params, name: str) -> str:
-    """Return a text.
+def _action(function: Callable[..., StepOutput]) -> Callable[[Params], StepOutput]:
+    """Return the function as one of a step's params, which must have the types of its parameters, or ParamsError."""
+    form = msgspec.defstruct(
+        function.__name__, [(name, one.annotation) for name, one in signature(function).parameters.items()]
+    )
 
-    Raises:
-        ParamsError: missing, or none.
-    """
-    value = params.get(name)
-    if not isinstance(value, str):
-        raise ParamsError(f"must be a text - at `params.{name}`")
-    return value
+    @wraps(function)
+    def perform(params: Params) -> StepOutput:
+        try:
+            given = msgspec.convert(params, form)
+        except msgspec.ValidationError as error:
+            raise ParamsError(str(error).replace("$", "params")) from None
+        return function(**msgspec.structs.asdict(given))
 
-
-def count_of(params: Params, name: str, most: int) -> int:
-    """Return a whole number from 1 to `most`.
-
-    Raises:
-        ParamsError: missing, or none.
-    """
-    value = params.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value <= most or value % 1:
-        raise ParamsError(f"must be a whole number from 1 to {most} - at `params.{name}`")
-    return int(value)
-
-
-def list_of(params: Params, name: str, kind: type[T], what: str) -> Sequence[T]:
-    """Return a list of texts or objects, as `what` calls them.
-
-    Raises:
-        ParamsError: missing, or none.
-    """
-    value = params.get(name)
-    if not isinstance(value, list) or not all(isinstance(item, kind) for item in value):
-        raise ParamsError(f"must be a list of {what} - at `params.{name}`")
-    return value
-
-
-def rows_of(params: Params) -> Sequence[Mapping[str, Any]]:
-    """Return the objects of `rows`, as `list_of` does."""
-    return list_of(params, "rows", dict, "objects")
+    return perform
 
 
 # Every sign is looked at once: what has no end is a sentence, too.
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]?")
 _LONG_WORD: Final = re.compile(r"[a-z]{4,}")
-_MOST_ITEMS: Final = 20
 
 
-def summarise(params: Params) -> StepOutput:
+@_action
+def summarise(text: str, sentences: Few) -> StepOutput:
     """Return the `sentences` sentences of `text` that share most with the rest of it, in their order."""
-    return _text(shortened(text_of(params, "text"), count_of(params, "sentences", _MOST_ITEMS)))
+    return _text(shortened(text, sentences))
 
 
-def keywords(params: Params) -> StepOutput:
+@_action
+def keywords(text: str, count: Few) -> StepOutput:
     """Return the `count` most frequent longer words of `text`; of equally frequent ones the first by alphabet."""
-    frequency = Counter(_LONG_WORD.findall(text_of(params, "text").lower()))
-    ranked = sorted(frequency, key=lambda word: (-frequency[word], word))
-    chosen = ranked[: count_of(params, "count", _MOST_ITEMS)]
-    return StepOutput(text=", ".join(chosen), code=None, data=list(chosen))
+    frequency = Counter(_LONG_WORD.findall(text.lower()))
+    chosen = sorted(frequency, key=lambda word: (-frequency[word], word))[:count]
+    return StepOutput(text=", ".join(chosen), code=None, data=chosen)
 
 
-def join(params: Params) -> StepOutput:
+@_action
+def join(parts: list[str]) -> StepOutput:
     """Return the texts of `parts`, one after the other."""
-    return _text(" ".join(part.strip() for part in list_of(params, "parts", str, "texts")))
+    return _text(" ".join(part.strip() for part in parts))
 
 
-def report(params: Params) -> StepOutput:
+@_action
+def report(title: str, body: str) -> StepOutput:
     """Return a short report: `title` over `body`."""
-    title, body = text_of(params, "title"), text_of(params, "body")
     return StepOutput(text=f"# {title}\n\n{body}\n", code=None, data={"title": title, "body": body})
 
 
@@ -182,33 +163,33 @@ def run_lengths(text):
 }
 
 
-def write(params: Params) -> StepOutput:
+@_action
+def write(name: str) -> StepOutput:
     """Return the function called `name`."""
-    name = text_of(params, "name")
     if name not in FUNCTIONS:
         raise ParamsError("no such function - at `params.name`")
     return StepOutput(text=None, code=FUNCTIONS[name], data=None)
 
 
-def tidy(params: Params) -> StepOutput:
+@_action
+def tidy(code: str) -> StepOutput:
     """Return `code` without white space at line ends and with one final newline."""
-    lines = [line.rstrip() for line in text_of(params, "code").splitlines()]
+    lines = [line.rstrip() for line in code.splitlines()]
     return StepOutput(text=None, code="\n".join(lines).strip("\n") + "\n", data=None)
 
 
 _WORD: Final = re.compile(r"[a-z]{3,}")
-_MOST: Final = 5
 
 PASSAGES: Final[Mapping[str, str]] = tomllib.loads(files(__package__).joinpath("passages.toml").read_text("utf-8"))
 
 
-def search(params: Params) -> StepOutput:
+@_action
+def search(query: str, count: Annotated[int, msgspec.Meta(ge=1, le=5)]) -> StepOutput:
     """Return the `count` passages that share most words with `query`."""
-    wanted = set(_WORD.findall(text_of(params, "query").lower()))
+    wanted = set(_WORD.findall(query.lower()))
     shared = {title: len(wanted & set(_WORD.findall(f"{title} {text}".lower()))) for title, text in PASSAGES.items()}
     titled = {title: len(wanted & set(_WORD.findall(title))) for title in PASSAGES}
-    ranked = sorted(PASSAGES, key=lambda title: (-titled[title], -shared[title], title))
-    chosen = ranked[: count_of(params, "count", _MOST)]
+    chosen = sorted(PASSAGES, key=lambda title: (-titled[title], -shared[title], title))[:count]
     return StepOutput(
         text=" ".join(PASSAGES[title] for title in chosen),
         code=None,
@@ -219,9 +200,10 @@ def search(params: Params) -> StepOutput:
 _MOST_ROWS: Final = 500
 
 
-def parse_table(params: Params) -> StepOutput:
+@_action
+def parse_table(text: str) -> StepOutput:
     """Return the rows of the CSV `text` as objects; what reads as a number is one."""
-    table = csv.DictReader(io.StringIO(text_of(params, "text").strip()), restkey="more", restval="")
+    table = csv.DictReader(io.StringIO(text.strip()), restkey="more", restval="")
     try:
         rows = list(islice(table, _MOST_ROWS + 1))
     except csv.Error as error:
@@ -231,78 +213,74 @@ def parse_table(params: Params) -> StepOutput:
     return _data([{str(key): _value(value) for key, value in row.items()} for row in rows])
 
 
-def keep(params: Params) -> StepOutput:
+@_action
+def keep(rows: Rows, field: str, value: Any) -> StepOutput:
     """Return those `rows` whose `field` is `value`."""
-    name, value = text_of(params, "field"), params.get("value")
-    return _data([row for row in rows_of(params) if row.get(name) == value])
+    return _data([row for row in rows if row.get(field) == value])
 
 
-def keep_above(params: Params) -> StepOutput:
+@_action
+def keep_above(rows: Rows, field: str, above: float) -> StepOutput:
     """Return those `rows` whose number in `field` is above `above`."""
-    least = _number(params, "above", "params.above")
-    name = text_of(params, "field")
-    rows = list(enumerate(rows_of(params)))
-    return _data([row for i, row in rows if _number(row, name, f"params.rows[{i}]") > least])
+    return _data([row for row, number in zip(rows, _numbers(rows, field), strict=True) if number > above])
 
 
-def largest(params: Params) -> StepOutput:
+@_action
+def largest(rows: Rows, field: str, count: Annotated[int, msgspec.Meta(ge=1, le=_MOST_ROWS)]) -> StepOutput:
     """Return the `count` rows with the largest numbers in `field`, the largest first."""
-    name, count = text_of(params, "field"), count_of(params, "count", _MOST_ROWS)
-    rows = rows_of(params)
-    numbers = [_number(row, name, f"params.rows[{i}]") for i, row in enumerate(rows)]
+    numbers = _numbers(rows, field)
     ranked = sorted(range(len(rows)), key=lambda i: (-numbers[i], i))
     return _data([rows[i] for i in ranked[:count]])
 
 
-def column(params: Params) -> StepOutput:
+@_action
+def column(rows: Rows, field: str) -> StepOutput:
     """Return what is in `field`, row by row."""
-    name = text_of(params, "field")
-    return _data([row.get(name) for row in rows_of(params)])
+    return _data([row.get(field) for row in rows])
 
 
-def name(params: Params) -> StepOutput:
+@_action
+def name(rows: Rows, field: str) -> StepOutput:
     """Return the text that is in `field` of the first row, as a text."""
-    field, rows = text_of(params, "field"), rows_of(params)
-    if not rows:
-        raise ParamsError("no row - at `params.rows`")
-    value = rows[0].get(field)
+    value = rows[0].get(field) if rows else None
     if not isinstance(value, str):
-        raise ParamsError(f"must be a text - at `params.rows[0].{printable(field)}`")
-    return StepOutput(text=value, code=None, data=None)
+        raise ParamsError(f"no text in the first row - at `params.rows[0].{printable(field)}`")
+    return _text(value)
 
 
-def count(params: Params) -> StepOutput:
+@_action
+def count(rows: Rows, by: str) -> StepOutput:
     """Return how many `rows` there are of each value of the field `by`."""
-    by = text_of(params, "by")
-    return _data(dict(sorted(Counter(str(row.get(by)) for row in rows_of(params)).items())))
+    return _data(dict(sorted(Counter(str(row.get(by)) for row in rows).items())))
 
 
-def total(params: Params) -> StepOutput:
+@_action
+def total(rows: Rows, by: str, value: str) -> StepOutput:
     """Return the sums of the field `value` over `rows`, by the field `by`."""
-    return _by_group(params, math.fsum)
+    return _by_group(rows, by, value, math.fsum)
 
 
-def average(params: Params) -> StepOutput:
+@_action
+def average(rows: Rows, by: str, value: str) -> StepOutput:
     """Return the means of the field `value` over `rows`, by the field `by`."""
-    return _by_group(params, lambda numbers: math.fsum(numbers) / len(numbers))
+    return _by_group(rows, by, value, lambda numbers: math.fsum(numbers) / len(numbers))
 
 
-def _by_group(params: Params, computed: Callable[[Sequence[float]], float]) -> StepOutput:
-    by, value = text_of(params, "by"), text_of(params, "value")
+def _by_group(rows: Rows, by: str, value: str, computed: Callable[[Sequence[float]], float]) -> StepOutput:
     groups: dict[str, list[float]] = {}
-    for i, row in enumerate(rows_of(params)):
-        groups.setdefault(str(row.get(by)), []).append(_number(row, value, f"params.rows[{i}]"))
+    for row, number in zip(rows, _numbers(rows, value), strict=True):
+        groups.setdefault(str(row.get(by)), []).append(number)
     try:
         return _data({group: computed(numbers) for group, numbers in sorted(groups.items())})
     except OverflowError:
         raise ParamsError("the sum is too large - at `params.rows`") from None
 
 
-def _number(values: Mapping[str, Any], name: str, where: str) -> float:
-    number = values.get(name)
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        raise ParamsError(f"no number in the field `{printable(name)}` - at `{where}`")
-    return number
+def _numbers(rows: Rows, field: str) -> list[float]:
+    for i, row in enumerate(rows):
+        if isinstance(row.get(field), bool) or not isinstance(row.get(field), int | float):
+            raise ParamsError(f"no number in the field `{printable(field)}` - at `params.rows[{i}]`")
+    return [row[field] for row in rows]
 
 
 def _value(text: Any) -> Any:

@@ -104,7 +104,6 @@ async def test_it_runs_dry(installed: Path, tmp_path: Path) -> None:
         ("miner run --port 0", "miner run", "miner"),
         ("miner", "miner", "miner"),
         ("tasks draft bundle.tar.gz", "tasks draft", "miner"),
-        ("tasks goals goals", "tasks goals", "miner"),
     ],
 )
 def test_commands_of_other_distributions_give_one_line_of_advice(

@@ -3,19 +3,21 @@
 import gzip
 import io
 import json
-import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from cli_store import answered, called, validator
 
 from miner.bundles.written import written_bundles
 from validator.protocol.archives import pack
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
 from validator.protocol.skill_types import SkillType
+from validator.protocol.task import Task
 from validator.tasks.folder import find_tasks, read_task
 from validator.tasks.packing import pack_task
 from validator.tasks.source import TaskError
@@ -117,22 +119,16 @@ def test_what_somebody_decided_is_never_overwritten(task: Path) -> None:
     assert (task / "task.json").read_bytes() == decided
 
 
-def test_a_bundle_from_elsewhere_gets_a_folder_of_its_own(task: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "kept.tar.gz"
-    shutil.copy(task / "bundle.tar.gz", elsewhere)
+def test_an_export_is_compared_with_the_pins_and_a_draft_is_no_task(task: Path, tmp_path: Path) -> None:
     export = tmp_path / "PyPI"
     export.mkdir()
     (export / "one.json").write_text('{"id": "PYSEC-1", "affected": []}')
-    found = answered("tasks", "draft", str(elsewhere), "--out", str(tmp_path / "out"), "--advisories", str(export))
+    found = answered("tasks", "draft", str(task), "--advisories", str(export))
     assert found["draft"]["skill_type"] == "mcp_server"
     assert found["against"] == "1 advisories, 0 of them unread"
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "bundle.tar.gz",
-        "task.draft.json",
-        "task.draft.txt",
-    ]
-    assert find_tasks(tmp_path / "out") == []  # no source takes the bundle for a task
-    assert len(fields_of(tmp_path / "out")) == 4
+    (task / "task.json").unlink()
+    assert find_tasks(task) == []  # no source takes the bundle for a task
+    assert len(fields_of(task)) == 4
 
 
 def test_drafts_never_travel_to_miners(tmp_path: Path) -> None:
@@ -164,26 +160,18 @@ def bomb() -> bytes:
     return gzip.compress(raw.getvalue(), 9)
 
 
-def a_link(folder: Path) -> None:
-    (folder.parent / "real.tar.gz").write_bytes(pack({"SKILL.md": b"# Skill\n"}))
-    (folder / "bundle.tar.gz").symlink_to(folder.parent / "real.tar.gz")
-
-
-def sized(folder: Path, size: int) -> None:
-    with (folder / "bundle.tar.gz").open("wb") as file:
-        file.truncate(size)
-
-
 def holding(data: bytes) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
         (folder / "bundle.tar.gz").write_bytes(data)
+        task = Task("1.0", SkillType.DECLARATIVE, None, sha256_hex(data), "none", None, None)
+        (folder / "task.json").write_bytes(msgspec.json.encode(task))
 
     return make
 
 
 def with_task(document: bytes) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
-        (folder / "bundle.tar.gz").write_bytes(pack({"SKILL.md": b"# Skill\n"}))
+        holding(pack({"SKILL.md": b"# Skill\n"}))(folder)
         (folder / "task.json").write_bytes(document)
 
     return make
@@ -193,19 +181,18 @@ def with_task(document: bytes) -> Callable[[Path], None]:
     ("make", "said"),
     [
         (lambda _: None, "`task` holds no bundle.tar.gz: make its task first (`validator tasks pack`)"),
-        (lambda folder: sized(folder, 0), "`bundle.tar.gz` is no bundle as "),
-        (holding(pack({})), "`bundle.tar.gz` holds no file"),
-        (lambda folder: sized(folder, MAX_BUNDLE_COMPRESSED + 1), "is larger than 8388608 bytes"),
+        (holding(b""), " - at `bundle`"),
+        (holding(pack({})), "the bundle holds no file"),
+        (holding(bytes(MAX_BUNDLE_COMPRESSED + 1)), "is larger than 8388608 bytes"),
         (holding(pack({"a.bin": b"\x7fELF\x00\x01", "manifest.json": b"{}"})), "nothing in the bundle is text"),
         (holding(pack({"a.md": "Grüße".encode("latin-1")})), "nothing in the bundle is text"),
         (with_task(b"\xff\xfe{}"), "task.json: "),
         (with_task(b"[" * 100_000), "task.json: "),
-        (a_link, "`bundle.tar.gz` is a link"),
-        (holding(linked_tar()), "`bundle.tar.gz` is no bundle as "),
-        (holding(bomb()), "`bundle.tar.gz` is no bundle as "),
-        (holding(b"\x1f\x8b" + bytes(100)), "`bundle.tar.gz` is no bundle as "),
+        (holding(linked_tar()), " - at `bundle`"),
+        (holding(bomb()), " - at `bundle`"),
+        (holding(b"\x1f\x8b" + bytes(100)), " - at `bundle`"),
     ],
-    ids=["missing", "empty", "none", "huge", "binary", "latin", "task", "deep", "link", "linked", "bomb", "torn"],
+    ids=["missing", "empty", "none", "huge", "binary", "latin", "task", "deep", "linked", "bomb", "torn"],
 )
 def test_what_cannot_be_drafted_gets_one_line_and_leaves_nothing(
     make: Callable[[Path], None], said: str, tmp_path: Path
@@ -214,23 +201,15 @@ def test_what_cannot_be_drafted_gets_one_line_and_leaves_nothing(
     folder.mkdir()
     make(folder)
     before = sorted(folder.iterdir())
-    done = called("tasks", "draft", str(folder), "--type", SkillType.DECLARATIVE)
+    done = called("tasks", "draft", str(folder))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     assert said in done.stderr
     assert sorted(folder.iterdir()) == before
-    if (folder / "bundle.tar.gz").exists() and not (folder / "task.json").exists():
-        shutil.move(folder / "bundle.tar.gz", tmp_path / "other.tar.gz")
-        done = called("tasks", "draft", str(tmp_path / "other.tar.gz"), "--out", str(tmp_path / "new" / "out"))
-        assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
-        assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--type", "rag_knowledge"], "task.json says mcp_server - at `--type`"),
-        (["--type", "workflow"], "a workflow has no bundle"),
-        (["--out", "elsewhere"], "its draft goes there - at `--output`"),
         (["--advisories", "absent.zip"], "`absent.zip` is not there"),
         (["--advisories", "."], "holds no advisory in the form of OSV"),
     ],

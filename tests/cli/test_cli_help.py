@@ -76,7 +76,7 @@ def test_help_from_the_index_is_the_help_of_the_command_itself(path: tuple[str, 
 def test_the_miner_the_local_network_and_the_laboratory_join() -> None:
     joined = {(node["entry"], node["distribution"]) for node in index().values() if "entry" in node}
     assert joined == {(entry.name, entry.dist.name) for entry in entry_points(group=JOINED) if entry.dist}
-    assert {name for name, _ in joined} == {"devnet", "localnet", "miner", "simulate", "tasks.draft", "tasks.goals"}
+    assert {name for name, _ in joined} == {"devnet", "localnet", "miner", "simulate", "tasks.draft"}
 
 
 @pytest.mark.parametrize(

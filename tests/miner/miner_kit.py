@@ -2,7 +2,7 @@
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Container, Mapping
+from collections.abc import AsyncIterator, Callable, Container, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -11,7 +11,7 @@ from miner.analysis_pool import analyse_bundle
 from miner.assessment import Kit
 from miner.behaviours import Behaviour
 from miner.server import LocalMiner
-from miner.tracing import RunPolicy, Tracer
+from miner.tracing import Tracer
 from validator.kinds.assessment.judge import judge
 from validator.kinds.assessment.supply import dispatch_bodies
 from validator.kinds.judging import Expected, Judged, reject
@@ -130,13 +130,13 @@ async def bench(  # noqa: PLR0913 - what a miner is made of
     behaviour: Behaviour,
     name: str = "Miner",
     *,
-    policy: RunPolicy | None = None,
+    may_run: Callable[[str], bool] = lambda _: True,
     clock: Clock | None = None,
     validators: Container[str] = frozenset({VALIDATOR.hotkey}),
     server: type[LocalMiner] = LocalMiner,
     **more: Any,
 ) -> AsyncIterator[Bench]:
-    tracer = Tracer(policy or RunPolicy(may_run=lambda _: True), timeout_s=30)
+    tracer = Tracer(may_run, timeout_s=30)
     kit = Kit(Signer.from_uri(f"//{name}"), DirectAnalyses(), tracer)
     miner = server(kit, behaviour, validators, clock or SystemClock(), **more)
     axon = await miner.start()

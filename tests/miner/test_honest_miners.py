@@ -9,7 +9,6 @@ from miner.analysis import Analysis
 from miner.analysis_pool import analyse_bundle
 from miner.behaviours import LATENESS, Partial, Slow, Thorough, with_gaps
 from miner.bundles.written import WrittenBundle, written_bundles
-from miner.tracing import RunPolicy
 from validator.kinds.judging import Judged
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
@@ -66,7 +65,7 @@ async def test_a_foreign_bundle_is_analysed_and_not_run() -> None:
     bundle = BUNDLES["python-backup-sync"]
     asked = job(bundle.files, bundle.skill_type)
     probes_only = job({"README.md": b"x\n"}, bundle.skill_type)
-    async with bench(Thorough(), policy=RunPolicy()) as miner:
+    async with bench(Thorough(), may_run=lambda _: False) as miner:
         foreign, nothing = await miner.ask(asked), await miner.ask(probes_only)
     assert foreign.judged.reason == Reason.ACCEPTED
     assert signatures(foreign.judged) == signatures(nothing.judged)  # the probes and nothing else

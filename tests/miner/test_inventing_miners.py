@@ -7,7 +7,7 @@ from tracer.records import trace_files
 
 from localnet.invented_traces import Inventing, Pretending
 from miner.behaviours import Thorough
-from miner.tracing import RunPolicy, trace_as
+from miner.tracing import trace_as
 from validator.protocol.answer import probe_values
 from validator.protocol.bundles import read_bundle
 from validator.protocol.reasons import Reason
@@ -35,7 +35,7 @@ async def compared(asked: Job, body: bytes) -> Compared:
 @pytest.mark.parametrize("name", RUN)
 async def test_invented_traces_pass_the_gates_and_no_run_bears_them_out(name: str) -> None:
     asked = asked_of(name)
-    async with bench(Pretending(), policy=RunPolicy()) as miner:
+    async with bench(Pretending(), may_run=lambda _: False) as miner:
         found = await miner.ask(asked)
     assert found.judged.reason == Reason.ACCEPTED
     verdict = await compared(asked, found.body)

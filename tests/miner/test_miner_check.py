@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -17,13 +16,11 @@ from tracer.records import Records
 from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
 from miner.behaviours import Behaviour, Garbage, Lazy, Oversized, Paced, Replayed, Thorough, WrongSignature
-from miner.check.advice import ADVICE
-from miner.check.report import Section, fault_lines, print_report
+from miner.check.report import Section, fault_lines
 from miner.check.trials import Pace
-from validator.protocol.reasons import GATE_NAMES, Reason
+from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import signing_bytes
 
 PYTHON = SkillType.EXECUTABLE_PYTHON
 
@@ -57,17 +54,6 @@ class AuditorOnly:
         dispatch = msgspec.structs.replace(assessment.dispatch, role="auditor")
         other = dataclasses.replace(assessment, dispatch=dispatch)
         return encode(await other.answer(await other.analysis()))
-
-
-class Hashing:
-    """Signs the hash of the canonical bytes in place of the bytes."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        answer = await assessment.answer(await assessment.analysis())
-        value = assessment.kit.signer.sign(hashlib.sha256(signing_bytes(answer.sssa)).digest())
-        signature = msgspec.structs.replace(answer.sssa.signature, value=value)
-        sssa = msgspec.structs.replace(answer.sssa, signature=signature)
-        return encode(msgspec.structs.replace(answer, sssa=sssa))
 
 
 class OtherKey:
@@ -113,54 +99,54 @@ def less(records: Records) -> Records:
     return records | {"network": []}
 
 
-# What is wrong; what the one line says: the code, what was seen or meant, what to change.
+# What is wrong; what the one line says: the code, what was seen or meant.
 BROKEN: dict[str, tuple[Behaviour, tuple[str, ...]]] = {
-    "garbage": (Garbage(), ("parse_schema, gate 2 (parse)", "JSON is malformed", "validate before you send")),
-    "oversized": (Oversized(), ("parse_too_large", "more than 4194304 bytes", "send at most 4 MiB")),
-    "wrong_signature": (WrongSignature(), ("validity_signature", "`signature.value`: sign the canonical bytes")),
-    "hashing": (
-        Hashing(),
-        ("validity_signature", "It is right over the sha256 of the canonical bytes. -> `signature.value`"),
-    ),
-    "replayed": (Replayed(), ("validity_bundle", "`sssa.skill.bundle_sha256`:", "never answer from a cache")),
-    "other_key": (OtherKey(), ("validity_hotkey", "`sssa.signature.hotkey`: sign with the hotkey")),
-    "late": (Never(), ("deadline_late, gate 1 (deadline)", "time is up", "`deadline_s`: be faster")),
+    "garbage": (Garbage(), ("parse_schema, gate 2 (parse)", "JSON is malformed")),
+    "oversized": (Oversized(), ("parse_too_large", "more than 4194304 bytes")),
+    "wrong_signature": (WrongSignature(), ("validity_signature, gate 3 (validity)",)),
+    "replayed": (Replayed(), ("validity_bundle",)),
+    "other_key": (OtherKey(), ("validity_hotkey",)),
+    "late": (Never(), ("deadline_late, gate 1 (deadline)", "time is up")),
     "wrong_canary": (
         Changed(wrong_canary),
-        ("canary [", "canary not reported at its line (docs/", "`canary_spec.file`: report the marker"),
+        (
+            "canary [",
+            "The marker is not reported as canary_match at the file",
+            "canary not reported at its line (docs/",
+        ),
     ),
-    "nowhere": (Changed(nowhere), ("evidence_resolves", "points at nothing", "point every finding to lines")),
+    "nowhere": (Changed(nowhere), ("evidence_resolves", "points at nothing")),
     "unknown_field": (
         Changed(answer=at("sssa.\x1b[31mshape", 1)),
-        ("parse_schema", r"`\u001b[31mshape` - at `$.sssa`", "send every field of sections 4, 5 or 10 and no other"),
+        ("parse_schema", r"`\u001b[31mshape` - at `$.sssa`"),
     ),
     "wrong_type": (
         Changed(answer=at("sssa.analysis.risk_score", "high")),
         ("parse_schema", "Expected `float`, got `str` - at `$.sssa.analysis.risk_score`"),
     ),
-    "other_nonce": (Changed(answer=at("sssa.skill.nonce", "00" * 32)), ("validity_nonce", "`sssa.skill.nonce`: copy")),
+    "other_nonce": (Changed(answer=at("sssa.skill.nonce", "00" * 32)), ("validity_nonce",)),
     "other_type": (
         Changed(answer=at("sssa.skill.skill_type", "declarative")),
-        ("validity_skill_type", "`sssa.skill.skill_type`: copy it"),
+        ("validity_skill_type",),
     ),
     "tampered": (Changed(answer=at("sssa.analysis.risk_score", 0.123)), ("validity_signature",)),
     "wrong_echo": (
         Changed(answer=at("probe_evidence.dns_host", "example.invalid")),
-        ("probes_echo, gate 6 (probes)", "`probe_evidence`: copy probe_spec"),
+        ("probes_echo, gate 6 (probes)",),
     ),
 }
 BROKEN_RUNS: dict[str, tuple[Behaviour, tuple[str, ...]]] = {
     "wrong_role": (
         AuditorOnly(),
-        ("manifest_missing, gate 4 (manifest)", "primary", "run the skill in the dispatch's"),
+        ("manifest_missing, gate 4 (manifest)", "primary"),
     ),
     "other_image": (
         Changed(answer=at("sssa.evidence.sandbox_manifest", None)),
         ("validity_signature",),  # the gates are passed in order
     ),
-    "no_traces": (Changed(answer=at("trace_bundle", None)), ("traces_missing, gate 5 (traces)", "`trace_bundle`:")),
-    "no_archive": (Changed(answer=at("trace_bundle", "AAAA")), ("traces_undecodable", "pack all files of the type")),
-    "no_probes": (Changed(traces=less), ("probes_absent, gate 6 (probes)", "perform the probes inside")),
+    "no_traces": (Changed(answer=at("trace_bundle", None)), ("traces_missing, gate 5 (traces)",)),
+    "no_archive": (Changed(answer=at("trace_bundle", "AAAA")), ("traces_undecodable",)),
+    "no_probes": (Changed(traces=less), ("probes_absent, gate 6 (probes)",)),
 }
 
 
@@ -186,7 +172,6 @@ async def test_a_miner_that_is_gone_is_told_so() -> None:
     (line,) = fault_lines(report)
     assert "deadline_connect, gate 1 (deadline)" in line
     assert "and 3 more" in line
-    assert "open the port" in line
     async with bench(Thorough()) as one:
         hotkey, axon = one.miner.hotkey, one.axon
     report = await check_at(hotkey, axon)
@@ -194,13 +179,11 @@ async def test_a_miner_that_is_gone_is_told_so() -> None:
     assert fault_lines(report)[0].startswith("deadline_connect, gate 1 (deadline) [declaration]")
 
 
-async def test_a_miner_that_answers_others_is_told_whom_to_answer() -> None:
+async def test_a_miner_that_answers_others_is_told_so() -> None:
     async with bench(Thorough(), validators=frozenset({"somebody"})) as one:
         report = await check_at(one.miner.hotkey, one.axon)
     (line,) = fault_lines(report)
-    assert line.endswith(
-        f"status 403. -> answer requests signed by {VALIDATOR.hotkey}; if you do, section 2 has what else you checked"
-    )
+    assert re.match(r"deadline_status, gate 1 \(deadline\) \[declaration\]: .* status 403", line), line
     assert not report.outcomes
 
 
@@ -212,7 +195,6 @@ async def test_a_right_miner_passes_and_reads_what_its_answers_are_worth() -> No
             one.axon,
             Section.ANSWERS,
             Section.WINDOWS,
-            Section.STRANGERS,
             types=(SkillType.RAG_KNOWLEDGE,),
             told=names.append,
         )
@@ -220,7 +202,7 @@ async def test_a_right_miner_passes_and_reads_what_its_answers_are_worth() -> No
     assert [one.reason for one in report.outcomes] == [Reason.ACCEPTED] * 6
     assert all(one.quality is not None and one.quality.epsilon == 1 for one in report.outcomes)
     assert all(one.score == one.quality.quality > 0.9 for one in report.outcomes if one.quality)
-    assert len(names) == 1 + 6 + 12
+    assert len(names) == 1 + 6
     late = next(one for one in report.outcomes if one.trial == "late start")
     assert late.seconds is not None
     assert late.seconds >= late.t_min_s == 0.2
@@ -233,25 +215,14 @@ async def test_a_hasty_miner_is_told_to_wait_and_earns_nothing() -> None:
     report = await check(Lazy(), Section.WINDOWS)
     (line,) = fault_lines(report)
     assert "accepted_early [rag_knowledge auditor, late start and 1 more]" in line
-    assert line.endswith("`t_min_s`: answer after t_min_s")
     assert [one.entry for one in report.outcomes] == [0.0, 0.0]
 
 
-async def test_gate_seven_holds_traces_against_a_run_of_the_tracer(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_gate_seven_holds_traces_against_a_run_of_the_tracer() -> None:
     ran = (await check(Thorough(), types=(PYTHON,))).outcomes
-    report = await check(Lazy(), types=(PYTHON,))
-    lazy = report.outcomes
+    lazy = (await check(Lazy(), types=(PYTHON,))).outcomes
     assert {one.semantic_subset for one in ran if one.role == "primary"} == {1.0}
     assert {one.semantic_subset for one in ran if one.role == "auditor"} == {None}
     assert all(one.semantic_subset is not None and one.semantic_subset < 0.9 for one in lazy if one.role == "primary")
     assert not [fault for one in lazy for fault in one.faults]  # it passes, and is worth little
     assert max(one.score or 0 for one in lazy if one.trial == "python-backup-sync") < 0.5
-    print_report(report)
-    (hint,) = (line for line in capsys.readouterr().out.splitlines() if "traces 0" in line and "backup-sync" in line)
-    assert re.search(r"\[executable_python, .*; they cover 0\.\d{4} of what the group's show \(gate 7\)", hint)
-
-
-def test_there_is_advice_for_whatever_a_gate_may_say() -> None:
-    ours = {Reason.DEADLINE_NO_AXON, Reason.DEADLINE_AXON_REFUSED}
-    gates = {reason for reason in Reason if 0 < reason.gate < len(GATE_NAMES)}
-    assert gates - ours <= set(ADVICE)

@@ -27,7 +27,7 @@ from validator.protocol.skill_types import SkillType
 PAGE = (Path(__file__).parents[2] / "docs" / "tutorial-miner.md").read_text()
 TEMPLATE = files("miner.template").joinpath("miner.py").read_text()
 KEY = Signer.from_uri("//my-miner")
-ANSWERS, WINDOWS, LIMITS, STRANGERS = Section.ANSWERS, Section.WINDOWS, Section.LIMITS, Section.STRANGERS
+ANSWERS, WINDOWS, LIMITS = Section.ANSWERS, Section.WINDOWS, Section.LIMITS
 
 # What the page has one change: how, and what is sent to see it.
 CHANGES = {
@@ -56,12 +56,6 @@ CHANGES = {
     "the risk in percent": ("RISK[verdict]", "100 * RISK[verdict]", ANSWERS),
     "no `sleep` in `assessments`": ("        await asyncio.sleep(began + t_min_s - time.monotonic())\n", "", WINDOWS),
     "no `client_max_size` in `app`": ("client_max_size=12 * MIB", "", LIMITS),
-    "an empty `UNREADABLE`": ("except UNREADABLE as error", "except () as error", STRANGERS),
-    "no `HTTPForbidden` in `body_of`": (
-        'raise web.HTTPForbidden(text="not a validator that this miner answers")',
-        "pass",
-        STRANGERS,
-    ),
 }
 
 
@@ -106,9 +100,6 @@ async def test_a_change_comes_to_the_fault_that_the_page_names(change: str, code
         report = await check_at(KEY.hotkey, axon, section, types=(SkillType.DECLARATIVE,))
     (line,) = fault_lines(report)
     assert re.match(rf"{code}\b", line), line
-    assert " -> " in line
-    if code == "declaration_invalid":
-        assert "It is right over JSON with spaces after , and :. ->" in line
 
 
 def test_the_template_is_copied_and_never_overwrites(tmp_path: Path) -> None:
@@ -154,7 +145,6 @@ async def test_the_page_is_followed_and_the_miner_passes(tmp_path: Path) -> None
     assert (done.returncode, done.stdout.splitlines()[-1][:35]) == (0, "passed: 11 of 11 dispatches as a va"), (
         done.stdout
     )
-    assert "12 of 12 requests that no validator sends were met as they should be" in done.stdout
     assert serve[-1] in done.stderr
     assert "to change" not in done.stdout
     (shown,) = blocks("text")

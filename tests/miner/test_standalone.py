@@ -58,11 +58,7 @@ async def test_a_miner_without_a_chain_answers_whom_it_was_told(tmp_path: Path) 
     try:
         assert process.stdout is not None
         started = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))
-        assert (started["event"], started["hotkey"], started["behaviour"]) == (
-            "miner_started",
-            MINER.hotkey,
-            "thorough",
-        )
+        assert (started["event"], started["hotkey"]) == ("miner_started", MINER.hotkey)
         miner = cast("LocalMiner", SimpleNamespace(hotkey=MINER.hotkey))
         bench = Bench(miner, Axon(started["host"], started["port"]), client)
         assert (await bench.capabilities()).status == 200

@@ -323,7 +323,7 @@ class Event(StrEnum):
         f"{_ROUND} hotkey skill_type mean_with_primaries mean_with_auditors samples flags",
         todo="Look at their answers and decide: [flags](../operators/miners.md#flags).",
     )
-    MINER_STARTED = _entry("miner_started", "A reference miner listens.", "hotkey host port behaviour")
+    MINER_STARTED = _entry("miner_started", "A reference miner listens.", "hotkey host port")
     MINER_ANNOUNCED = _entry("miner_announced", "A reference miner's address is on chain.", "netuid uid ip port")
     LOCAL_RUN_FAILED = _entry(
         "local_run_failed",

@@ -29,7 +29,7 @@ from miner.behaviours import Lazy
 from miner.goals.goal_files import local_goals
 from miner.server import LocalMiner, declare
 from miner.services.catalogue import SERVICES, ServiceAddress
-from miner.tracing import RunPolicy, Tracer
+from miner.tracing import Tracer
 from validator.daemon.exits import Exit
 from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
@@ -111,7 +111,7 @@ def tasks(tmp_path: Path) -> Path:
 @asynccontextmanager
 async def my_miner() -> AsyncIterator[Axon]:
     """A miner of one's own, which needs no analysis."""
-    kit = Kit(MINE, AnalysisPool(), Tracer(RunPolicy()))
+    kit = Kit(MINE, AnalysisPool(), Tracer())
     types = (SkillType.DECLARATIVE,)
     miner = LocalMiner(kit, Lazy(), {VALIDATOR.hotkey}, SystemClock(), skill_types=types)
     try:

@@ -123,7 +123,7 @@ async def test_strangers_and_what_is_not_meant_for_it_are_turned_away() -> None:
         ({"max_cost_tao": 0.0005}, 400, "this costs 0.001 TAO - at `max_cost_tao`"),
         ({"attempt": 0}, 400, "$.attempt"),
         ({"more": 1}, 400, "more"),
-        ({"params": {}}, 422, "at `params.parts`"),
+        ({"params": {}}, 422, "missing required field `parts`"),
         ({"params": {"parts": "\x1b[31m"}}, 422, "at `params.parts`"),
         ({"params": {"parts": ["x" * (MAX_STEP_TEXT + 1)]}}, 422, "text"),
     ],

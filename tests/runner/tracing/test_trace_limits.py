@@ -14,7 +14,7 @@ from tracer.records import Probes, TracingError
 from tracer.run import trace, trace_bundle
 from tracing_kit import MCP, NONCE, PROBE, PYTHON, SCRIPT, fields, python_bundle, read, running, script_bundle, traced
 
-from miner.tracing import RunPolicy, Tracer
+from miner.tracing import Tracer
 from validator.protocol.answer import probe_values
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
@@ -186,8 +186,8 @@ async def test_the_private_folder_and_the_probe_file_are_removed(
 async def test_only_permitted_bundles_are_run() -> None:
     bundle = python_bundle("def run():\n    open('ran', 'w')\n")
     mine, canary, foreign = (sha256_hex(name) for name in (b"mine", b"canary", b"foreign"))
-    tracer = Tracer(RunPolicy([mine.upper()], lambda sha256: sha256 == canary), timeout_s=20)
-    for sha256, runs in ((mine, True), (canary, True), (foreign, False)):
+    tracer = Tracer({mine, canary}.__contains__, timeout_s=20)
+    for sha256, runs in ((mine.upper(), True), (canary, True), (foreign, False)):
         records = await tracer.trace(sha256, bundle, PYTHON, probe_values(NONCE))
         assert (("write", "/skill/ran") in fields(records, "fs", "op", "path")) is runs
         assert read(records, PYTHON).probes == (True, True, True)
@@ -209,7 +209,7 @@ async def test_content_types_are_not_run() -> None:
 
 
 async def test_many_at_once_all_show_their_probes() -> None:
-    tracer = Tracer(RunPolicy(), timeout_s=60)
+    tracer = Tracer(timeout_s=60)
     every = await asyncio.gather(*(tracer.trace("00", {}, MCP, probe_values(NONCE)) for _ in range(12)))
     assert all(read(records, MCP).probes == (True, True, True) for records in every)
 
