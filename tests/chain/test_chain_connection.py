@@ -93,6 +93,26 @@ async def test_what_is_no_subtensor_is_told_from_one(handler: Handler) -> None:
         await leave(chain)
 
 
+@pytest.mark.parametrize("status", [429, 403])
+async def test_an_endpoint_that_refuses_us_is_one_that_cannot_be_had(status: int) -> None:
+    async def refusal(_: web.Request) -> web.StreamResponse:
+        return web.Response(status=status)
+
+    async with served(refusal) as first, served(another_chain) as second:
+        chain = chain_at(first, second)
+        with pytest.raises(ChainUnreachableError, match="Method not found"):
+            await chain.head()
+        await leave(chain)
+        chain = chain_at(first)
+        with pytest.raises(ChainUnreachableError, match=f"HTTP {status}"):
+            await chain.head()
+        await leave(chain)
+        chain = chain_at(first, first.replace("127.0.0.1", "localhost"))
+        with pytest.raises(ChainUnreachableError, match=f"{status}|no endpoint answered"):
+            await chain.head()
+        await leave(chain)
+
+
 async def test_where_nobody_listens_nothing_can_be_reached_and_nothing_was_sent() -> None:
     async with served(page) as url:
         pass  # the port is free again

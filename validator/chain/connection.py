@@ -7,6 +7,8 @@ from typing import Any, Final, Protocol, Self, TypeVar, cast
 
 import bittensor as bt
 from bittensor._transport import SubstrateConnection
+from bittensor._transport.errors import RpcPolicyRejection
+from bittensor._transport.rpc import WsConnection, _default_connect
 from bittensor._transport.storage import decode_storage_value
 from bittensor.result import ConnectionNotReady
 from bittensor.settings import resolve_endpoint
@@ -53,6 +55,7 @@ class NodeSubstrate(bt.RpcSubstrate):
             retry_forever=self.retry_forever,
             max_retries=_TRIES,
             response_timeout=self._silence_s,
+            connect_factory=_dialed if fallbacks else None,
         )
 
     async def pin(self) -> str:
@@ -94,6 +97,14 @@ class NodeSubstrate(bt.RpcSubstrate):
             raw = bytes.fromhex(found[key].removeprefix("0x")) if key in found else None
             values[place] = decode_storage_value(codec, entry, raw)
         return values
+
+
+async def _dialed(url: str) -> WsConnection:
+    """Dial; an endpoint that refuses us (HTTP 429, 403) is one that cannot be had: the SDK would ask no other."""
+    try:
+        return await _default_connect(url)
+    except RpcPolicyRejection as error:
+        raise ConnectionError(str(error)) from None
 
 
 class Node:
