@@ -173,7 +173,7 @@ def _conditions() -> Iterator[str]:
     yield "## Exit codes"
     yield _prose(
         "A command that fails prints one line on standard error: the cause and the fix. `validator run` checks its",
-        "hotkey, its store and the chain first, and gives up within half a minute.",
+        "hotkey, its store and the chain first, and gives up within about a minute.",
     )
     fatal = {one.exit_code for one in FATAL.values()}
     others = [[str(int(code)), code.meaning, code.advice or "nothing"] for code in Exit if int(code) not in fatal]

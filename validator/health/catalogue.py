@@ -144,8 +144,8 @@ _ALL: Final = (
         "store_no_write",
         "unhealthy",
         "The store takes no write. What has arrived is kept and written once it does.",
-        "Free space on its disk, or correct the rights of its file, folder and server. Do not restart the validator "
-        "meanwhile.",
+        "Free space on its disk, or correct the rights of its file, folder and server. `database is locked` or `lock "
+        "timeout`: end the other program that holds a write (`fuser FILE`). Do not restart the validator meanwhile.",
         "writes to the store every 5 s",
         "database",
         "ValidatorStore",
@@ -364,7 +364,7 @@ _ALL: Final = (
         "Too little disk space is left for a round's answers: no round starts.",
         "Free space where the detail says; rounds continue by themselves. Raw answers go with retention, the rest "
         "stays: `validator db forecast`.",
-        "asks for free space before each round",
+        "asks for free space before each round; not on the machine of a Postgres elsewhere",
         "machine",
         "ValidatorMachine",
         metric="validator_disk_free_bytes",

@@ -159,7 +159,10 @@ class Metrics:
         self.chain_reachable = made.figure("chain_reachable", "1 while the chain answers, else 0.")
         self.chain_block = made.figure("chain_block", "Newest block seen.")
         self.chain_age = made.figure("chain_block_age_seconds", "For how long the newest block has been the newest.")
-        self.clock_off = made.figure("clock_offset_seconds", "By how much the clock is ahead of the chain's.")
+        self.clock_off = made.figure(
+            "clock_offset_seconds",
+            "By how much the clock is ahead of the chain's; 0 is also what cannot be told from right.",
+        )
         self.permit = made.figure("permit", "1 while this hotkey is registered and has a validator permit, else 0.")
         self.weights = made.counter("weights_submissions", "Weight submissions, by result.", "reason")
         self.weights_blocked = made.gauge("weights_blocked", "1 for the reason why none can be sent now.", "reason")

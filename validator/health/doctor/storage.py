@@ -127,7 +127,13 @@ async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
         try:
             found.append(await _written(engine))
         except DBAPIError as error:
-            found.append(fault("database write", words(error), "free space, or look at the rights of file and folder"))
+            found.append(
+                fault(
+                    "database write",
+                    words(error),
+                    "free space, correct the rights of file and folder, or end who holds a write",
+                )
+            )
         finally:
             await engine.dispose()
     return found
