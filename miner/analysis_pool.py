@@ -1,25 +1,24 @@
 """Pool of processes that analyze bundles: each bundle is analyzed once in memory, however many local miners ask."""
 
 import asyncio
-import multiprocessing
 import os
-import signal
-import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from miner.analysis import Analysis
+from validator.protocol.limits import MIB
 from validator.protocol.skill_types import SkillType
+from validator.workers.interface import Budget, Whose
+from validator.workers.pool import WorkerPool
 
 Files = Mapping[str, bytes]
 AnalyseFunction = Callable[[Files, SkillType, str | None], Analysis]
 
 _Key = tuple[str, SkillType, str | None]  # sha256, skill type, marker
 _KEPT: Final = 1_024
+_BUDGET: Final = Budget(memory=4_096 * MIB)  # the engine's, too, which bounds itself
 NICENESS: Final = 1  # what is timed must not wait for what is not; any more, and a busy machine makes answers late
 
 
@@ -60,11 +59,8 @@ class AnalysisPool:
     """
 
     def __init__(self, workers: int = 2, function: AnalyseFunction = analyse_bundle) -> None:
-        # A fork would copy this process's threads' locks and its keys; a spawned one starts empty.
-        spawn = multiprocessing.get_context("spawn")
-        self._new_pool = partial(ProcessPoolExecutor, workers, mp_context=spawn, initializer=_prepare_worker)
+        self._workers = WorkerPool(workers, preload=("miner.analysis",), budget=_BUDGET, nice=NICENESS)
         self._function = function
-        self._pool = self._new_pool()
         self._tasks: OrderedDict[_Key, asyncio.Task[tuple[Analysis, float]]] = OrderedDict()
         self.spent: deque[Spent] = deque(maxlen=_KEPT)
 
@@ -72,7 +68,7 @@ class AnalysisPool:
         """Return the analysis, made now, made before, or being made for someone else.
 
         Raises:
-            BrokenProcessPool: the workers died twice over this bundle.
+            TooCostlyError: two workers died over this bundle.
         """
         key = sha256, skill_type, marker
         task = self._tasks.get(key)
@@ -98,19 +94,12 @@ class AnalysisPool:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
         self._tasks.clear()
-        await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
+        await self._workers.close()
 
     async def _measured(self, key: _Key, files: dict[str, bytes]) -> tuple[Analysis, float]:
         sha256, skill_type, marker = key
-        loop, pool = asyncio.get_running_loop(), self._pool
         work = partial(_timed, self._function, files, skill_type, marker)
-        try:
-            made = await loop.run_in_executor(pool, work)
-        except BrokenProcessPool:
-            if self._pool is pool:
-                self._pool = self._new_pool()
-                pool.shutdown(wait=False)
-            made = await loop.run_in_executor(self._pool, work)
+        made = await self._workers.run(Whose(sha256), lambda: work)
         self.spent.append(Spent(sha256, skill_type, made[1]))
         return made
 
@@ -131,22 +120,3 @@ def _timed(
     began = sum(os.times()[:4])
     analysis = function(files, skill_type, marker)
     return analysis, sum(os.times()[:4]) - began
-
-
-def give_way() -> None:
-    """Make this process as nice as a worker is, once: what is as nice already is not pushed back any further."""
-    os.setpriority(os.PRIO_PROCESS, 0, max(os.getpriority(os.PRIO_PROCESS, 0), NICENESS))
-
-
-def _prepare_worker() -> None:
-    """Leave Ctrl-C to the main process, end with it however it ends, and take a back seat."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    give_way()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

@@ -121,7 +121,6 @@ def known_of(given: Readable, advisories: Advisories | None) -> Known:
     bundle = given.bundle
     report = scan(bundle)
     analysis = conclude(bundle, report)
-    notes = _Notes()
     advised_of = shipped_for(given.pinned) if advisories is None else advisories.of
     risky = [(one, advised_of[one]) for one in given.pinned if advised_of.get(one)]
     searched = given.texts[:MAX_SEARCHED]
@@ -129,53 +128,36 @@ def known_of(given: Readable, advisories: Advisories | None) -> Known:
     wrong = [f for f in analysis.findings if f.category not in _ABOUT_NOTHING]
     places = {f.evidence_ref for f in wrong if f.category in ("prompt_injection", "tool_poisoning")}
     wrong += [f for f in elsewhere if f.evidence_ref not in places]
+    notes = []
     if given.unread:
-        notes.lines.append(
-            f"{given.unread} files are no text in UTF-8, have odd names, or were written by packing: unread"
-        )
+        notes.append(f"{given.unread} files are no text in UTF-8, have odd names, or were written by packing: unread")
     if len(searched) < len(given.texts):
-        notes.lines.append(f"{len(given.texts) - len(searched)} files are beyond what is searched for orders and hosts")
+        notes.append(f"{len(given.texts) - len(searched)} files are beyond what is searched for orders and hosts")
     is_server = bundle.parts[-1].skill_type is SkillType.MCP_SERVER
     if is_server and analysis.manifest_sha256 is None:
-        notes.lines.append(f"no {MANIFEST}: manifest_sha256 stays null")
+        notes.append(f"no {MANIFEST}: manifest_sha256 stays null")
     manifest = bundle.sources.get(MANIFEST)
-    tools = [*(tools_of_manifest(manifest) or () if manifest else ()), *report.tools]
-    return Known(
-        rules=notes.cut("rules", _rules(analysis, report.uses)),
-        injections=notes.cut(
-            "injections", dict.fromkeys(f.evidence_ref for f in wrong if f.category == "prompt_injection")
-        ),
-        commands=notes.cut("commands", filter(_fits, report.commands)),
-        tools=notes.cut(
-            "tools",
-            [KnownTool(one.name, one.source.place(one.line), "; ".join(one.texts)) for one in tools if is_server],
-        ),
-        poisoned=notes.cut(
-            "poisoned tools", dict.fromkeys(f.target_pattern for f in wrong if f.category == "tool_poisoning")
-        ),
-        manifest_sha256=analysis.manifest_sha256,
-        findings=notes.cut(
-            "findings", (f for f in (*wrong, *(advised(*one) for one in risky)) if _fits(f.target_pattern))
-        ),
-        remarks=notes.cut("remarks", (f for f in analysis.findings if f.category == "other")),
-        packages=len(given.pinned),
-        risky=notes.cut("packages with advisories", risky),
-        hosts=notes.cut("hosts", _hosts(searched)),
-        notes=tuple(notes.lines),
-    )
-
-
-class _Notes:
-    """Cuts lists, and notes what was left out."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def cut(self, what: str, found: Iterable[Any]) -> tuple[Any, ...]:
-        some = tuple(found)
+    tools = [*(tools_of_manifest(manifest) or () if manifest else ()), *report.tools] if is_server else []
+    lists: dict[str, list[Any]] = {
+        "rules": list(_rules(analysis, report.uses)),
+        "injections": list(dict.fromkeys(f.evidence_ref for f in wrong if f.category == "prompt_injection")),
+        "commands": list(filter(_fits, report.commands)),
+        "tools": [KnownTool(one.name, one.source.place(one.line), "; ".join(one.texts)) for one in tools],
+        "poisoned": list(dict.fromkeys(f.target_pattern for f in wrong if f.category == "tool_poisoning")),
+        "findings": [f for f in (*wrong, *(advised(*one) for one in risky)) if _fits(f.target_pattern)],
+        "remarks": [f for f in analysis.findings if f.category == "other"],
+        "risky": risky,
+        "hosts": list(_hosts(searched)),
+    }
+    for name, some in lists.items():
         if len(some) > MAX_SHOWN:
-            self.lines.append(f"{len(some) - MAX_SHOWN} more {what} were left out")
-        return some[:MAX_SHOWN]
+            notes.append(f"{len(some) - MAX_SHOWN} more {name} were left out")
+    return Known(
+        manifest_sha256=analysis.manifest_sha256,
+        packages=len(given.pinned),
+        notes=tuple(notes),
+        **{name: tuple(some[:MAX_SHOWN]) for name, some in lists.items()},
+    )
 
 
 def _fits(text: str) -> bool:

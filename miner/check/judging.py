@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from miner.check.report import Fault, Outcome, PlanPart, PlanWorth
+from miner.check.report import Fault, Outcome, PlanWorth
 from miner.check.target import Target
 from miner.check.trials import Trial
 from miner.tracing import Tracer, TracingError, pack_traces
@@ -17,12 +17,13 @@ from validator.kinds.explained.task import way_through
 from validator.kinds.interface import Runner
 from validator.kinds.judging import Expected, Judged, reject
 from validator.kinds.registry import kind_of
+from validator.kinds.workflow.explain.run import explain_worth
 from validator.miners.client import MinerClient
 from validator.outgoing.calls import Call, Reply
 from validator.protocol.answer import probe_values
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Packed, Submission, WorkflowSubmission, packed
-from validator.protocol.round import AssessmentTask, GoalTask, RoundTask
+from validator.protocol.round import AssessmentTask, GoalTask, RoundTask, WorkflowOutcome
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.traces import read_traces
 from validator.scoring import Standard, Version
@@ -142,7 +143,7 @@ class Judge:
     def _planned(self, task: GoalTask, ran: WorkflowSubmission) -> Score:
         measured = self.version.measure(task.goal, ran.plan, ran.run, ran.quality or 0.0)
         score = self.version.score_workflow(measured)
-        parts = tuple(PlanPart(*part) for part in self.version.worth_parts(score))
+        parts = explain_worth(self.version, WorkflowOutcome(measured, score)).parts
         worth = PlanWorth(ran.quality, measured.steps_completed, measured.total_steps, parts)
         known = None if ran.quality is None else score.score
         return Score(plan=worth, score=known, entry=known)

@@ -7,7 +7,7 @@ from typing import Final
 from validator.cli.output import NONE, print_line
 from validator.cli.rendering import print_table
 from validator.kinds.assessment.explain.quality import Quality
-from validator.kinds.explained.task import Gate
+from validator.kinds.explained.task import Gate, Part
 from validator.protocol.answer import Role
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.protocol.skill_types import SkillType
@@ -44,15 +44,6 @@ class Fault(Document, frozen=True):
         return cls(str(reason), reason.gate or None, reason.meaning, detail)
 
 
-class PlanPart(Document, frozen=True):
-    """One part of a plan's S: `contribution` is weight times value."""
-
-    name: str
-    weight: float
-    value: float
-    contribution: float
-
-
 class PlanWorth(Document, frozen=True):
     """Score of a plan that was run.
 
@@ -64,7 +55,7 @@ class PlanWorth(Document, frozen=True):
     output_quality: float | None
     steps_completed: int
     total_steps: int
-    parts: tuple[PlanPart, ...]
+    parts: tuple[Part, ...]
 
 
 class Outcome(Document, frozen=True):

@@ -4,9 +4,9 @@ import ast
 import io
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from miner.scanners.scanner import Bundle, Report, found
 from miner.scanners.semgrep import language_of
@@ -38,7 +38,7 @@ class Bandit:
 
 
 def _findings(source: SourceFile, tree: ast.Module) -> Iterator[Finding]:
-    for issue in _issues(source.content, tree):
+    for issue in _issues_of()(source.content, tree):
         name, line, text = issue.test_id, max(issue.lineno or 1, 1), " ".join(issue.text.split())
         category = next(
             (one for one, names in rules_of("bandit")["categories"].items() if name in names.split()), "other"
@@ -57,30 +57,9 @@ def _parsed(content: bytes) -> ast.Module | None:
     return tree if sum(1 for _ in ast.walk(tree)) <= MAX_NODES else None
 
 
-def _issues(content: bytes, tree: ast.Module) -> list[Any]:
-    bandit = _bandit()
-    metrics = bandit.metrics()
-    visitor = bandit.visitor(_FILE_NAME, io.BytesIO(content), None, bandit.tests, False, {}, metrics)
-    visitor.tester = bandit.tester(bandit.tests, False, {}, metrics)
-    try:
-        visitor.generic_visit(tree)
-    except RecursionError:
-        return []  # the own rules walk without recursion and have read the file
-    return sorted(visitor.tester.results, key=lambda issue: (issue.lineno or 0, issue.test_id, issue.text))
-
-
-class _Bandit(NamedTuple):
-    """The parts of bandit that are used, classes but for the test set."""
-
-    visitor: Any
-    tester: Any
-    metrics: Any
-    tests: Any
-
-
 @cache
-def _bandit() -> _Bandit:
-    """Return bandit's parts, imported on first use and with what the import changes in the process put back."""
+def _issues_of() -> Callable[[bytes, ast.Module], list[Any]]:
+    """Return what runs bandit's checks: imported on first use, what the import changes in the process put back."""
     formatwarning = warnings.formatwarning
     with quietly():
         from bandit.core.config import BanditConfig  # noqa: PLC0415 - an optional dependency of the local network
@@ -101,4 +80,15 @@ def _bandit() -> _Bandit:
             del test_result
 
     tests = BanditTestSet(BanditConfig(), {"exclude": rules_of("bandit")["left_out"].split()})
-    return _Bandit(BanditNodeVisitor, Tester, Metrics, tests)
+
+    def issues(content: bytes, tree: ast.Module) -> list[Any]:
+        metrics = Metrics()
+        visitor = BanditNodeVisitor(_FILE_NAME, io.BytesIO(content), None, tests, False, {}, metrics)
+        visitor.tester = Tester(tests, False, {}, metrics)
+        try:
+            visitor.generic_visit(tree)
+        except RecursionError:
+            return []  # the own rules walk without recursion and have read the file
+        return sorted(visitor.tester.results, key=lambda issue: (issue.lineno or 0, issue.test_id, issue.text))
+
+    return issues

@@ -269,34 +269,28 @@ def documents_in(paths: Sequence[Path]) -> Iterator[bytes | None]:
     """
     left = MAX_TOTAL
     for path in paths:
-        for document in _documents(path):
+        if not path.is_dir() and path.suffix not in (".json", ".zip"):
+            raise TaskError(f"`{label(path)}` is no folder, no zip and no JSON file of advisories - at `--advisories`")
+        if not path.exists():
+            raise TaskError(f"`{label(path)}` is not there - at `--advisories`")
+        for document in _documents(path, follow=True):
             left -= len(document or b"")
             if left < 0:
                 raise TaskError(f"`{label(path)}`: more than {MAX_TOTAL} bytes of advisories")
             yield document
 
 
-def _documents(path: Path) -> Iterator[bytes | None]:
-    if path.is_dir():
+def _documents(path: Path, *, follow: bool) -> Iterator[bytes | None]:
+    if follow and path.is_dir():
         for folder, _, names in folders(path):
             for name in sorted(names):
-                if name.endswith((".json", ".zip")):
-                    yield from _file(Path(folder, name), follow=False)
-    elif path.name.endswith((".json", ".zip")):
-        if not path.exists():
-            raise TaskError(f"`{label(path)}` is not there - at `--advisories`")
-        yield from _file(path, follow=True)
-    else:
-        raise TaskError(f"`{label(path)}` is no folder, no zip and no JSON file of advisories - at `--advisories`")
-
-
-def _file(path: Path, *, follow: bool) -> Iterator[bytes | None]:
-    if path.name.endswith(".json"):
+                yield from _documents(Path(folder, name), follow=False)
+    elif path.suffix == ".json":
         try:
             yield read_bounded(path, MAX_ADVISORY, follow=follow)
         except TaskError:
             yield None
-    elif follow or not path.is_symlink():
+    elif path.suffix == ".zip" and (follow or not path.is_symlink()):
         yield from _members(path)
 
 

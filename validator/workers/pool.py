@@ -151,9 +151,9 @@ class Worker:
         ours.setblocking(False)
         return cls(process, ours)
 
-    async def ready(self, preload: tuple[str, ...]) -> None:
+    async def ready(self, preload: tuple[str, ...], nice: int = _NICE) -> None:
         """Wait until the process takes calls (WorkersError: it ended before)."""
-        hello = pickle.dumps(Hello(tuple(sys.path), preload, _NICE))
+        hello = pickle.dumps(Hello(tuple(sys.path), preload, nice))
         try:
             async with asyncio.timeout(_START_S), self._talk():
                 await self._send(REPLY.pack(READY, len(hello)), hello)
@@ -289,11 +289,19 @@ class WorkerPool:
         size: workers for calls that are not urgent; None for one per core. Urgent ones have their own.
         preload: modules that a worker imports before its address space is measured.
         budget: what one call may cost until something else is set.
+        nice: how far behind this process the workers stand.
     """
 
-    def __init__(self, size: int | None = None, *, preload: tuple[str, ...] = (), budget: Budget | None = None) -> None:
+    def __init__(
+        self,
+        size: int | None = None,
+        *,
+        preload: tuple[str, ...] = (),
+        budget: Budget | None = None,
+        nice: int = _NICE,
+    ) -> None:
         self.budget: Budget | None = budget or Budget()
-        self._preload = preload
+        self._hello = preload, nice
         many = size or _cores()
         self._turns = {False: Turns(many), True: Turns(1)}
         self._alone = Turns(1)
@@ -415,7 +423,7 @@ class WorkerPool:
         worker = Worker.spawn()
         self._all.add(worker)
         try:
-            await worker.ready(self._preload)
+            await worker.ready(*self._hello)
         except BaseException:
             self._end(worker)
             raise
