@@ -290,13 +290,7 @@ def _finding(one: Finding) -> Any:
 
 
 def draft_page(packed: Packed, known: Known, against: str) -> str:
-    """Return everything that was read with its place, a line of JSON in ASCII each, so that every line is harmless.
-
-    Args:
-        packed: the bundle.
-        known: what was read of it.
-        against: what the packages were compared with.
-    """
+    """Return everything that was read with its place; a line of JSON in ASCII each, so that every line is harmless."""
     lines = [
         f"{packed.task.skill_type}, {len(packed.files)} files. Read by a program, which ran nothing and asked nobody.",
         "Candidates are what it found; what it did not find can be there all the same.",

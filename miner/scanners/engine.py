@@ -16,9 +16,9 @@ from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from miner.scanners.source import SourceFile
+from miner.scanners.scanner import Target
 
 Rules = str | dict[str, Any]
 """The name of a file of rules, or one rule."""
@@ -36,24 +36,6 @@ _GIVEN_UP: Final = ("Timeout", "Too many matches", "Out of memory", "Stack overf
 
 class EngineError(OSError):
     """Semgrep is not installed, or did not end as it should: `make setup` installs it."""
-
-
-class Target(NamedTuple):
-    """Text of the bundle that the engine reads.
-
-    Attributes:
-        language: of the rules; `regex` for rules of text.
-        offset: lines of the file before it.
-        trusted: whether a reader decides to run it: a finding in it counts low.
-        runs: whether its uses are the bundle's.
-    """
-
-    source: SourceFile
-    language: str
-    content: bytes
-    offset: int = 0
-    trusted: bool = False
-    runs: bool = True
 
 
 class Match:

@@ -301,7 +301,7 @@ def _codes(bundle: Bundle) -> Iterator[_Code]:
                 yield from (_Code(source, f"{part}\n", n, "bash") for n, part in _inline(source))
     for one in bundle.snippets:
         if not one.trusted and not language_of(one.source) and is_document(one.source):
-            yield _Code(one.source, one.text, one.line - 1, one.language)
+            yield _Code(one.source, one.content.decode(), one.offset, one.language)
 
 
 def _inline(source: SourceFile) -> Iterator[tuple[int, str]]:

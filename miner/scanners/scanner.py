@@ -24,22 +24,22 @@ class Part(NamedTuple):
     place: str = ""
 
 
-class Snippet(NamedTuple):
-    """Code that another file holds: a command of package.json, a block of a document, a hook of an agent's settings.
+class Target(NamedTuple):
+    """Text that is read as code: a file, or a command of package.json, a block of a document, a hook of an agent.
 
     Attributes:
-        language: `bash`, `python` or `javascript`.
-        line: the line of the file that its first line is on.
+        language: `bash`, `python`, `javascript`, `typescript`, or `regex` for rules of text.
+        offset: lines of the file before it.
         trusted: whether a reader decides to run it: a finding in it counts low.
         runs: whether it runs when the skill is installed or used, so that its uses are the bundle's.
     """
 
     source: SourceFile
     language: str
-    text: str
-    line: int
+    content: bytes
+    offset: int = 0
     trusted: bool = False
-    runs: bool = False
+    runs: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Bundle:
 
     sources: Mapping[str, SourceFile]
     parts: tuple[Part, ...]
-    snippets: tuple[Snippet, ...] = ()
+    snippets: tuple[Target, ...] = ()
 
     def part_of(self, path: str) -> Part:
         """Return the part that the file belongs to."""

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
 from miner.scanners.commands import shown, uses_of_command, words_of
-from miner.scanners.engine import Match, Target, run
+from miner.scanners.engine import Match, run
 from miner.scanners.prose import READERS, audience_of, decoded_texts, host_of
-from miner.scanners.scanner import Bundle, Report, Tool, Use, found
+from miner.scanners.scanner import Bundle, Report, Target, Tool, Use, found
 from miner.scanners.source import KIB, SourceFile, is_document, read_object
 from validator.protocol import vocabulary as cap
 from validator.protocol.sssa import Category, Finding, Severity
@@ -108,10 +108,10 @@ def _targets(bundle: Bundle) -> tuple[list[Target], list[Finding]]:
             if decoded.strip():
                 targets.append(Target(source, "regex", decoded.encode(), trusted=trusted))
     for one in sorted(bundle.snippets, key=lambda snippet: snippet.trusted):
-        cost = len(one.text) * (_SCRIPT_COST if one.language == "javascript" else 1)
+        cost = len(one.content) * (_SCRIPT_COST if one.language == "javascript" else 1)
         if cost <= code:
             code -= cost
-            targets.append(Target(one.source, one.language, one.text.encode(), one.line - 1, one.trusted, one.runs))
+            targets.append(one)
         elif not one.trusted and not beyond:
             beyond.append(_beyond(one.source))
     return targets, beyond

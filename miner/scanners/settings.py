@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 
 from miner.scanners.prose import READERS, audience_of
-from miner.scanners.scanner import Bundle, Part, Report, Snippet, found
+from miner.scanners.scanner import Bundle, Part, Report, Target, found
 from miner.scanners.source import SourceFile, is_document, line_of, read_object, rules_as
 from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Category, Finding, Severity
@@ -243,12 +243,12 @@ _HOOK: Final = re.compile(
 _MAX_SNIPPETS: Final = 400
 
 
-def snippets_of(sources: Iterable[SourceFile], part_of: Callable[[str], Part]) -> Iterator[Snippet]:
+def snippets_of(sources: Iterable[SourceFile], part_of: Callable[[str], Part]) -> Iterator[Target]:
     """Yield the code that other files hold: scripts of package.json, hooks, fenced blocks of documents."""
     left = _MAX_SNIPPETS
     for source in sources:
         trusted = is_document(source) and audience_of(source, part_of(source.path).skill_type) is READERS
-        some: Iterator[Snippet] = iter(())
+        some: Iterator[Target] = iter(())
         if source.name == "package.json":
             some = _scripts(source)
         elif source.suffix in ("json", "jsonc"):
@@ -261,29 +261,31 @@ def snippets_of(sources: Iterable[SourceFile], part_of: Callable[[str], Part]) -
                 yield snippet
 
 
-def _scripts(source: SourceFile) -> Iterator[Snippet]:
+def _scripts(source: SourceFile) -> Iterator[Target]:
     document = read_object(source) or {}
     scripts, start = document.get("scripts"), line_of(source, "scripts")
     for name, command in list(scripts.items())[:200] if isinstance(scripts, dict) else ():
         if isinstance(command, str):
-            yield Snippet(source, "bash", command[:4_096], line_of(source, name, start), runs=name in _INSTALLED)
+            content, offset = command[:4_096].encode("utf-8", "replace"), line_of(source, name, start) - 1
+            yield Target(source, "bash", content, offset, runs=name in _INSTALLED)
 
 
-def _hooks(source: SourceFile) -> Iterator[Snippet]:
+def _hooks(source: SourceFile) -> Iterator[Target]:
     for match in _HOOK.finditer(source.text):
-        yield Snippet(source, "bash", match[1].replace('\\"', '"').replace("\\n", "; "), source.line_at(match.start()))
+        content = match[1].replace('\\"', '"').replace("\\n", "; ").encode()
+        yield Target(source, "bash", content, source.line_at(match.start()) - 1, runs=False)
 
 
-def _blocks(source: SourceFile, *, trusted: bool) -> Iterator[Snippet]:
+def _blocks(source: SourceFile, *, trusted: bool) -> Iterator[Target]:
     """Yield the fenced blocks of a document, prompts of a terminal's session left out."""
     fence, language, first, lines = "", "", 0, list[str]()
     for number, line in enumerate(source.lines, start=1):
         match = _FENCE.match(line)
         if not fence and match:
-            fence, language, first, lines = match[1], _BLOCKS.get(match[2].lower(), ""), number + 1, []
+            fence, language, first, lines = match[1], _BLOCKS.get(match[2].lower(), ""), number, []
         elif fence and match and line.strip().startswith(fence) and line.strip("`~ \t\r") == "":
             if language and lines:
-                yield Snippet(source, language, "\n".join(lines), first, trusted=trusted)
+                yield Target(source, language, "\n".join(lines).encode(), first, trusted, runs=False)
             fence = ""
         elif fence:
             lines.append(re.sub(r"^\s*[$>]\s", "", line) if language == "bash" else line)

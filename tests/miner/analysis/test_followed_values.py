@@ -5,7 +5,7 @@ from analysis_kit import PYTHON, SCRIPT, findings_of
 
 from miner.analysis import Analysis, analyse
 from miner.scanners import engine
-from miner.scanners.engine import Target
+from miner.scanners.scanner import Target
 from miner.scanners.source import SourceFile
 
 SENT = "secrets_exposure"
