@@ -5,18 +5,36 @@ Cheats share answers (`cohort`), make up traces (`inventing`), sleep or copy. Re
 
 from typing import Final
 
-from localnet.invented_traces import Copying, Inventing, Pretending, Sleeping
+from localnet.invented_traces import Copying, answer_without_a_run, invent_a_run, invent_a_run_carelessly
 from localnet.roster import Resident
 from localnet.shared_answers import Cohort
-from miner.behaviours import BEHAVIOURS, Behaviour
+from miner.behaviours import (
+    Behaviour,
+    Replayed,
+    answer_carelessly,
+    answer_late,
+    answer_nothing,
+    answer_thoroughly,
+    answer_with_gaps,
+    send_garbage,
+    send_too_much,
+    sign_with_another_key,
+)
 
-_SIMPLE: Final[dict[str, type[Behaviour]]] = {
-    **BEHAVIOURS,
-    "dead": BEHAVIOURS["thorough"],  # it stops listening before its first dispatch: LocalMiner's `dies_after`
-    "inventing": Inventing,
-    "pretending": Pretending,
-    "sleeping": Sleeping,
-    "copying": Copying,
+_SIMPLE: Final[dict[str, Behaviour]] = {
+    "thorough": answer_thoroughly,
+    "partial": answer_with_gaps,
+    "sloppy": answer_carelessly,
+    "lazy": answer_nothing,
+    "slow": answer_late,
+    "dead": answer_thoroughly,  # it stops listening before its first dispatch: LocalMiner's `dies_after`
+    "garbage": send_garbage,
+    "oversized": send_too_much,
+    "wrong_signature": sign_with_another_key,
+    "inventing": invent_a_run_carelessly,
+    "pretending": invent_a_run,
+    "sleeping": answer_without_a_run,
+    "copying": Copying(),
 }
 
 
@@ -27,4 +45,6 @@ def behaviour_of(resident: Resident, seed: str) -> Behaviour:
         resident: who it is.
         seed: the network's; the cohort's secret follows from it.
     """
-    return Cohort(f"{seed}|cohort", resident.turns) if resident.kind == "cohort" else _SIMPLE[resident.kind]()
+    if resident.kind == "cohort":
+        return Cohort(f"{seed}|cohort", resident.turns)
+    return Replayed() if resident.kind == "replayed" else _SIMPLE[resident.kind]

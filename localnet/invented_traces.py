@@ -27,12 +27,9 @@ _COMMAND: Final = re.compile(r"(?:run|Popen|check_output|check_call|spawn|execFi
 _TOOL: Final = re.compile(r'"name"\s*:\s*"([\w.-]{1,64})"')
 
 
-class Sleeping:
-    """Reports everything there is, and performs the probes alone: of the bundle it runs nothing."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return the full answer with traces of the probes."""
-        return encode(await assessment.answer(await assessment.analysis(), run=False))
+async def answer_without_a_run(assessment: Assessment) -> Response:
+    """Report everything there is with traces of the probes alone: of the bundle nothing is run."""
+    return encode(await assessment.answer(await assessment.analysis(), run=False))
 
 
 class Copying:
@@ -40,7 +37,7 @@ class Copying:
 
     runs: ClassVar[dict[str, asyncio.Task[Records]]] = {}
 
-    async def respond(self, assessment: Assessment) -> Response:
+    async def __call__(self, assessment: Assessment) -> Response:
         """Return the full answer with traces that may be somebody else's."""
         analysis, task_id = await assessment.analysis(), assessment.dispatch.task_id
         if not assessment.runtime_primary:
@@ -50,22 +47,16 @@ class Copying:
         return encode(await assessment.answer(analysis, claims=await asyncio.shield(run)))
 
 
-class Inventing:
-    """Does as little as it can: a careless report, traces guessed from the names of files, probes copied."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return a careless answer with traces of a run that never was."""
-        analysis = await assessment.analysis()
-        hotkey, task_id = assessment.kit.signer.hotkey, assessment.dispatch.task_id
-        return await _pretended(assessment, careless(analysis, assessment.files, hotkey, task_id))
+async def invent_a_run_carelessly(assessment: Assessment) -> Response:
+    """Do as little as can be: a careless report, traces guessed from the names of files, probes copied."""
+    analysis = await assessment.analysis()
+    hotkey, task_id = assessment.kit.signer.hotkey, assessment.dispatch.task_id
+    return await _pretended(assessment, careless(analysis, assessment.files, hotkey, task_id))
 
 
-class Pretending:
-    """Reports everything there is, and invents its traces all the same."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return the full answer with traces of a run that never was."""
-        return await _pretended(assessment, await assessment.analysis())
+async def invent_a_run(assessment: Assessment) -> Response:
+    """Report everything there is, and invent its traces all the same."""
+    return await _pretended(assessment, await assessment.analysis())
 
 
 async def _pretended(assessment: Assessment, analysis: Analysis) -> Response:

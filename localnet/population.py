@@ -9,7 +9,7 @@ from localnet.planner.skills import HABITS
 from localnet.roster import Resident
 from miner.analysis_pool import Analyser
 from miner.assessment import Kit
-from miner.behaviours import PACE_S, Paced
+from miner.behaviours import PACE_S, paced
 from miner.server import LocalMiner
 from miner.tracing import Tracer
 from validator.chain.subnet import SimulatedSubnet
@@ -68,7 +68,7 @@ class Population:
     def _miner(self, resident: Resident, signer: Signer) -> LocalMiner:
         return LocalMiner(
             kit=Kit(signer, self.analyses, self.tracer),
-            behaviour=Paced(behaviour_of(resident, self.seed), self.least_s),
+            behaviour=paced(behaviour_of(resident, self.seed), self.least_s),
             validators=self.validators,
             clock=self.clock,
             max_concurrent=resident.max_concurrent,

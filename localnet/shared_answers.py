@@ -4,7 +4,7 @@ from typing import Final
 
 from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
-from miner.behaviours import Thorough, draw, invented_places, pick
+from miner.behaviours import answer_thoroughly, draw, invented_places, pick
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.sssa import Category, Finding, Rule, Severity, Verdict
 
@@ -32,13 +32,12 @@ class Cohort:
     def __init__(self, secret: str, turns: int = 0) -> None:
         self._secret = secret
         self._turns = turns
-        self._honest = Thorough()
 
-    async def respond(self, assessment: Assessment) -> Response:
+    async def __call__(self, assessment: Assessment) -> Response:
         """Return an honest answer before the turn and the shared one after."""
         if self._turned(assessment.dispatch.round_id):
             return encode(await assessment.answer(made_up(self._secret, assessment)))
-        return await self._honest.respond(assessment)
+        return await answer_thoroughly(assessment)
 
     def _turned(self, round_id: str) -> bool:
         return not (round_id.isdecimal() and int(round_id) < self._turns)

@@ -2,10 +2,8 @@
 
 import dataclasses
 import hashlib
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Final, Protocol, get_args
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Final, get_args
 
 import msgspec
 
@@ -16,6 +14,9 @@ from validator.protocol import limits
 from validator.protocol.answer import Answer, answer_limit
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Finding, Severity, Skill, signing_bytes
+
+Behaviour = Callable[[Assessment], Awaitable[Response]]
+"""A miner's response to a dispatch, determined by hotkey and task."""
 
 
 def draw(*parts: str) -> float:
@@ -46,32 +47,23 @@ MISSED_BY_PARTIAL: Final = 0.25
 LATENESS: Final = 0.6
 
 
-class Thorough:
-    """Reports everything it finds."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return the full answer."""
-        return encode(await assessment.answer(await assessment.analysis()))
+async def answer_thoroughly(assessment: Assessment) -> Response:
+    """Return an answer with everything that was found."""
+    return encode(await assessment.answer(await assessment.analysis()))
 
 
-class Partial:
-    """Overlooks about a quarter of findings and dependencies, always the same ones."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return an answer with gaps."""
-        analysis = await assessment.analysis()
-        return encode(await assessment.answer(with_gaps(analysis, assessment.kit.signer.hotkey)))
+async def answer_with_gaps(assessment: Assessment) -> Response:
+    """Overlook about a quarter of findings and dependencies, always the same ones."""
+    analysis = await assessment.analysis()
+    return encode(await assessment.answer(with_gaps(analysis, assessment.kit.signer.hotkey)))
 
 
-class Slow:
-    """Thorough, but answers when most of its own window has passed."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return the full answer late."""
-        body = encode(await assessment.answer(await assessment.analysis()))
-        due = assessment.received + LATENESS * assessment.dispatch.deadline_s
-        await assessment.clock.sleep(max(0.0, due - assessment.clock.monotonic()))
-        return body
+async def answer_late(assessment: Assessment) -> Response:
+    """Return the full answer when most of the miner's own window has passed."""
+    body = encode(await assessment.answer(await assessment.analysis()))
+    due = assessment.received + LATENESS * assessment.dispatch.deadline_s
+    await assessment.clock.sleep(max(0.0, due - assessment.clock.monotonic()))
+    return body
 
 
 def with_gaps(analysis: Analysis, hotkey: str, share: float = MISSED_BY_PARTIAL) -> Analysis:
@@ -97,22 +89,16 @@ _SEVERITIES: Final = get_args(Severity)
 NOTHING: Final = Analysis("ALLOW", 0.0, (), (), (), (), None)
 
 
-class Sloppy:
-    """Misses about two thirds of what there is, gets severities wrong, raises false alarms, has no policy."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return a careless answer."""
-        analysis = await assessment.analysis()
-        hotkey, task_id = assessment.kit.signer.hotkey, assessment.dispatch.task_id
-        return encode(await assessment.answer(careless(analysis, assessment.files, hotkey, task_id)))
+async def answer_carelessly(assessment: Assessment) -> Response:
+    """Miss about two thirds of what there is, get severities wrong, raise false alarms, have no policy."""
+    analysis = await assessment.analysis()
+    hotkey, task_id = assessment.kit.signer.hotkey, assessment.dispatch.task_id
+    return encode(await assessment.answer(careless(analysis, assessment.files, hotkey, task_id)))
 
 
-class Lazy:
-    """ALLOW, risk 0 and nothing else; of the bundle it runs nothing."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return the answer that costs nothing."""
-        return encode(await assessment.answer(NOTHING, run=False))
+async def answer_nothing(assessment: Assessment) -> Response:
+    """Return ALLOW, risk 0 and nothing else; of the bundle nothing is run."""
+    return encode(await assessment.answer(NOTHING, run=False))
 
 
 def careless(analysis: Analysis, files: Mapping[str, bytes], hotkey: str, task_id: str) -> Analysis:
@@ -149,20 +135,14 @@ _CHUNK: Final = 64 * 1024
 _REMEMBERED: Final = 64
 
 
-class Garbage:
-    """Sends bytes that are no JSON."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return bytes that follow from the task and mean nothing."""
-        return b"\x89no JSON\r\n" + digest(assessment.kit.signer.hotkey, assessment.dispatch.task_id)
+async def send_garbage(assessment: Assessment) -> Response:
+    """Return bytes that are no JSON, and follow from the task."""
+    return b"\x89no JSON\r\n" + digest(assessment.kit.signer.hotkey, assessment.dispatch.task_id)
 
 
-class Oversized:
-    """Streams more than the limit of its role."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return the beginning of a document that does not end in time."""
-        return _endless(answer_limit(runtime_primary=assessment.runtime_primary) + limits.MIB)
+async def send_too_much(assessment: Assessment) -> Response:
+    """Stream more than the limit of the role: a document that does not end in time."""
+    return _endless(answer_limit(runtime_primary=assessment.runtime_primary) + limits.MIB)
 
 
 async def _endless(size: int) -> AsyncIterator[bytes]:
@@ -171,17 +151,14 @@ async def _endless(size: int) -> AsyncIterator[bytes]:
         yield b"x" * _CHUNK
 
 
-class WrongSignature:
-    """Signs with another key and names its own hotkey."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return a thorough answer whose signature is not the hotkey's."""
-        answer = await assessment.answer(await assessment.analysis(), run=False)
-        other = Signer.from_uri(f"//{assessment.kit.signer.hotkey}")
-        value = other.sign(signing_bytes(answer.sssa))
-        signature = msgspec.structs.replace(answer.sssa.signature, value=value)
-        sssa = msgspec.structs.replace(answer.sssa, signature=signature)
-        return encode(msgspec.structs.replace(answer, sssa=sssa))
+async def sign_with_another_key(assessment: Assessment) -> Response:
+    """Return a thorough answer, signed with another key than the hotkey that it names."""
+    answer = await assessment.answer(await assessment.analysis(), run=False)
+    other = Signer.from_uri(f"//{assessment.kit.signer.hotkey}")
+    value = other.sign(signing_bytes(answer.sssa))
+    signature = msgspec.structs.replace(answer.sssa.signature, value=value)
+    sssa = msgspec.structs.replace(answer.sssa, signature=signature)
+    return encode(msgspec.structs.replace(answer, sssa=sssa))
 
 
 class Replayed:
@@ -193,7 +170,7 @@ class Replayed:
     def __init__(self) -> None:
         self._made: list[tuple[str, Answer]] = []
 
-    async def respond(self, assessment: Assessment) -> Response:
+    async def __call__(self, assessment: Assessment) -> Response:
         """Return an old answer and remember the new one."""
         fresh = await assessment.answer(await assessment.analysis(), run=False)
         earlier = [answer for round_id, answer in self._made if round_id != assessment.dispatch.round_id]
@@ -217,46 +194,19 @@ async def _for_another_bundle(assessment: Assessment) -> Answer:
     return await canned.answer(NOTHING, run=False)
 
 
-class Behaviour(Protocol):
-    """A miner's response to dispatches, determined by hotkey and task."""
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return the body of the response."""
-
-
-BEHAVIOURS: Final[Mapping[str, type[Behaviour]]] = MappingProxyType(
-    {
-        "thorough": Thorough,
-        "partial": Partial,
-        "sloppy": Sloppy,
-        "lazy": Lazy,
-        "slow": Slow,
-        "garbage": Garbage,
-        "oversized": Oversized,
-        "wrong_signature": WrongSignature,
-        "replayed": Replayed,
-    }
-)
-
-
 PACE_S: Final = 1.0  # within the first quarter of the local network's windows: it costs no early bonus
 
 
-@dataclass(frozen=True, slots=True)
-class Paced:
-    """Behaves as `inner` does, but not faster than the pace: shared analyses are instant for all but the first.
+def paced(inner: Behaviour, pace_s: float = PACE_S) -> Behaviour:
+    """Return the behaviour, but not faster than the pace, nor than the dispatch's own t_min.
 
-    Attributes:
-        inner: what the miner makes of dispatches.
-        pace_s: seconds before which it never answers; nor before the dispatch's own t_min.
+    Shared analyses are instant for all but the first.
     """
 
-    inner: Behaviour
-    pace_s: float = PACE_S
-
-    async def respond(self, assessment: Assessment) -> Response:
-        """Return the inner behaviour's response when its time has come."""
-        response = await self.inner.respond(assessment)
-        due = assessment.received + max(self.pace_s, assessment.dispatch.t_min_s)
+    async def respond(assessment: Assessment) -> Response:
+        response = await inner(assessment)
+        due = assessment.received + max(pace_s, assessment.dispatch.t_min_s)
         await assessment.clock.sleep(max(0.0, due - assessment.clock.monotonic()))
         return response
+
+    return respond

@@ -196,7 +196,7 @@ class LocalMiner:
         received = self._clock.monotonic()
         try:
             opened = await asyncio.to_thread(open_dispatch, body)
-            response = await self._behaviour.respond(Assessment(*opened, self._kit, self._clock, received))
+            response = await self._behaviour(Assessment(*opened, self._kit, self._clock, received))
             return await _send(request, response)
         except DispatchRefusedError as error:
             return refusal(400, str(error))

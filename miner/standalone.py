@@ -11,7 +11,7 @@ import structlog
 
 from miner.analysis_pool import AnalysisPool
 from miner.assessment import Kit
-from miner.behaviours import Paced, Thorough
+from miner.behaviours import answer_thoroughly, paced
 from miner.server import HOST, LocalMiner
 from miner.tracing import Tracer
 from validator.chain.base import ChainError, NotRegisteredError
@@ -128,7 +128,7 @@ async def run_miner(
         analyses = AnalysisPool()
         stack.push_async_callback(analyses.close)
         kit = Kit(signer, analyses, Tracer())
-        miner = LocalMiner(kit, Paced(Thorough(), pace_s=0.0), holders, clock)
+        miner = LocalMiner(kit, paced(answer_thoroughly, pace_s=0.0), holders, clock)
         stack.push_async_callback(miner.close)
         axon = await _listen(miner, options)
         _log.info(Event.MINER_STARTED, hotkey=signer.hotkey, host=axon.ip, port=axon.port)

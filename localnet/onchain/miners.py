@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 
 from miner.analysis_pool import AnalysisPool
 from miner.assessment import Kit
-from miner.behaviours import Paced, Thorough
+from miner.behaviours import answer_thoroughly, paced
 from miner.server import LocalMiner
 from miner.standalone import AnnouncementError, ListeningError, address_to_announce, appear
 from miner.tracing import Tracer
@@ -44,7 +44,7 @@ async def serve_miners(  # noqa: PLR0913, PLR0917 - who serves whom, where, and 
     analyses, tracer = AnalysisPool(), Tracer(own.__contains__)
     stack.push_async_callback(analyses.close)
     for signer in miners:
-        behaviour = Paced(Thorough())
+        behaviour = paced(answer_thoroughly)
         miner = LocalMiner(Kit(signer, analyses, tracer), behaviour, frozenset({validator}), clock)
         stack.push_async_callback(miner.close)
         try:

@@ -7,7 +7,7 @@ from miner_kit import RUNTIME, bench, job
 
 from miner.analysis import Analysis
 from miner.analysis_pool import analyse_bundle
-from miner.behaviours import LATENESS, Partial, Slow, Thorough, with_gaps
+from miner.behaviours import LATENESS, answer_late, answer_thoroughly, answer_with_gaps, with_gaps
 from miner.bundles.written import WrittenBundle, written_bundles
 from validator.kinds.judging import Judged
 from validator.protocol.answer import Role
@@ -36,7 +36,7 @@ def submission(judged: Judged) -> Submission:
 @pytest.mark.parametrize("name", BUNDLES)
 async def test_a_thorough_answer_passes_every_gate_with_every_check(name: str, role: Role) -> None:
     bundle = BUNDLES[name]
-    async with bench(Thorough()) as miner:
+    async with bench(answer_thoroughly) as miner:
         asked = await miner.ask(job(bundle.files, bundle.skill_type, canary=bundle.canary, truth=bundle.truth), role)
     result = submission(asked.judged)
     assert asked.judged.reason == Reason.ACCEPTED
@@ -54,7 +54,7 @@ async def test_a_thorough_answer_passes_every_gate_with_every_check(name: str, r
 async def test_two_primaries_trace_their_own_runs_and_agree() -> None:
     bundle = BUNDLES["python-backup-sync"]
     asked = job(bundle.files, bundle.skill_type)
-    async with bench(Thorough(), "One") as one, bench(Thorough(), "Two") as two:
+    async with bench(answer_thoroughly, "One") as one, bench(answer_thoroughly, "Two") as two:
         first, second = await asyncio.gather(one.ask(asked), two.ask(asked))
     assert first.answer.trace_bundle != second.answer.trace_bundle
     assert signatures(first.judged) == signatures(second.judged)
@@ -65,7 +65,7 @@ async def test_a_foreign_bundle_is_analysed_and_not_run() -> None:
     bundle = BUNDLES["python-backup-sync"]
     asked = job(bundle.files, bundle.skill_type)
     probes_only = job({"README.md": b"x\n"}, bundle.skill_type)
-    async with bench(Thorough(), may_run=lambda _: False) as miner:
+    async with bench(answer_thoroughly, may_run=lambda _: False) as miner:
         foreign, nothing = await miner.ask(asked), await miner.ask(probes_only)
     assert foreign.judged.reason == Reason.ACCEPTED
     assert signatures(foreign.judged) == signatures(nothing.judged)  # the probes and nothing else
@@ -75,7 +75,7 @@ async def test_a_foreign_bundle_is_analysed_and_not_run() -> None:
 async def test_a_partial_answer_has_gaps_where_it_always_has_them() -> None:
     asked = job(BUSIEST.files, BUSIEST.skill_type)
     whole = analysis_of(BUSIEST)
-    async with bench(Partial(), "Gaps") as miner:
+    async with bench(answer_with_gaps, "Gaps") as miner:
         first, again = [(await miner.ask(asked, "auditor")).answer.sssa for _ in range(2)]
     assert first.analysis == again.analysis
     assert set(first.analysis.findings) <= set(whole.findings)
@@ -107,7 +107,7 @@ async def test_a_slow_miner_waits_until_most_of_its_own_window_has_passed() -> N
             self.slept.append(seconds)
 
     clock = Impatient()
-    async with bench(Slow(), clock=clock) as miner:
+    async with bench(answer_late, clock=clock) as miner:
         asked = await miner.ask(job(BUSIEST.files, BUSIEST.skill_type), "auditor")
     assert asked.judged.reason == Reason.ACCEPTED
     assert asked.reply.seconds is not None

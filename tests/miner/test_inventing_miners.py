@@ -5,8 +5,8 @@ from miner_kit import Job, bench, job
 from test_honest_miners import BUNDLES
 from tracer.records import trace_files
 
-from localnet.invented_traces import Inventing, Pretending
-from miner.behaviours import Thorough
+from localnet.invented_traces import invent_a_run, invent_a_run_carelessly
+from miner.behaviours import answer_thoroughly
 from miner.tracing import trace_as
 from validator.protocol.answer import probe_values
 from validator.protocol.bundles import read_bundle
@@ -35,7 +35,7 @@ async def compared(asked: Job, body: bytes) -> Compared:
 @pytest.mark.parametrize("name", RUN)
 async def test_invented_traces_pass_the_gates_and_no_run_bears_them_out(name: str) -> None:
     asked = asked_of(name)
-    async with bench(Pretending(), may_run=lambda _: False) as miner:
+    async with bench(invent_a_run, may_run=lambda _: False) as miner:
         found = await miner.ask(asked)
     assert found.judged.reason == Reason.ACCEPTED
     verdict = await compared(asked, found.body)
@@ -45,7 +45,7 @@ async def test_invented_traces_pass_the_gates_and_no_run_bears_them_out(name: st
 @pytest.mark.parametrize("name", RUN[::4])
 async def test_what_a_thorough_miner_traces_is_borne_out(name: str) -> None:
     asked = asked_of(name)
-    async with bench(Thorough()) as miner:
+    async with bench(answer_thoroughly) as miner:
         found = await miner.ask(asked)
     verdict = await compared(asked, found.body)
     assert verdict.inconclusive or [one.event for one in verdict.results] == ["rerun_pass"]
@@ -53,7 +53,7 @@ async def test_what_a_thorough_miner_traces_is_borne_out(name: str) -> None:
 
 async def test_one_reports_everything_and_the_other_what_it_happens_to_see() -> None:
     asked, said = asked_of("python-backup-sync"), []
-    for behaviour in (Thorough(), Pretending(), Inventing()):
+    for behaviour in (answer_thoroughly, invent_a_run, invent_a_run_carelessly):
         async with bench(behaviour) as miner:
             found = await miner.ask(asked)
         assert found.judged.reason == Reason.ACCEPTED
@@ -64,6 +64,6 @@ async def test_one_reports_everything_and_the_other_what_it_happens_to_see() -> 
 
 
 async def test_auditors_have_nothing_to_invent() -> None:
-    async with bench(Pretending()) as miner:
+    async with bench(invent_a_run) as miner:
         found = await miner.ask(asked_of("python-backup-sync"), "auditor")
     assert (found.judged.reason, found.answer.trace_bundle) == (Reason.ACCEPTED, None)

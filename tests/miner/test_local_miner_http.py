@@ -10,7 +10,7 @@ import pytest
 from bittensor import http_auth
 from miner_kit import NONCE, VALIDATOR, Bench, bench, job
 
-from miner.behaviours import Thorough
+from miner.behaviours import answer_thoroughly
 from miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
 from validator.kinds.assessment.supply import dispatch_bodies
 from validator.protocol.answer import Dispatch
@@ -49,7 +49,7 @@ async def send(to: Bench, signed: dict[str, str], body: bytes = BODY, path: str 
 
 
 async def test_the_declaration_is_signed_and_good_for_twelve_hours() -> None:
-    async with bench(Thorough(), max_concurrent=3) as miner:
+    async with bench(answer_thoroughly, max_concurrent=3) as miner:
         reply = await miner.capabilities()
         assert reply.body is not None
         document = parse_capabilities(reply.body.read(), hotkey=miner.miner.hotkey, now=SystemClock().now())
@@ -65,7 +65,7 @@ async def test_the_declaration_is_made_anew_for_each_request() -> None:
             return super().now() + timedelta(hours=self.hours)
 
     clock = Shifted()
-    async with bench(Thorough(), clock=clock) as miner:
+    async with bench(answer_thoroughly, clock=clock) as miner:
         expiries = []
         for hours in (0, 11):
             clock.hours = hours
@@ -87,13 +87,13 @@ async def test_the_declaration_is_made_anew_for_each_request() -> None:
 
 
 async def test_a_mortal_miner_declares_itself_and_is_gone() -> None:
-    async with bench(Thorough(), dies_after=[VALIDATOR.hotkey]) as miner:
+    async with bench(answer_thoroughly, dies_after=[VALIDATOR.hotkey]) as miner:
         assert (await miner.capabilities()).status == 200
         assert (await miner.ask(JOB, "auditor")).judged.reason == Reason.DEADLINE_CONNECT
 
 
 async def test_a_signed_dispatch_is_answered_once() -> None:
-    async with bench(Thorough()) as miner:
+    async with bench(answer_thoroughly) as miner:
         signed = headers(miner)
         status, body = await send(miner, signed)
         assert (status, b"sssa" in body) == (200, True)
@@ -117,7 +117,7 @@ async def test_a_signed_dispatch_is_answered_once() -> None:
     ],
 )
 async def test_other_requests_are_refused(change: Callable[[Bench], dict[str, str]], status: int) -> None:
-    async with bench(Thorough()) as miner:
+    async with bench(answer_thoroughly) as miner:
         got, body = await send(miner, change(miner))
         assert got == status
         assert set(msgspec.json.decode(body)) == {"error"}
@@ -125,7 +125,7 @@ async def test_other_requests_are_refused(change: Callable[[Bench], dict[str, st
 
 async def test_capabilities_are_for_validators_only() -> None:
     async with (
-        bench(Thorough()) as miner,
+        bench(answer_thoroughly) as miner,
         aiohttp.ClientSession() as session,
         session.get(f"http://{miner.axon.ip}:{miner.axon.port}/v1/capabilities") as response,
     ):
@@ -134,19 +134,19 @@ async def test_capabilities_are_for_validators_only() -> None:
 
 async def test_a_body_over_the_limit_is_not_read_to_its_end() -> None:
     body = b"x" * (MAX_DISPATCH + 1)
-    async with bench(Thorough()) as miner:
+    async with bench(answer_thoroughly) as miner:
         assert (await send(miner, headers(miner, body=body), body))[0] == 413
 
 
 async def test_compressed_requests_are_not_inflated() -> None:
     body = gzip.compress(BODY)
-    async with bench(Thorough()) as miner:
+    async with bench(answer_thoroughly) as miner:
         signed = {**headers(miner, body=body), "Content-Encoding": "gzip"}
         assert (await send(miner, signed, body))[0] == 400
 
 
 async def test_what_is_no_dispatch_gets_a_reason() -> None:
-    async with bench(Thorough()) as miner:
+    async with bench(answer_thoroughly) as miner:
         status, body = await send(miner, headers(miner, body=b"{}"), b"{}")
         assert status == 400
         assert "round_id" in msgspec.json.decode(body)["error"]

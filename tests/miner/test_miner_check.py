@@ -15,7 +15,16 @@ from tracer.records import Records
 
 from miner.analysis import Analysis
 from miner.assessment import Assessment, Response, encode
-from miner.behaviours import Behaviour, Garbage, Lazy, Oversized, Paced, Replayed, Thorough, WrongSignature
+from miner.behaviours import (
+    Behaviour,
+    Replayed,
+    answer_nothing,
+    answer_thoroughly,
+    paced,
+    send_garbage,
+    send_too_much,
+    sign_with_another_key,
+)
 from miner.check.report import Section, fault_lines
 from miner.check.trials import Pace
 from validator.protocol.reasons import Reason
@@ -26,7 +35,7 @@ PYTHON = SkillType.EXECUTABLE_PYTHON
 
 
 class Never:
-    async def respond(self, assessment: Assessment) -> Response:
+    async def __call__(self, assessment: Assessment) -> Response:
         await asyncio.Event().wait()
         return b""
 
@@ -40,7 +49,7 @@ class Changed:
     answer: Callable[[Any], Any] = lambda one: one
     signed: bool = False
 
-    async def respond(self, assessment: Assessment) -> Response:
+    async def __call__(self, assessment: Assessment) -> Response:
         analysis = self.analysis(await assessment.analysis())
         claims = self.traces(await assessment.traces(run=False)) if self.traces and assessment.runtime_primary else None
         answer = await assessment.answer(analysis, run=False, claims=claims)
@@ -50,7 +59,7 @@ class Changed:
 class AuditorOnly:
     """Answers a primary's dispatch as an auditor would."""
 
-    async def respond(self, assessment: Assessment) -> Response:
+    async def __call__(self, assessment: Assessment) -> Response:
         dispatch = msgspec.structs.replace(assessment.dispatch, role="auditor")
         other = dataclasses.replace(assessment, dispatch=dispatch)
         return encode(await other.answer(await other.analysis()))
@@ -59,7 +68,7 @@ class AuditorOnly:
 class OtherKey:
     """Signs rightly, with a hotkey that is not the miner's."""
 
-    async def respond(self, assessment: Assessment) -> Response:
+    async def __call__(self, assessment: Assessment) -> Response:
         kit = dataclasses.replace(assessment.kit, signer=Signer.from_uri("//Other"))
         other = dataclasses.replace(assessment, kit=kit)
         return encode(await other.answer(await other.analysis()))
@@ -101,9 +110,9 @@ def less(records: Records) -> Records:
 
 # What is wrong; what the one line says: the code, what was seen or meant.
 BROKEN: dict[str, tuple[Behaviour, tuple[str, ...]]] = {
-    "garbage": (Garbage(), ("parse_schema, gate 2 (parse)", "JSON is malformed")),
-    "oversized": (Oversized(), ("parse_too_large", "more than 4194304 bytes")),
-    "wrong_signature": (WrongSignature(), ("validity_signature, gate 3 (validity)",)),
+    "garbage": (send_garbage, ("parse_schema, gate 2 (parse)", "JSON is malformed")),
+    "oversized": (send_too_much, ("parse_too_large", "more than 4194304 bytes")),
+    "wrong_signature": (sign_with_another_key, ("validity_signature, gate 3 (validity)",)),
     "replayed": (Replayed(), ("validity_bundle",)),
     "other_key": (OtherKey(), ("validity_hotkey",)),
     "late": (Never(), ("deadline_late, gate 1 (deadline)", "time is up")),
@@ -168,11 +177,11 @@ async def test_a_broken_run_is_told_its_fault_in_one_line(fault: str) -> None:
 
 
 async def test_a_miner_that_is_gone_is_told_so() -> None:
-    report = await check(Thorough(), dies_after={VALIDATOR.hotkey})
+    report = await check(answer_thoroughly, dies_after={VALIDATOR.hotkey})
     (line,) = fault_lines(report)
     assert "deadline_connect, gate 1 (deadline)" in line
     assert "and 3 more" in line
-    async with bench(Thorough()) as one:
+    async with bench(answer_thoroughly) as one:
         hotkey, axon = one.miner.hotkey, one.axon
     report = await check_at(hotkey, axon)
     assert report.declared is None
@@ -180,7 +189,7 @@ async def test_a_miner_that_is_gone_is_told_so() -> None:
 
 
 async def test_a_miner_that_answers_others_is_told_so() -> None:
-    async with bench(Thorough(), validators=frozenset({"somebody"})) as one:
+    async with bench(answer_thoroughly, validators=frozenset({"somebody"})) as one:
         report = await check_at(one.miner.hotkey, one.axon)
     (line,) = fault_lines(report)
     assert re.match(r"deadline_status, gate 1 \(deadline\) \[declaration\]: .* status 403", line), line
@@ -189,7 +198,7 @@ async def test_a_miner_that_answers_others_is_told_so() -> None:
 
 async def test_a_right_miner_passes_and_reads_what_its_answers_are_worth() -> None:
     names: list[str] = []
-    async with bench(Paced(Thorough(), pace_s=0.0)) as one:
+    async with bench(paced(answer_thoroughly, pace_s=0.0)) as one:
         report = await check_at(
             one.miner.hotkey,
             one.axon,
@@ -212,15 +221,15 @@ async def test_a_right_miner_passes_and_reads_what_its_answers_are_worth() -> No
 
 
 async def test_a_hasty_miner_is_told_to_wait_and_earns_nothing() -> None:
-    report = await check(Lazy(), Section.WINDOWS)
+    report = await check(answer_nothing, Section.WINDOWS)
     (line,) = fault_lines(report)
     assert "accepted_early [rag_knowledge auditor, late start and 1 more]" in line
     assert [one.entry for one in report.outcomes] == [0.0, 0.0]
 
 
 async def test_gate_seven_holds_traces_against_a_run_of_the_tracer() -> None:
-    ran = (await check(Thorough(), types=(PYTHON,))).outcomes
-    lazy = (await check(Lazy(), types=(PYTHON,))).outcomes
+    ran = (await check(answer_thoroughly, types=(PYTHON,))).outcomes
+    lazy = (await check(answer_nothing, types=(PYTHON,))).outcomes
     assert {one.semantic_subset for one in ran if one.role == "primary"} == {1.0}
     assert {one.semantic_subset for one in ran if one.role == "auditor"} == {None}
     assert all(one.semantic_subset is not None and one.semantic_subset < 0.9 for one in lazy if one.role == "primary")

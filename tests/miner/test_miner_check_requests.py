@@ -11,7 +11,7 @@ from miner_kit import VALIDATOR, bench
 
 from localnet.planner.planner_server import LocalPlanner
 from localnet.planner.skills import HABITS
-from miner.behaviours import Thorough
+from miner.behaviours import answer_thoroughly
 from miner.check.report import Section, fault_lines, print_report
 from miner.check.target import TargetError, target_of
 from miner.check.trials import Drafts
@@ -52,7 +52,7 @@ def declaring(**changed: object) -> type[LocalMiner]:
 async def test_a_declaration_that_does_not_count_is_told_and_nothing_else_is_sent(
     changed: dict[str, object], said: str
 ) -> None:
-    async with bench(Thorough(), server=declaring(**changed)) as one:
+    async with bench(answer_thoroughly, server=declaring(**changed)) as one:
         report = await check_at(one.miner.hotkey, one.axon)
     (line,) = fault_lines(report)
     assert said in line
@@ -69,7 +69,7 @@ async def test_a_declaration_that_does_not_count_is_told_and_nothing_else_is_sen
 async def test_a_check_that_sends_nothing_of_what_was_asked_is_not_passed(
     section: Section, types: tuple[SkillType, ...], said: str
 ) -> None:
-    async with bench(Thorough(), server=declaring(skill_types=(RAG,))) as one:
+    async with bench(answer_thoroughly, server=declaring(skill_types=(RAG,))) as one:
         report = await check_at(one.miner.hotkey, one.axon, section, types=types)
     (line,) = fault_lines(report)
     assert re.match(said.replace("[", r"\["), line), line

@@ -25,7 +25,7 @@ from localnet.own.miners_file import MinersFileError, parse_miners
 from localnet.own.remote_miners import meet
 from miner.analysis_pool import AnalysisPool
 from miner.assessment import Kit
-from miner.behaviours import Lazy
+from miner.behaviours import answer_nothing
 from miner.goals.goal_files import local_goals
 from miner.server import LocalMiner, declare
 from miner.services.catalogue import SERVICES, ServiceAddress
@@ -113,7 +113,7 @@ async def my_miner() -> AsyncIterator[Axon]:
     """A miner of one's own, which needs no analysis."""
     kit = Kit(MINE, AnalysisPool(), Tracer())
     types = (SkillType.DECLARATIVE,)
-    miner = LocalMiner(kit, Lazy(), {VALIDATOR.hotkey}, SystemClock(), skill_types=types)
+    miner = LocalMiner(kit, answer_nothing, {VALIDATOR.hotkey}, SystemClock(), skill_types=types)
     try:
         yield await miner.start()
     finally:
