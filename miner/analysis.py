@@ -4,6 +4,7 @@ Called by every answer of the miner, by `tasks draft`, and, as an entry point, b
 """
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from miner.scanners.scanner import Bundle, Part, Report, Scanner, Use, found, me
 from miner.scanners.semgrep import Semgrep
 from miner.scanners.servers import MANIFEST, tool_findings
 from miner.scanners.settings import COMPOSITION, Settings, snippets_of
-from miner.scanners.source import SourceFile, addressable, line_of, objects, read_object, string
+from miner.scanners.source import SourceFile, addressable, is_for_agents, line_of, objects, read_object, string
 from miner.scanners.unread_files import Unread
 from validator.protocol import limits
 from validator.protocol import vocabulary as cap
@@ -49,6 +50,11 @@ _FINDINGS_ROOM: Final = limits.MAX_ATTESTATION // 2
 _DEPENDENCIES_ROOM: Final = limits.MAX_ATTESTATION // 4
 _RULES_ROOM: Final = limits.MAX_ATTESTATION // 8
 _SEVERE: Final = frozenset({"high", "critical"})
+_STARTS: Final = re.compile(r"makes programs start by themselves|set up to run by itself")
+_START: Final = re.compile(
+    r"\.(?:zprofile|zshrc|zshenv|bashrc|bash_profile|profile)\b|\bsystemd\b|\bLaunchAgents\b|\bcrontab\b"
+)
+_UNDOING: Final = re.compile(r"(?i:\bundo|\buninstall|\bremove everything|--remove\b)")
 _D = TypeVar("_D")
 
 
@@ -107,7 +113,19 @@ def scan(bundle: Bundle, scanners: Sequence[Scanner] = SCANNERS) -> Report:
     for part in bundle.parts:
         if part.skill_type is SkillType.AGENT_COMPOSITION:
             findings += _children(bundle.sources, part)[1]
-    return merged([report, Report(findings=tuple(findings))])
+    report = merged([report, Report(findings=tuple(findings))])
+    return replace(report, findings=tuple(_as_told(bundle, report.findings)))
+
+
+def _as_told(bundle: Bundle, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the findings; a start file counts low if nothing else is wrong and agents read of it and of its undoing."""
+    told = " ".join(source.text for source in bundle.sources.values() if is_for_agents(source))
+    known = set(_START.findall(told)) if _UNDOING.search(told) else set()
+    clean = all(one.severity == "low" or _STARTS.search(one.description) for one in findings)
+    for one in findings:
+        is_start = clean and known and one.severity != "low"
+        starts = set(_START.findall(bundle.sources[_path(one.evidence_ref)].text)) if is_start else set()
+        yield msgspec.structs.replace(one, severity="low") if starts and starts <= known else one
 
 
 def conclude(bundle: Bundle, report: Report, extra: Iterable[Finding] = ()) -> Analysis:

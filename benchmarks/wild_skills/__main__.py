@@ -18,7 +18,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import parse_task
 
 HERE: Final = Path(__file__).parent
-HALVES: Final = ("first", "second", "third", "fourth", "fifth")
+HALVES: Final = ("first", "second", "third", "fourth", "fifth", "sixth")
 _PARTS: Final = {
     "<HOST>": ("assets-sync", ".invalid"),
     "<KEY>": ("id_", "rsa"),
@@ -45,7 +45,8 @@ def skills(half: str) -> Iterator[Skill]:
         for form in ("bad", "good"):
             files = {one["path"]: one["text"], **one.get("files", {})}
             parts = iter(one[form] if isinstance(one[form], list) else [one[form]])
-            made.append({path: _assembled(_filled(text.lstrip("\n"), parts)) for path, text in files.items()})
+            filled = {path: _assembled(_filled(text.lstrip("\n"), parts)) for path, text in files.items()}
+            made.append({path: content for path, content in filled.items() if content})
         yield Skill(one["name"], SkillType(one.get("type", "declarative")), made[0], made[1])
 
 

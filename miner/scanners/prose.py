@@ -40,6 +40,10 @@ _LONGEST: Final = 1_200  # characters of a sentence; what is longer is cut into 
 _STEP: Final = 900
 _MOST_LINES: Final = 60  # of a paragraph
 _LINE: Final = 8_000  # characters of a line
+_FENCE: Final = re.compile(r"\s{0,12}(?:```|~~~)")
+_WORDED: Final = re.compile(
+    r"(?:[^\W\d_][^\W\d_'\u2019-]{0,40}[,:;.]? ){4}[^\W\d_]|[^\x00-\u024f]{6}"
+)  # a sentence, not code
 _SPEAKER: Final = re.compile(r"\W{0,4}(?:system|assistant|user|human|developer|instruction)s?\W{0,4}:")
 _ENGLISH: Final = re.compile(r"\b(?:the|and|or|of|to|is|you|your|that|this|it|with|for|are|not|from|be|by|will|as)\b")
 _AWAY: Final = re.compile(r"https?://\S{0,300}|\b[\w.+-]{1,64}@[\w-]{1,63}\.\w")
@@ -349,13 +353,22 @@ def _findings_in(source: SourceFile, audience: frozenset[str]) -> Iterator[Findi
     yield from _comments(source)
     yield from _unseen(source, in_code=False)
     yield from _out_of_sight(source)
-    lines = [" " if "<!--" in line and "-->" in line else line for line in source.lines]
+    lines = [" " if "<!--" in line and "-->" in line else line for line in _without_code(source.lines)]
     for phrase in orders_in(lines, audience):
         place = source.place(phrase.first + 1, phrase.last + 1)
         yield found("prompt_injection", phrase.severity, place, f"The text {phrase.what}.", source.path)
     if source.suffix == "jsonl":
         yield from _records(source)
     yield from _links(source)
+
+
+def _without_code(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines; of those between fences blanks for what are no words, which other scanners read as code."""
+    fenced = False
+    for line in lines:
+        if _FENCE.match(line):
+            fenced = not fenced
+        yield line if not fenced or _FENCE.match(line) or _WORDED.search(line[:_LINE]) else " "
 
 
 def _comments(source: SourceFile) -> Iterator[Finding]:

@@ -4,14 +4,17 @@ from collections import Counter
 
 import pytest
 from doc_pages import DOCS, table
-from wild_skills.__main__ import is_flagged, skills, wild
+from wild_skills.__main__ import HALVES, is_flagged, skills, wild
 
 pytestmark = pytest.mark.attack
-_FLAGGED = {"fifth": ["worktree-helper"]}  # asks before it changes a shell's profile and a hook of git
-_MOST_FILES = 4  # that differ between the forms of a skill of the fifth set
+_FLAGGED = {
+    "fifth": ["worktree-helper"],  # asks before it changes a shell's profile and a hook of git
+    "sixth": ["port-ready"],  # Go, which is not read
+}
+_MOST_FILES = 7  # that differ between the forms of a skill of a set whose author knew no rules
 
 
-@pytest.mark.parametrize(("half", "row"), [("first", 0), ("second", 1), ("third", 2), ("fourth", 3), ("fifth", 4)])
+@pytest.mark.parametrize(("row", "half"), list(enumerate(HALVES)))
 def test_skills_are_found_and_twins_flagged_as_told(half: str, row: int) -> None:
     results = wild(half)
     verdicts = Counter(bad.verdict for _, bad, _ in results)
@@ -29,7 +32,7 @@ def test_a_twin_differs_in_one_place() -> None:
         assert sum(one.bad[path] != one.good[path] for path in one.bad) == 1
 
 
-def test_twins_of_the_fifth_set_differ_in_few_files() -> None:
-    for one in skills("fifth"):
-        assert one.bad.keys() == one.good.keys()
-        assert 1 <= sum(one.bad[path] != one.good[path] for path in one.bad) <= _MOST_FILES
+def test_twins_of_the_later_sets_differ_in_few_files() -> None:
+    for one in (*skills("fifth"), *skills("sixth")):
+        differing = [path for path in {*one.bad, *one.good} if one.bad.get(path) != one.good.get(path)]
+        assert 1 <= len(differing) <= _MOST_FILES

