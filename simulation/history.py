@@ -227,12 +227,16 @@ class History:
             case "drain":
                 visits.append(loop.create_task(self._drain(loop)))
 
-    async def _drain(self, loop: VirtualLoop) -> None:
-        """Ask for a drain from another process, as `validator drain` does; within a round, if one begins soon."""
+    async def _round_begun(self) -> None:
+        """Wait until a round asks miners, if one begins soon."""
         begun = asyncio.Event()
         self.universe.on_dispatch.append(begun.set)
         with suppress(TimeoutError):
             await asyncio.wait_for(begun.wait(), _SOON_S)
+
+    async def _drain(self, loop: VirtualLoop) -> None:
+        """Ask for a drain from another process, as `validator drain` does; within a round, if one begins soon."""
+        await self._round_begun()
         while True:
             try:
                 async with open_store(self._url, handles=self._visitor(loop)) as store, store.begin() as tx:
@@ -254,7 +258,9 @@ class History:
                     self.faults.count("archive")
 
     async def _prune(self, loop: VirtualLoop) -> None:
-        """Remove raw answers and bundles, as `validator db prune` does: from another process."""
+        """Remove raw answers and bundles as `validator db prune` does, from another process and within a round."""
+        await self._round_begun()
+        await asyncio.sleep(0.5)
         with suppress(StoreError):
             async with open_store(self._url, handles=self._visitor(loop)) as store:
                 now = self.universe.own.now()

@@ -78,7 +78,6 @@ class Shape(NamedTuple):
     """The size of one history, drawn from its seed: a small round costs less, so that there can be more of them.
 
     Attributes:
-        miners: how many there are.
         types, goals: of the tasks that are given.
         http: the validator calls its miners over HTTP.
         canary: it plants tasks.
@@ -154,12 +153,7 @@ class _Frozen(NamedTuple):
 
 
 class FaultyChain(SimulatedChain):
-    """A connection of one life to the subnet.
-
-    Args:
-        universe: whose.
-        loop: of the life.
-    """
+    """A connection of one life to the subnet."""
 
     def __init__(self, universe: "Universe", loop: VirtualLoop) -> None:
         super().__init__(universe.subnet, VALIDATOR.hotkey)

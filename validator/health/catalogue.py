@@ -164,8 +164,8 @@ _ALL: Final = (
         "rounds_no_tasks",
         "degraded",
         "Rounds have no task but the validator's own canaries.",
-        "Put tasks into `tasks.directory` (`validator tasks check DIR` names every fault), or see whether "
-        "`tasks.server_url` answers.",
+        "Put tasks into `tasks.directory` (`validator tasks check DIR` names every fault; those of `validator tasks "
+        "retired` are not given again), or see whether `tasks.server_url` answers.",
         "counts the tasks of each round",
         "tasks",
         "ValidatorIdle",

@@ -45,7 +45,7 @@ from validator.store.connections import LOCK_CLASS, LOCK_WRITE, make_engine
 from validator.store.errors import StoreError
 from validator.store.urls import StoreUrl, parse_url
 
-_WORKER: Final = 256 * MIB  # that judging one answer may take beyond its start, and so much again for that
+_CORE: Final = 512 * MIB  # a worker of each, and what judging one answer may take beyond its start
 _CGROUP: Final = Path("/sys/fs/cgroup/memory.max")
 _MEMINFO: Final = Path("/proc/meminfo")
 _LIBRARIES: Final = "bittensor", "SQLAlchemy", "aiohttp"
@@ -74,11 +74,12 @@ def _cores() -> int:
 
 
 def _memory() -> Iterator[Finding]:
-    """Compare what all workers may need at once with what the machine or the container has."""
-    there, need = _memory_there(), (_cores() + 2) * _WORKER
+    """Compare what the validator and all workers may need at once with what the machine or the container has."""
+    there, need = _memory_there(), (_cores() + 2) * _CORE
     if there is None:
         return
-    seen = f"{there // MIB} MiB, of which {need // MIB} MiB may be needed while all workers judge at once"
+    parts = "1 GiB, and 0.5 for each core"
+    seen = f"{there // MIB} MiB, of which {need // MIB} MiB may be needed while all workers judge at once ({parts})"
     if there < need:
         yield warning("memory", seen, "give the machine or the container more memory, or fewer cores")
     else:

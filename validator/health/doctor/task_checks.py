@@ -126,7 +126,8 @@ def _in_folder(found: _Folder, root: Path, *, canaries: bool) -> Iterator[Findin
     last = f"; the newest of {format_time(found.newest)}" if found.newest else ""
     yield ok("tasks", f"{found.counts(shown)}{last}")
     if lacking := found.lacking(SkillType):
-        yield note("tasks", f"none of the types {lacking}: their miners earn nothing here")
+        earn = "canaries alone (of workflows nothing)" if canaries else "nothing"
+        yield note("tasks", f"none of the types {lacking}: their miners get {earn} here")
 
 
 async def _server(site: Site, signer: Signer, url: str, hotkey: str) -> Finding:
