@@ -27,7 +27,6 @@ EXCEPT = {
     "validator/kinds/assessment/proof.py": "a review before the verdict stands",
     "validator/proofs/debate.py": "whether the proposal stands",
     "validator/kinds/assessment/explain/consensus.py": " of its own ",
-    "miner/behaviours.py": "most of its own window",
     "miner/services/actions.py": "how often it stands there",
     "localnet/cli/devnet.py": "urls of your own miners",
     "tests/proofs/test_holding.py": "of our own debate",
