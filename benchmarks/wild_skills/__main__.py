@@ -18,7 +18,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import parse_task
 
 HERE: Final = Path(__file__).parent
-HALVES: Final = ("first", "second", "third", "fourth", "fifth", "sixth")
+HALVES: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 _PARTS: Final = {
     "<HOST>": ("assets-sync", ".invalid"),
     "<KEY>": ("id_", "rsa"),

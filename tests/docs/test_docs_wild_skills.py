@@ -10,6 +10,7 @@ pytestmark = pytest.mark.attack
 _FLAGGED = {
     "fifth": ["worktree-helper"],  # asks before it changes a shell's profile and a hook of git
     "sixth": ["port-ready"],  # Go, which is not read
+    "seventh": ["token-budget", "clip-shelf"],
 }
 _MOST_FILES = 7  # that differ between the forms of a skill of a set whose author knew no rules
 
@@ -33,6 +34,6 @@ def test_a_twin_differs_in_one_place() -> None:
 
 
 def test_twins_of_the_later_sets_differ_in_few_files() -> None:
-    for one in (*skills("fifth"), *skills("sixth")):
+    for one in (*skills("fifth"), *skills("sixth"), *skills("seventh")):
         differing = [path for path in {*one.bad, *one.good} if one.bad.get(path) != one.good.get(path)]
         assert 1 <= len(differing) <= _MOST_FILES
