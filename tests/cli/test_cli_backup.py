@@ -43,7 +43,7 @@ def test_a_backup_comes_back_and_says_what_was_proven(own: Example, tmp_path: Pa
     first, second, third = done.stdout.splitlines()
     assert first == f"sqlite:///{database} holds {file}, which was current; newest round 1"
     assert second == "2 rounds replayed, 1 equal, 1 without scores"
-    assert "`validator weights unlock`" in third
+    assert "`validator weights unlock --reason TEXT`" in third
     listed = [called("rounds", "list", "--json", "--config", str(each)).stdout for each in (config, own.config)]
     assert listed[0] == listed[1]
     again = called("db", "restore", str(file), "--config", str(config))

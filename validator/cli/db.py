@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 DB = group("db", "The store's tables.")
 _ADVICE = (
     "what came after the backup is not in it, and weights that it does not know look like somebody else's: if the start"
-    " ends with exit code 15 and no other program uses the hotkey, `validator weights unlock` declares them its own"
+    " ends with exit code 15 and no other program uses the hotkey, `validator weights unlock --reason TEXT` declares"
+    " them its own"
 )
 
 

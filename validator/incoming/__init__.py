@@ -1,4 +1,4 @@
 """Bounds of our HTTP servers: connections, time and log lines that strangers can use.
 
-Touches listening sockets; `auth.py` only memory. Called by `web/`, the task server and the reference miner.
+Touches listening sockets; `auth.py` only memory. Called by `web/`, `daemon/` and the task server.
 """

@@ -1,6 +1,6 @@
 """Bounds of an aiohttp application: connections, time to send a request, time to take the answer, lines of log.
 
-The task server, `validator serve`, the health endpoint and the reference miner listen through it.
+The task server, `validator serve` and the health endpoint listen through it.
 """
 
 import asyncio
