@@ -50,9 +50,10 @@ _FINDINGS_ROOM: Final = limits.MAX_ATTESTATION // 2
 _DEPENDENCIES_ROOM: Final = limits.MAX_ATTESTATION // 4
 _RULES_ROOM: Final = limits.MAX_ATTESTATION // 8
 _SEVERE: Final = frozenset({"high", "critical"})
-_STARTS: Final = re.compile(r"makes programs start by themselves|set up to run by itself")
+_STARTS: Final = re.compile(r"programs start by themselves|set up to run by itself|settings of an agent are changed")
 _START: Final = re.compile(
     r"\.(?:zprofile|zshrc|zshenv|bashrc|bash_profile|profile)\b|\bsystemd\b|\bLaunchAgents\b|\bcrontab\b"
+    r"|\bsettings\.json\b|\bhooks\b|\b(?:CLAUDE|AGENTS|GEMINI|MEMORY|SOUL)\.md\b"
 )
 _UNDOING: Final = re.compile(r"(?i:\bundo|\buninstall|\bremove everything|--remove\b)")
 _D = TypeVar("_D")
@@ -120,7 +121,7 @@ def scan(bundle: Bundle, scanners: Sequence[Scanner] = SCANNERS) -> Report:
 def _as_told(bundle: Bundle, findings: Sequence[Finding]) -> Iterator[Finding]:
     """Yield the findings; a start file counts low if nothing else is wrong and agents read of it and of its undoing."""
     told = " ".join(source.text for source in bundle.sources.values() if is_for_agents(source))
-    known = set(_START.findall(told)) if _UNDOING.search(told) else set()
+    known = {name for name in _START.findall(told) if not name.endswith(".md")} if _UNDOING.search(told) else set()
     clean = all(one.severity == "low" or _STARTS.search(one.description) for one in findings)
     for one in findings:
         is_start = clean and known and one.severity != "low"

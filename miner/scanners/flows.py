@@ -29,8 +29,8 @@ _SHELLS: Final = ("bash", "", _DATA)
 _DATA_SUFFIXES: Final = frozenset({"json", "jsonc", "yaml", "yml", "toml", "ini", "cfg", "conf", "xml", "html", "csv"})
 _UNMARKED: Final = 64 * KIB  # characters of files that only hand something on
 _ROUNDS: Final = 4  # of handing on: a chain may be about as long, however the files are ordered
-_STEPS: Final = 8  # of one value: from a name to the next one step, from a function to another three
-_CROSSING: Final = 3
+_STEPS: Final = 8  # of one value: from a name to the next one step, from a function to another two
+_CROSSING: Final = 2
 _LINES: Final = 16  # of one statement
 _PARTED: Final = r"[\s\"',]{1,6}"  # between the words of a command
 _MOST_OF_ONE: Final = 24  # findings of one flow
@@ -72,7 +72,8 @@ _FUNCTION: Final = re.compile(
     r"^(?:\s*@[^\n]{0,200}\n)*\s*(?:(?:export|default|public|private|static|async)\s+)*(?:def|function\*?|func|sub|fn)\s+([\w-]{1,80})\s*\(?([^)]{0,400})"
     r"|^\s*(?:(?:export|default|const|let|var)\s+)*([\w.]{1,80})\s*[:=]\s*(?:async\s*)?(?:function\s*\w*\s*)?"
     r"(?:\(([^()]{0,400})\)|(\w{1,60}))\s*(?:=>|\{)"
-    r"|^\s*(?:async\s+)?(?!if|for|while|switch|catch)(\w{1,80})\s*\(([^()]{0,400})\)\s*\{"
+    r"|^\s*(?:(?:async|public|private|protected|static)\s+)*(?!if|for|while|switch|catch)(\w{1,80})\s*\(([^()]{0,400})\)"
+    r"\s*(?::[^={}();\n]{1,120})?\{"
 )
 _RETURN: Final = re.compile(r"=>\s{0,3}[^{\s]|\b(?:return|yield)\b|^\s*(?:module\.)?exports\b|^\s*echo\b")
 _BRANCH: Final = re.compile(r"\s*(?:\}?\s*else\s*)?(?:if|elif|switch|while)\b")
@@ -269,9 +270,11 @@ class Flows:
         known = {mark for one in codes for mark in one.marks}
         used = {sink for one in codes for sink in one.sinks}
         flows = [
-            one for one in rules_as("flows", _Rules).flow if one.sink in used and not one.sources.isdisjoint(known)
+            one
+            for one in rules_as("flows", _Rules).flow
+            if one.sink in used and not one.sources.isdisjoint(known) and one.also in {"", *known}
         ]
-        wanted = {name for one in flows for name in (*one.sources, one.sink)}
+        wanted = {name for one in flows for name in (*one.sources, one.sink, one.also)}
         statements: list[_Statement] = []
         functions = Functions()
         unmarked = _UNMARKED
@@ -518,11 +521,12 @@ def _reached(
 ) -> Iterator[tuple[_Statement, _Origin, Severity]]:
     """Yield the statements that a mark of the flow reaches, with its origin."""
     beside: dict[str, _Origin] = {}
+    also = "" if flow.within_file else flow.also  # which is somewhere in the bundle then
     for one in statements if flow.within_file else ():
         for mark in flow.sources & one.marks.keys():
             beside.setdefault(one.source.path, one.marks[mark])
     for one in sinks:
-        if (flow.bare and (one.gives or one.returns)) or (flow.also and flow.also not in one.held):
+        if (flow.bare and (one.gives or one.returns)) or (also and also not in one.held):
             continue
         origins = [one.held[mark] for mark in sorted(flow.sources & one.held.keys())]
         near = [origin for origin in origins if origin.steps <= flow.steps]

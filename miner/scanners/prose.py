@@ -65,6 +65,8 @@ _FEW_UNSEEN: Final = 3  # characters of one line that say nothing
 _MANY_UNSEEN: Final = 8  # that may say something
 _TAG_BASE: Final = 0xE0000
 _BASE64: Final = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,4000}={0,2}(?![\w+/=-])")
+_LONG_CODE: Final = re.compile(r"[A-Za-z0-9+/]{80}")  # of an order in base64
+_ENCODED: Final = 128 * 1024  # bytes of all code that holds such
 _HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){20,2000}+")
 _NEEDLESS: Final = re.compile(r"\\u00[2-7][0-9a-fA-F]")  # an escape of what needs none
 _ROTATED: Final = str.maketrans(
@@ -321,13 +323,16 @@ class Prose:
         """Return orders, hidden text and links that carry something away; hosts where the documents are the skill."""
         findings: list[Finding] = []
         uses: list[Use] = []
-        left = BUDGET
+        left, encoded = BUDGET, _ENCODED
         for source in bundle.sources.values():
             skill_type = bundle.part_of(source.path).skill_type
             is_skill = not is_runtime(skill_type)
             if not is_document(source):
                 if source.suffix not in ("map", "lock", "po") and b"\0" not in source.content[:1_024]:
                     findings += _unseen(source, in_code=True)
+                    if _LONG_CODE.search(source.text) and encoded >= len(source.content):
+                        encoded -= len(source.content)
+                        findings += _out_of_sight(source, in_code=True)
                 continue
             left -= len(source.content)
             if left < 0 or len(source.content) > MAX_TEXT:
@@ -352,7 +357,7 @@ def audience_of(source: SourceFile, skill_type: SkillType) -> frozenset[str]:
 def _findings_in(source: SourceFile, audience: frozenset[str]) -> Iterator[Finding]:
     yield from _comments(source)
     yield from _unseen(source, in_code=False)
-    yield from _out_of_sight(source)
+    yield from _out_of_sight(source, in_code=False)
     lines = [" " if "<!--" in line and "-->" in line else line for line in _without_code(source.lines)]
     for phrase in orders_in(lines, audience):
         place = source.place(phrase.first + 1, phrase.last + 1)
@@ -411,11 +416,11 @@ def _unseen(source: SourceFile, *, in_code: bool) -> Iterator[Finding]:
             yield found("other", "high", place, text, source.path)
 
 
-def _out_of_sight(source: SourceFile) -> Iterator[Finding]:
+def _out_of_sight(source: SourceFile, *, in_code: bool) -> Iterator[Finding]:
     """Yield a finding per line that says something to a model in a title, in a style that hides, or encoded."""
-    rotated = _SAYS_ROTATED.search(source.text) is not None
+    rotated = not in_code and _SAYS_ROTATED.search(source.text) is not None
     for number, line in enumerate(source.lines, start=1):
-        for what, text in _concealed(line[:_LINE], rotated=rotated):
+        for what, text in _concealed(line[:_LINE], rotated=rotated, in_code=in_code):
             phrase = next(orders_in(text.split("\n"), HIDDEN), None)
             if phrase is not None:
                 said = f"{what.capitalize()}, which readers do not see, {phrase.what}."
@@ -427,8 +432,8 @@ def _out_of_sight(source: SourceFile) -> Iterator[Finding]:
                 break
 
 
-def _concealed(line: str, *, rotated: bool) -> Iterator[tuple[str, str]]:
-    for one in _rules().concealed:
+def _concealed(line: str, *, rotated: bool, in_code: bool) -> Iterator[tuple[str, str]]:
+    for one in () if in_code else _rules().concealed:
         for match in one.pattern.finditer(line):
             yield one.what, match[1][::-1] if "backwards" in one.what else match[1]
     for text in decoded_texts(line):

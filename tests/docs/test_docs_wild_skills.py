@@ -10,7 +10,6 @@ pytestmark = pytest.mark.attack
 _FLAGGED = {
     "fifth": ["worktree-helper"],  # asks before it changes a shell's profile and a hook of git
     "sixth": ["port-ready"],  # Go, which is not read
-    "seventh": ["token-budget", "clip-shelf"],
 }
 _MOST_FILES = 7  # that differ between the forms of a skill of a set whose author knew no rules
 
