@@ -100,7 +100,7 @@ class Shape(NamedTuple):
 def shape_of(seed: int) -> Shape:
     """Return the shape of a seed's history. Of a hundred seeds one has rounds enough to fill the windows."""
     random, long = Random(f"{seed}|shape"), seed % 100 == _LONG
-    anchor = not long and random.random() < 0.2  # noqa: PLR2004
+    anchor = not long and random.random() < (0.2 if seed <= BRIEF else 0.08)
     return Shape(
         miners=3 if long else random.randint(4, _MOST_MINERS),
         types=random.choice(_TYPES[:2] if long else _TYPES),
