@@ -115,18 +115,23 @@ def scan(bundle: Bundle, scanners: Sequence[Scanner] = SCANNERS) -> Report:
         if part.skill_type is SkillType.AGENT_COMPOSITION:
             findings += _children(bundle.sources, part)[1]
     report = merged([report, Report(findings=tuple(findings))])
-    return replace(report, findings=tuple(_as_told(bundle, report.findings)))
+    return replace(report, findings=_as_told(bundle, report.findings))
 
 
-def _as_told(bundle: Bundle, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """Yield the findings; a start file counts low if nothing else is wrong and agents read of it and of its undoing."""
+def _as_told(bundle: Bundle, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return the findings; a start file counts low if nothing else is wrong and agents read of it and its undoing."""
+    graver = [one for one in findings if one.severity != "low"]
     told = " ".join(source.text for source in bundle.sources.values() if is_for_agents(source))
     known = {name for name in _START.findall(told) if not name.endswith(".md")} if _UNDOING.search(told) else set()
-    clean = all(one.severity == "low" or _STARTS.search(one.description) for one in findings)
-    for one in findings:
-        is_start = clean and known and one.severity != "low"
-        starts = set(_START.findall(bundle.sources[_path(one.evidence_ref)].text)) if is_start else set()
-        yield msgspec.structs.replace(one, severity="low") if starts and starts <= known else one
+    if not known or not all(_STARTS.search(one.description) for one in graver):
+        return tuple(findings)
+    starts = {
+        path: set(_START.findall(bundle.sources[path].text)) for path in {_path(one.evidence_ref) for one in graver}
+    }
+    as_told = {path for path, names in starts.items() if names and names <= known}
+    return tuple(
+        msgspec.structs.replace(one, severity="low") if _path(one.evidence_ref) in as_told else one for one in findings
+    )
 
 
 def conclude(bundle: Bundle, report: Report, extra: Iterable[Finding] = ()) -> Analysis:
