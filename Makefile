@@ -110,7 +110,8 @@ wild-skills: setup  ## Malicious skills in the style of those in the wild, and b
 	PYTHONPATH=benchmarks $(BIN)/python -m wild_skills
 
 benign-skills: setup  ## Popular packages, fetched by benchmarks/wild_skills/popular.json: verdicts, findings and processor time
-	test -d build/benign-skills || $(BIN)/validator tasks pack --manifest benchmarks/wild_skills/popular.json --out build/benign-skills
+	test -d build/benign-skills || (PYTHONPATH=benchmarks $(BIN)/python benchmarks/package_downloads.py benchmarks/wild_skills/popular.json build/benign-sources \
+	  && $(BIN)/validator tasks pack --manifest build/benign-sources/packages.json --out build/benign-skills)
 	PYTHONPATH=benchmarks $(BIN)/python -m wild_skills build/benign-skills
 
 bench-log: setup  ## What the log costs as it grows to LOG_ROUNDS=1600: memory and time of audit verify, bytes of weights and digests

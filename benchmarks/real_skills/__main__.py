@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from real_skills.bases import MANIFEST, RefusedError, bases, same_by_git
+from real_skills.bases import MANIFEST, RefusedError, bases
 from real_skills.figures import PRECISION, RECALL, ROOT, Figures, measure, rules, sow, write_sown
 from real_skills.network_run import PACE, network
 from real_skills.page import PAGE, replaced, tables
@@ -71,7 +71,6 @@ def run(chosen: argparse.Namespace, shapes: Mapping[str, Sequence[Shape]]) -> Fi
     only = frozenset(chosen.only)
     with progress("packing and drafting", len(only) or len(read_packages(MANIFEST).packages)) as step:
         skills = bases(work, only, step)
-    same_by_git(skills[0])
     sown = sow(skills, SEED, {"first": chosen.count, "later": (chosen.count + 1) // 2}, shapes)
     tasks = work / "tasks"
     shutil.rmtree(tasks, ignore_errors=True)

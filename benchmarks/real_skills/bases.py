@@ -1,14 +1,13 @@
-"""The packages as bases: packed by the manifest, compositions made of their definitions, one more by a git url."""
+"""The packages as bases: packed by the manifest, compositions made of their definitions."""
 
-import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
+from package_downloads import write_local_manifest
 
 from real_skills.compositions import composed
 from validator.protocol.archives import pack
@@ -18,6 +17,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
 from validator.tasks.folder import read_task, sourced_task
 from validator.tasks.package_manifest import Package, read_packages
+from validator.tasks.package_reference import parse_reference
 from validator.tasks.packing import write_task
 from validator.tasks.seeding import Base, base_of
 from validator.tasks.source import TaskError
@@ -75,9 +75,7 @@ def bases(work: Path, only: frozenset[str], step: Callable[[], None]) -> list[Sk
     packages = [one for one in pinned.values() if not only or one.name in only]
     missing = [package for package in packages if not _is_there(package, work / "packed" / package.name)]
     if missing:
-        chosen = work / "packages.json"
-        work.mkdir(parents=True, exist_ok=True)
-        chosen.write_bytes(msgspec.json.encode({"manifest_version": "1.0", "packages": missing}))
+        chosen = write_local_manifest(missing, work)
         told(["tasks", "pack", "--manifest", str(chosen), "--output", str(work / "packed"), "--replace"])
     skills = []
     for package in packages:
@@ -88,31 +86,6 @@ def bases(work: Path, only: frozenset[str], step: Callable[[], None]) -> list[Sk
         skills.append(Skill(package, base_of(read_task(folder), package.name), len(draft["todo"])))
         step()
     return skills
-
-
-def same_by_git(skill: Skill) -> None:
-    """Commit a base's files to a repository here, and pack that by its `git+file://` url.
-
-    Raises:
-        RefusedError: git is missing, or the bundle is another one.
-    """
-    with tempfile.TemporaryDirectory(prefix="real-skills-git-") as made:
-        folder = Path(made, "repository", "skill")
-        for path, content in skill.base.files.items():
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-        nobody = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
-        for arguments in (
-            ["init", "--quiet"],
-            ["add", "--all", "--force", "."],
-            ["-c", "user.name=x", "-c", "user.email=x@localhost", "commit", "--quiet", "--message=Everything"],
-        ):
-            if subprocess.run(["git", *arguments], cwd=folder.parent, env=nobody, check=False).returncode:
-                raise RefusedError(f"`git {arguments[0]}` failed")
-        url = f"git+file://{folder.parent}#subdirectory=skill"
-        packed = told(["tasks", "pack", url, "--type", skill.base.skill_type, "--output", str(Path(made, "task"))])
-        _require(f"`{skill.package.name}` by git", packed["bundle_sha256"], skill.base.sha256)
 
 
 def _require(what: str, found: str, pinned: str) -> None:
@@ -127,8 +100,13 @@ def _is_there(package: Package, folder: Path) -> bool:
         return False
 
 
+def _version(package: Package) -> str:
+    reference = None if package.package is None else parse_reference(package.package)
+    return (reference and reference.version) or "0"
+
+
 def _composition(package: Package, packed: Path, folder: Path) -> Path:
-    files = composed(package.name, package.version or "0", read_bundle(read_task(packed).bundle))
+    files = composed(package.name, _version(package), read_bundle(read_task(packed).bundle))
     bundle = pack(files)
     found = sha256_hex(bundle)
     _require(f"the composition of `{package.name}`", found, COMPOSITIONS[package.name])

@@ -188,7 +188,7 @@ def _package(
     name, tasks, row = skill.package.name, sum(one.skill is skill for one in sown), total(measured)
     return OnPackage(
         name,
-        skill.package.source,
+        skill.package.package or skill.package.source,
         skill.base.skill_type.value,
         len(skill.base.files),
         skill.to_decide,

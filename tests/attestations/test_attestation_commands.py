@@ -22,9 +22,9 @@ hotkey = "{hotkey}"
 """
 PACKAGE = {
     "name": "some-skill",
-    "source": "pypi:some_skill==1.0.0",
-    "version": "1.0.0",
-    "commit": None,
+    "source": "./some_skill.whl",
+    "package": "pypi:some_skill==1.0.0",
+    "version": None,
     "artifact": None,
     "bundle_sha256": BUNDLE,
     "skill_type": "declarative",

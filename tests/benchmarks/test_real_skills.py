@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from real_skills.analysers import REFERENCE, analysers
-from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, Skill, bases, same_by_git
+from real_skills.bases import COMPOSITIONS, MANIFEST, RefusedError, Skill, bases
 from real_skills.compositions import composed
 from real_skills.figures import ByAnalyser, Figures, OnPackage, Rules, measure, rules_digest, sow, write_sown
 from real_skills.network_run import Finder, Network, read_network
@@ -19,8 +19,8 @@ from validator.planting.shapes import builtin_shapes
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Category, Finding
 from validator.protocol.task import KnownFinding
-from validator.tasks.downloads import parse_reference
 from validator.tasks.package_manifest import pack_path, read_packages
+from validator.tasks.package_reference import parse_reference
 from validator.tasks.seeding import read_bases
 
 FILES = {"a.md": b"one\ntwo\nthree\nold\n", "run": b"#!/bin/sh\ntrue\n", "agents/x/prompt.md": b"x\n"}
@@ -135,7 +135,7 @@ def test_what_defines_no_agent_or_one_twice_is_refused() -> None:
 
 def test_twelve_packages_of_all_types_are_pinned() -> None:
     packages = read_packages(MANIFEST).packages
-    references = [parse_reference(one.source) for one in packages]
+    references = [parse_reference(one.package or "") for one in packages]
     assert all(one is not None and one.kind != "git+" and one.version for one in references)
     assert len({one.artifact.sha256 for one in packages if one.artifact}) == len(packages) == 12
     assert set(COMPOSITIONS) < {one.name for one in packages}
@@ -149,7 +149,7 @@ def test_a_name_that_is_not_pinned_is_refused_before_anything_is_fetched(tmp_pat
     assert not (tmp_path / "work").exists()
 
 
-def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_pinned_is_packed_and_drafted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "skill").mkdir()
     (tmp_path / "skill" / "SKILL.md").write_text("# Sort mail\n\nSort it by sender.\n")
     manifest, work = tmp_path / "packages.json", tmp_path / "work"
@@ -165,7 +165,6 @@ def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, mo
     assert (skill.base.sha256, len(steps)) == (packed.task.task.bundle_sha256, 1)
     assert skill.to_decide > 0
     assert (work / "packed" / "sorter" / "task.draft.json").exists()
-    same_by_git(skill)
     sown = sow([skill], "seed", {"first": 2, "later": 1}, {"first": builtin_shapes()[:20], "later": later_shapes()})
     write_sown(sown, tmp_path / "tasks")
     assert sorted(path.parent.parent.name for path in tmp_path.glob("tasks/*/*/task.json")) == ["first"] * 2 + ["later"]
@@ -173,8 +172,6 @@ def test_what_is_pinned_is_packed_drafted_and_the_same_by_git(tmp_path: Path, mo
     assert (len(steps), packages[0].tasks, set(measured_by)) == (4, 3, {"first", "later"})
     assert [(one.analyser, one.shapes) for one in by_analyser[:2]] == [(REFERENCE, "first"), (REFERENCE, "later")]
     assert packages[0].planted == sum(one.row.planted for one in by_analyser[:2]) > 0
-    with pytest.raises(RefusedError, match="`sorter` by git hashes to"):
-        same_by_git(skill._replace(base=skill.base._replace(sha256="0" * 64)))
 
 
 def test_a_package_without_a_fault_is_sown_once(tmp_path: Path) -> None:

@@ -48,7 +48,6 @@ ALLOWED: Final = {
     "sources.py": "the machine's clock and random bytes",
     "files.py": "names of files that are renamed a moment later, and the time limit of a pipe that is read",
     "workers/pool.py": "the processes of a pool, which the world brings",
-    "tasks/downloads.py": "git, pip and npm of `tasks pack`",
     "audit/replay/": "processes of `validator replay` and of `validator worker`",
     "daemon/entrypoint.py": "the process beside the daemon in the image",
     "daemon/signals.py": "the thread that ends a process whose loop stands still",

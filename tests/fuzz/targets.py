@@ -231,10 +231,10 @@ TARGETS: Final[Mapping[str, Target]] = {
                 "packages": [
                     {
                         "name": "vulture",
-                        "source": "pypi:vulture",
-                        "version": "2.14",
-                        "commit": None,
-                        "artifact": {"name": "vulture-2.14.tar.gz", "sha256": "ab" * 32, "integrity": None},
+                        "source": "./vulture-2.14.tar.gz",
+                        "package": "pypi:vulture==2.14",
+                        "version": None,
+                        "artifact": {"name": "vulture-2.14.tar.gz", "sha256": "ab" * 32},
                         "bundle_sha256": "ab" * 32,
                         "skill_type": "executable_python",
                         "canary": None,

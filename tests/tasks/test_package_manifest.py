@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from validator.attestations.packages import purl_of
 from validator.tasks.folder import read_task
 from validator.tasks.package_manifest import Packages, Rebuilt, pack_path, read_packages, rebuild
 from validator.tasks.packing import PackOptions, json_file
@@ -17,8 +18,8 @@ from validator.tasks.source import TaskError
 ENTRY = {
     "name": "a",
     "source": "./a.zip",
+    "package": None,
     "version": None,
-    "commit": None,
     "artifact": None,
     "bundle_sha256": "0" * 64,
     "skill_type": "declarative",
@@ -132,14 +133,11 @@ def test_a_manifest_that_is_none_is_refused_with_its_field(
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"source": "pypi:x", "version": "--index-url=y"}, "is not of the form pypi"),
-        ({"source": "npm:x", "version": "file:.."}, "is not of the form npm"),
-        ({"source": "git+file:///x", "commit": "--upload-pack=id"}, "is not of the form git"),
         ({"source": "./absent"}, "`absent` is no folder"),
         ({"source": "absent-distribution"}, "no installed distribution"),
     ],
 )
-def test_an_entry_that_was_tampered_with_reaches_no_tool(tmp_path: Path, changes: dict[str, object], said: str) -> None:
+def test_a_source_that_does_not_exist_is_one_line(tmp_path: Path, changes: dict[str, object], said: str) -> None:
     document = {"manifest_version": "1.0", "packages": [{**ENTRY, **changes}]}
     (tmp_path / "p.json").write_text(json.dumps(document))
     (one,) = rebuild(tmp_path / "p.json", tmp_path / "out", replace=False)
@@ -191,8 +189,24 @@ def test_a_task_and_its_entry_are_written_together_or_not_at_all(place: Path) ->
     assert not (place / "first" / "one-more").exists()
 
 
+def test_a_package_of_a_registry_is_recorded_and_has_a_url(place: Path) -> None:
+    def recorded(package: str) -> str | None:
+        options, manifest = PackOptions(replace=True), place / "kept" / "packages.json"
+        pack_path(place / "kept" / "docs.zip", place / "first" / "docs", options, manifest, package)
+        return purl_of(read_packages(manifest).packages[0])
+
+    assert recorded("pypi:Some_Docs==1.0+local") == "pkg:pypi/some-docs@1.0%2Blocal"
+    assert recorded("npm:@scope/docs@1.2.3") == "pkg:npm/%40scope/docs@1.2.3"
+    for package in ("pypi:docs", "npm:docs@latest", "npm:docs@1.0.0#subdirectory=a", "git+https://h/docs@" + "0" * 40):
+        assert recorded(package) is None
+    assert again(place)["docs"].fault is None
+    for package in ("docs", "pypi:--index-url=x"):
+        with pytest.raises(TaskError, match=r"does not begin with|is not of the form"):
+            recorded(package)
+
+
 def test_a_manifest_that_cannot_be_written_is_told_before_anything_is_packed(place: Path) -> None:
     with pytest.raises(TaskError, match=r"`p\.json` cannot be written: No such file or directory"):
-        pack_path("pypi:never-asked", place / "new", None, place / "absent" / "p.json")
+        pack_path("never-asked", place / "new", None, place / "absent" / "p.json")
     with pytest.raises(TaskError, match=r"`p\.json` cannot be written: Not a directory"):
-        pack_path("pypi:never-asked", place / "new", None, place / "skill" / "SKILL.md" / "p.json")
+        pack_path("never-asked", place / "new", None, place / "skill" / "SKILL.md" / "p.json")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from validator.tasks.downloads import parse_reference
 from validator.tasks.package_manifest import Package, read_packages
+from validator.tasks.package_reference import parse_reference
 
 
 def purls_of(manifest: Path | None) -> Mapping[str, str]:
@@ -19,11 +19,11 @@ def purls_of(manifest: Path | None) -> Mapping[str, str]:
 
 
 def purl_of(package: Package) -> str | None:
-    """Return the URL of a package as a whole, None for a part of one and for what no registry has."""
-    reference = parse_reference(package.source)
-    if reference is None or package.version is None or reference.subdirectory is not None:
+    """Return the URL of a whole package at an exact version, else None."""
+    reference = None if package.package is None else parse_reference(package.package)
+    if reference is None or reference.subdirectory or not (reference.version or "")[:1].isdigit():
         return None
-    version = quote(package.version, safe="")
+    version = quote(str(reference.version), safe="")
     if reference.kind == "pypi:":
         return f"pkg:pypi/{quote(reference.name.lower().replace('_', '-'), safe='')}@{version}"
     if reference.kind == "npm:":

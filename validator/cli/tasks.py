@@ -27,7 +27,6 @@ from validator.protocol.task import Windows
 from validator.protocol.text import printable
 from validator.sources import SystemClock
 from validator.tasks.check import check_tasks, located
-from validator.tasks.downloads import parse_reference
 from validator.tasks.folder import DRAFT_NAME, find_tasks
 from validator.tasks.package_manifest import Rebuilt, pack_path, rebuild
 from validator.tasks.packing import Packed, PackOptions
@@ -50,8 +49,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
         str | None,
         typer.Argument(
             metavar="SOURCE",
-            help="A folder, zip, wheel, tar, sdist or npm package, the name of an installed distribution, or one "
-            "elsewhere: pypi:NAME==VERSION, npm:NAME@VERSION, git+URL@REVISION; then #subdirectory=FOLDER if wished.",
+            help="A folder, zip, wheel, tar, sdist or npm package, or the name of an installed distribution.",
         ),
     ] = None,
     skill_type: Annotated[
@@ -89,24 +87,34 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
             help="JSON: takes what was packed, pinned by hash. Without SOURCE all that is in it is packed again.",
         ),
     ] = None,
+    package: Annotated[
+        str | None,
+        typer.Option(
+            metavar="REFERENCE",
+            help="Where SOURCE was downloaded from, for --manifest: pypi:NAME==VERSION, npm:NAME@VERSION or "
+            "git+URL@REVISION, then #subdirectory=FOLDER if it is a part of that.",
+        ),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing task.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a task from local or fetched files: task.json and bundle.tar.gz. Nothing of it is run.
+    """Make a task from local files: task.json and bundle.tar.gz. Nothing of it is run.
 
-    With --manifest and without SOURCE: exit 1 if a package cannot be had, or hashes otherwise than the manifest says.
+    With --manifest and without SOURCE: exit 1 if a package is missing, or hashes otherwise than the manifest says.
     """
     clean_at_sigterm()
     if what is None:
         if manifest is None:
             raise typer.BadParameter("name a SOURCE, or a --manifest of packages to pack again")
-        if skill_type or truth or window or canary:
-            raise typer.BadParameter("--type, --truth, --window and --canary go with a SOURCE")
+        if skill_type or truth or window or canary or package:
+            raise typer.BadParameter("--type, --truth, --window, --canary and --package go with a SOURCE")
         _pack_again(manifest, output or Path("tasks"), replace=replace, as_json=as_json)
         return
+    if package is not None and manifest is None:
+        raise typer.BadParameter("--package is recorded in a manifest: name it with --manifest")
     out = output or _task_folder(what)
     options = PackOptions(skill_type, truth, _windows(window), canary, replace)
-    packed = pack_path(what, out, options, manifest)
+    packed = pack_path(what, out, options, manifest, package)
     if as_json:
         print_json(_packed_document(packed, out))
     else:
@@ -114,7 +122,7 @@ def pack(  # noqa: PLR0913, PLR0917 - the options of a command
 
 
 def _pack_again(manifest: Path, output: Path, *, replace: bool, as_json: bool) -> None:
-    """Pack all that is in a manifest again. Exit 1 if anything cannot be had or hashes otherwise."""
+    """Pack all that is in a manifest again. Exit 1 if anything is missing or hashes otherwise."""
     done: list[Rebuilt] = []
     for one in rebuild(manifest, output, replace=replace):
         done.append(one)
@@ -149,9 +157,7 @@ def _windows(texts: Sequence[str] | None) -> Windows | None:
 
 
 def _task_folder(what: str) -> Path:
-    """Return tasks/NAME after the folder, archive, distribution or package elsewhere `what` (TaskError)."""
-    if reference := parse_reference(what):
-        return Path("tasks") / reference.folder_name
+    """Return tasks/NAME after the folder, archive or distribution `what`."""
     name = Path(what).name or Path(what).resolve().name
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
@@ -167,7 +173,7 @@ def _packed_document(packed: Packed, out: Path) -> dict[str, Any]:
         "bundle_sha256": task.bundle_sha256,
         "bundle_bytes": len(packed.task.bundle),
         "files": packed.files,
-        **picked(packed.pin, "version commit artifact"),
+        **picked(packed.pin, "version artifact"),
         **picked(task, "provenance windows"),
         "canary": task.canary.file if task.canary else None,
         "notes": packed.notes,
@@ -184,8 +190,8 @@ def _print_packed(packed: Packed, out: Path) -> None:
     for note in packed.notes:
         print_line(note)
     pin = packed.pin
-    if pin.version or pin.commit:
-        print_line(f"{f'version {pin.version}' if pin.version else f'commit {pin.commit}'}")
+    if pin.version:
+        print_line(f"version {pin.version}")
     if pin.artifact:
         print_line(f"{pin.artifact.name}, sha256 {pin.artifact.sha256}")
     marker = f", marker in {task.canary.file}" if task.canary else ""

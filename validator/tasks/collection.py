@@ -263,7 +263,7 @@ def _common_folder(names: Iterable[str]) -> str:
 
 def _from_distribution(name: str) -> Collection:
     if not _DISTRIBUTION.fullmatch(name):
-        raise TaskError(f"`{printable(name)}` is no path that exists and no name of a distribution")
+        raise TaskError(f"`{printable(name)}` is no path that exists and no distribution; nothing is downloaded")
     try:
         distribution = importlib.metadata.distribution(name)
     except importlib.metadata.PackageNotFoundError:

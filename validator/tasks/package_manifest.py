@@ -1,4 +1,4 @@
-"""Manifest of packed packages, pinned by hash, and `pack_path`, which fetches, packs and writes one into a folder."""
+"""Manifest of packed packages, pinned by hash, and `pack_path`, which packs one and writes it into a folder."""
 
 import fcntl
 import os
@@ -18,9 +18,9 @@ from validator.protocol.sssa import Document, Hex32, Text
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
-from validator.tasks.downloads import Artifact, parse_reference
 from validator.tasks.folder import TASK_NAME, label, read_bounded, read_task, writing
-from validator.tasks.packing import Packed, PackOptions, json_file, pack_task, write_task
+from validator.tasks.package_reference import parse_reference
+from validator.tasks.packing import Artifact, Packed, PackOptions, json_file, pack_task, write_task
 from validator.tasks.source import TaskError
 
 _BYTES: Final = 4 * limits.MIB
@@ -34,17 +34,17 @@ class Package(Document, frozen=True):
 
     Attributes:
         name: of the task's folder.
-        source: as it was named; a path, which has a slash, is relative to the manifest's folder.
-        version: of a distribution or an npm package, else None.
-        commit: of a repository, else None.
-        artifact: the archive; None for a folder, an installed distribution and a repository.
+        source: a path, which has a slash and is relative to the manifest's folder, or an installed distribution.
+        package: the package of a registry or a repository that this is (see `parse_reference`); None if not known.
+        version: of an installed distribution, else None.
+        artifact: the archive; None for a folder and an installed distribution.
         bundle_sha256: of the bundle.
     """
 
     name: Text
     source: Text
+    package: Text | None
     version: Text | None
-    commit: Text | None
     artifact: Artifact | None
     bundle_sha256: Hex32
     skill_type: SkillType
@@ -94,7 +94,13 @@ def _parsed(data: bytes, file: Path) -> Packages:
         raise TaskError(f"`{label(file)}`: {error.detail}") from None
 
 
-def pack_path(what: str | Path, out: Path, options: PackOptions | None = None, manifest: Path | None = None) -> Packed:
+def pack_path(
+    what: str | Path,
+    out: Path,
+    options: PackOptions | None = None,
+    manifest: Path | None = None,
+    package: str | None = None,
+) -> Packed:
     """Make a task, write it to the folder `out` as `task.json` and `bundle.tar.gz`, and record it. Blocks.
 
     Args:
@@ -103,12 +109,15 @@ def pack_path(what: str | Path, out: Path, options: PackOptions | None = None, m
         options: None for all the defaults.
         manifest: takes what was packed, in place of what stood there under its name: with the task, or neither is
             written.
+        package: where `what` was downloaded from (see `parse_reference`), for the manifest.
 
     Raises:
-        TaskError: nothing that can be packed, `out` holds a task already, or one of them cannot be written; where that
-            can be known, nothing is fetched.
+        TaskError: nothing that can be packed, `package` is no reference, `out` holds a task already, or one of them
+            cannot be written; where that can be known, nothing is packed.
     """
     chosen = options or PackOptions()
+    if package is not None and parse_reference(package) is None:
+        raise TaskError(f"`{printable(package)}` does not begin with pypi:, npm: or git+")
     if (out / TASK_NAME).exists() and not chosen.replace:
         raise TaskError(f"`{label(out)}` holds a task already: name another folder, or replace it (--replace)")
     if manifest is not None:
@@ -117,7 +126,7 @@ def pack_path(what: str | Path, out: Path, options: PackOptions | None = None, m
         with writing(manifest), tempfile.TemporaryFile(dir=manifest.parent):
             pass
     packed = pack_task(what, chosen)
-    with nullcontext() if manifest is None else _recorded(manifest, _package(manifest, what, out, packed)):
+    with nullcontext() if manifest is None else _recorded(manifest, _package(manifest, what, out, packed, package)):
         write_task(packed.task, out)
     return packed
 
@@ -148,13 +157,13 @@ def _alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _package(file: Path, what: str | Path, out: Path, packed: Packed) -> Package:
+def _package(file: Path, what: str | Path, out: Path, packed: Packed, package: str | None) -> Package:
     task, pin = packed.task.task, packed.pin
     return Package(
         name=_name(file, out),
         source=_source(str(what), file),
+        package=package,
         version=pin.version,
-        commit=pin.commit,
         artifact=pin.artifact,
         bundle_sha256=task.bundle_sha256,
         skill_type=task.skill_type,
@@ -172,7 +181,7 @@ def _name(file: Path, out: Path) -> str:
 
 def _source(what: str, file: Path) -> str:
     path = Path(what)
-    if parse_reference(what) is not None or not path.exists():
+    if not path.exists():
         return what
     relative = os.path.relpath(path, file.parent)
     try:
@@ -213,7 +222,7 @@ def rebuild(file: Path, out: Path, *, replace: bool) -> Iterator[Rebuilt]:
 
 def _again(package: Package, folder: Path) -> Packed:
     options = PackOptions(package.skill_type, windows=package.windows, canary=package.canary)
-    packed = pack_task(_exactly(package, folder), options)
+    packed = pack_task(folder / package.source if "/" in package.source else package.source, options)
     artifact = packed.pin.artifact
     if package.artifact is not None:
         found = None if artifact is None else artifact.sha256
@@ -223,14 +232,6 @@ def _again(package: Package, folder: Path) -> Packed:
         made = packed.task.task.bundle_sha256
         raise TaskError(f"`{package.name}`: the bundle hashes to {made}, not to {package.bundle_sha256}")
     return packed
-
-
-def _exactly(package: Package, folder: Path) -> str | Path:
-    """Return what `pack_task` makes the same bundle of: the version and the commit that were found, no newer ones."""
-    reference = parse_reference(package.source)
-    if reference is not None:
-        return str(reference._replace(version=package.commit if reference.kind == "git+" else package.version))
-    return folder / package.source if "/" in package.source else package.source
 
 
 def _is_there(package: Package, path: Path, *, replace: bool) -> bool:

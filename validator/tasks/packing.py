@@ -1,12 +1,14 @@
 """Packing of a folder, archive, distribution or package into a task: for `tasks pack`, seeding, `attestation gate`."""
 
+import hashlib
+import importlib.metadata
 import json
 import unicodedata
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
@@ -17,17 +19,31 @@ from validator.protocol.archives import ArchiveError, pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Document, Hex32, Text
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Provenance, Task, Truth, Windows, version_for
 from validator.protocol.text import nfc, printable
-from validator.tasks.collection import Candidate, Collection
-from validator.tasks.downloads import Pin, gathered
+from validator.tasks.collection import Candidate, Collection, collected
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded, sourced_task, writing
 from validator.tasks.layout import MANIFEST, REQUIREMENTS, Guess, completed, guess_skill_type, marker_file, requirements
 from validator.tasks.source import SourcedTask, TaskError
 
 _SKILL: Final = "SKILL.md"
 _WITH_REQUIREMENTS = frozenset({SkillType.EXECUTABLE_PYTHON, SkillType.MCP_SERVER})
+
+
+class Artifact(Document, frozen=True):
+    """The archive that was packed."""
+
+    name: Text
+    sha256: Hex32
+
+
+class Pin(NamedTuple):
+    """Exact source of a pack: the version of an installed distribution, or the archive; both None for a folder."""
+
+    version: str | None = None
+    artifact: Artifact | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +87,7 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
     """Make a task in memory; the same files give the same bytes. Blocks.
 
     Args:
-        what: a folder, an archive, an installed distribution, or a package that is fetched first; see `gathered`.
+        what: a folder, an archive or an installed distribution; see `collected`.
         options: None for all the defaults.
 
     Raises:
@@ -79,7 +95,7 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
     """
     chosen = options or PackOptions()
     truth = None if chosen.truth is None else _read_truth(chosen.truth)
-    with gathered(what) as (collection, pin):
+    with collected(what) as collection:
         files = _admitted(collection)
     if not files:
         raise TaskError(f"`{collection.name}` holds nothing that can be packed")
@@ -98,7 +114,20 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
         truth=truth,
         canary=None if marked is None else CanarySpec(marked),
     )
-    return Packed(sourced_task(task, bundle), len(files), reason, pin, tuple(collection.notes))
+    return Packed(sourced_task(task, bundle), len(files), reason, _pin(what), tuple(collection.notes))
+
+
+def _pin(what: str | Path) -> Pin:
+    path = Path(what)
+    if path.is_dir():
+        return Pin()
+    if not path.exists():
+        return Pin(importlib.metadata.version(str(what)))
+    try:
+        with path.open("rb") as stream:
+            return Pin(artifact=Artifact(printable(path.name), hashlib.file_digest(stream, "sha256").hexdigest()))
+    except OSError as error:
+        raise TaskError(f"`{label(path)}` cannot be read: {error.strerror}") from None
 
 
 def write_task(task: SourcedTask, out: Path) -> None:

@@ -28,7 +28,6 @@ from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.task import Provenance, Task, Truth, Windows
 from validator.protocol.text import printable
 from validator.sources import SeededRandom
-from validator.tasks.downloads import parse_reference
 from validator.tasks.folder import (
     ARCHIVE_ENDINGS,
     BUNDLE_NAME,
@@ -93,10 +92,6 @@ def read_bases(source: str | Path, skill_type: SkillType | None = None) -> Itera
     Raises:
         TaskError: it is none of that, or no benign task; the text names it.
     """
-    reference = parse_reference(source) if isinstance(source, str) else None
-    if reference is not None:
-        yield _packed(str(source), reference.folder_name, skill_type)
-        return
     what = Path(source)
     if what.is_dir():
         tasks = sorted(Path(folder) for folder, _, names in folders(what) if {TASK_NAME, BUNDLE_NAME} <= set(names))
