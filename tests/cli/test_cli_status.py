@@ -198,6 +198,8 @@ def test_the_chain_and_the_row_in_force() -> None:
     assert "NOT REGISTERED on this subnet" in text
     assert "NOT what this store sent last" in text
     assert "  weights: none confirmed since epoch 6, now it is 9; `validator weights plan`" in text
+    sending = with_stored(weights=(replace(weights(7, {3: 65_535}), state="unknown"),))
+    assert "updated at block 135, from before it" in "\n".join(screen(seen(store=sending, chain=chain(7, {4: 1}))))
     text = "\n".join(screen(seen(store=stored_weights, chain=chain(7, {}, commits=(140,)))))
     assert "on chain 1 not revealed yet, the newest of block 140" in text
 

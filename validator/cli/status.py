@@ -30,6 +30,7 @@ _LABEL: Final = 10
 _LINE: Final = 1_000
 _STALE_EPOCHS: Final = 3
 _FEW_DAYS: Final = 14
+_UNDER_WAY: Final = ("prepared", "submitted", "unknown")
 _YEAR_DAYS: Final = 365
 _RESULTS: Final = "round> state reason ago> tasks> dispatches> accepted> failed> mean_Q> mean_consensus>"
 
@@ -189,7 +190,8 @@ def _on_chain(record: WeightsRecord, row: OnChainWeights | None) -> str:
     if not row.row:
         return "; on chain: no weights"
     same = record.sent is not None and dict(record.sent) == row.row
-    whose = "as sent" if same else "NOT what this store sent last"
+    under_way = record.state in _UNDER_WAY
+    whose = "as sent" if same else "from before it" if under_way else "NOT what this store sent last"
     return f"; on chain {len(row.row)} targets, updated at block {row.last_update}, {whose}"
 
 

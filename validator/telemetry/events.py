@@ -376,7 +376,9 @@ class Event(StrEnum):
         todo="Its `reason` has a row in [At three in the morning](../operators/three-in-the-morning.md).",
     )
     WEIGHTS_UNBLOCKED = _entry(
-        "weights_unblocked", "The chain or the store answers the weights loop again.", "netuid mechid block seconds"
+        "weights_unblocked",
+        "The chain or the store answers the weights loop again; where a submission failed, once one has succeeded.",
+        "netuid mechid block seconds",
     )
     WEIGHTS_FOUND = _entry(
         "weights_found", "The chain shows that a submission of unknown fate had arrived.", "netuid mechid epoch block"

@@ -43,6 +43,7 @@ class Trouble:
         self._said = Once(clock)
         self._blocked: Reason | None = None
         self._chain_away = Outage(clock)
+        self._unsent = False  # a submission failed for the chain's trouble, and none has succeeded since
         self._store_said: float | None = None
 
     def block(self, snapshot: MetagraphSnapshot | None, reason: Reason, detail: str) -> None:
@@ -65,6 +66,8 @@ class Trouble:
 
     def answered(self, fate: Fate | None) -> None:
         """Show the chain's refusal of a vector, until it takes one."""
+        if fate is not None and fate.state == "confirmed":
+            self.delivered()
         if self._board is None or fate is None:
             return
         if fate.state == "rejected":
@@ -72,13 +75,20 @@ class Trouble:
         elif fate.state == "confirmed":
             self._board.clear("weights_refused", self._of)
 
-    def chain_lost(self, error: Exception) -> None:
-        """Say that the chain did not do its part."""
+    def chain_lost(self, error: Exception, *, sending: bool) -> None:
+        """Say that the chain did not do its part; `sending`: of a submission."""
+        self._unsent |= sending
         if self._chain_away.begun():
             self.block(None, Reason.WEIGHTS_CHAIN_DOWN, str(error))
 
+    def delivered(self) -> None:
+        """Note that the chain has taken the epoch's weights."""
+        self._unsent = False
+
     def chain_back(self, block: int) -> None:
-        """Say that it does again, if it did not."""
+        """Say that it does again, if it did not; after a failed submission only once one has succeeded."""
+        if self._unsent:
+            return
         if (seconds := self._chain_away.over()) is not None:
             _log.info(Event.WEIGHTS_UNBLOCKED, **self._identity, block=block, seconds=seconds)
         if self._blocked == Reason.WEIGHTS_CHAIN_DOWN:
@@ -191,7 +201,7 @@ class WeightService:
             try:
                 await self.step()
             except (ChainError, TimeoutError) as error:
-                self._trouble.chain_lost(error)
+                self._trouble.chain_lost(error, sending=self._trying)
                 await self._clock.sleep(_RETRY_S)
             except StoreAwayError as error:
                 self._trouble.store_away(error)
@@ -338,6 +348,7 @@ class WeightService:
     async def _done(self, epoch: int) -> bool:
         if self._done_epoch != epoch and await self._submitter.done(epoch):
             self._done_epoch = epoch
+            self._trouble.delivered()
         return self._done_epoch == epoch
 
     async def _look(self) -> Sight | None:
