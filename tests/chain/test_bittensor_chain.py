@@ -13,7 +13,7 @@ from subtensor_node import NEWER, Node
 
 from validator.chain.base import BehindError, ChainError, ChainUnreachableError, NoSubnetError, OtherChainError
 from validator.chain.bittensor import BittensorChain
-from validator.chain.submission import Limits
+from validator.chain.limits import Limits
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer

@@ -19,7 +19,7 @@ from validator.cancellation import ended
 from validator.chain.base import ChainError, ChainUnreachableError
 from validator.chain.bittensor import BittensorChain
 from validator.chain.connection import Connection
-from validator.chain.submission import Limits
+from validator.chain.limits import Limits
 from validator.sources import SystemClock, VirtualClock
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

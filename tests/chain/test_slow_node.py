@@ -11,7 +11,7 @@ import pytest
 from chain_worlds import ME
 from served_world import ServedWorld
 
-from validator.chain.submission import LIMITS
+from validator.chain.limits import LIMITS
 from validator.weights.chain_view import Eyes
 
 pytestmark = pytest.mark.faults

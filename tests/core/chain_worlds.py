@@ -12,8 +12,8 @@ from subtensor_node import Node
 
 from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
+from validator.chain.limits import Limits
 from validator.chain.simulated import Faults, SimulatedChain
-from validator.chain.submission import Limits
 from validator.chain.subnet import SimulatedSubnet, SubnetRules, WeightRow
 from validator.chain.weight_rows import to_u16
 from validator.protocol.round import Axon

@@ -12,7 +12,7 @@ from subtensor_node import Node
 
 from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
-from validator.chain.submission import Limits
+from validator.chain.limits import Limits
 from validator.chain.weight_rows import to_u16
 from validator.protocol.signatures import Signer
 from validator.sources import SystemClock

@@ -17,7 +17,7 @@ from sudo_calls import submit, sudo
 
 from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
-from validator.chain.submission import Limits
+from validator.chain.limits import Limits
 from validator.protocol.signatures import Signer
 from validator.sources import Clock, SystemClock
 

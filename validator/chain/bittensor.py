@@ -46,11 +46,10 @@ from validator.chain.connection import (
     is_missing,
     open_client,
 )
+from validator.chain.limits import LIMITS, Limits
 from validator.chain.probe import diagnosis
 from validator.chain.submission import (
-    LIMITS,
     Execute,
-    Limits,
     Submission,
     commitment_call,
     commitment_of,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from validator.chain.base import Chain, NoSubnetError
+from validator.chain.limits import LIMITS
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules, load_state
 from validator.protocol.errors import ValidatorError
@@ -27,7 +28,6 @@ class ChainFileError(ValidatorError):
 def real_chain(settings: Settings, signer: Signer, clock: Clock) -> "BittensorChain":
     """Return the chain at the settings' endpoints; nothing is connected yet."""
     from validator.chain.bittensor import BittensorChain  # noqa: PLC0415 - the SDK takes a second
-    from validator.chain.submission import LIMITS  # noqa: PLC0415 - see above
 
     return BittensorChain(
         endpoints=[endpoint.reveal() for endpoint in settings.chain.endpoints],

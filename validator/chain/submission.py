@@ -5,12 +5,13 @@ Weights, and commitments: a few bytes that everybody can read.
 
 import math
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import bittensor as bt
 
 from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, Commitment, MissingError, WeightsResult
 from validator.chain.connection import SDK_ERRORS, Connection, Node, is_missing
+from validator.chain.limits import Limits
 from validator.chain.weight_rows import to_u16
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
@@ -20,23 +21,6 @@ _SHORTEST_ERA: Final = 16  # blocks; an era begins at the newest finalised block
 _SLACK: Final = 16  # blocks that may pass between the caller's look at the head and the signature
 # Words for an extrinsic that left the pool, or was in it already: it, or its twin, may still be included.
 _UNCERTAIN: Final = frozenset({"Usurped", "Retracted", "FinalityTimeout", "Dropped", "Invalid", "AlreadyImported"})
-
-
-class Limits(NamedTuple):
-    """Time limits of chain calls, seconds.
-
-    Attributes:
-        call_s: to connect, and for every single call.
-        submit_s: for a submission, from its preparation until it is final.
-        no_block_s: a chain that shows no new block for so long counts as unreachable for those who wait for one.
-    """
-
-    call_s: float = 20.0
-    submit_s: float = 150.0
-    no_block_s: float = 120.0
-
-
-LIMITS: Final = Limits()
 
 
 class NotSignedError(ChainError):

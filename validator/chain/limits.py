@@ -1,0 +1,48 @@
+"""Time limits of chain calls: what contains another limit outlasts it, for all but two follow from one number."""
+
+from typing import Final, NamedTuple
+
+
+class Limits(NamedTuple):
+    """Time limits of chain calls, seconds.
+
+    A call whose endpoint falls silent is answered by the next endpoint within the same call:
+    `answer_s` + `look_s` and two answers make `call_s`.
+
+    Attributes:
+        call_s: to connect, and for every single call.
+        submit_s: for a submission, from its preparation until it is final.
+        no_block_s: a chain that shows no new block for so long counts as unreachable for those who wait for one.
+    """
+
+    call_s: float = 20.0
+    submit_s: float = 150.0
+    no_block_s: float = 120.0
+
+    @property
+    def look_s(self) -> float:
+        """Time in which an endpoint must show that it is well before it is used, where others are."""
+        return self.call_s / 4
+
+    @property
+    def answer_s(self) -> float:
+        """Time after which an endpoint that leaves a request without an answer is left, if another is well."""
+        return self.call_s / 2
+
+    @property
+    def silence_s(self) -> float:
+        """Time after which an endpoint that says nothing at all has lost the connection, whatever the others are."""
+        return self.call_s * 1.5
+
+    @property
+    def notice_s(self) -> float:
+        """Time after which the head is read, though no notice of a new block has come."""
+        return self.call_s * 1.5
+
+    @property
+    def still_s(self) -> float:
+        """Time after which an endpoint that shows no new block is left, if another is well."""
+        return self.call_s * 3
+
+
+LIMITS: Final = Limits()
