@@ -7,7 +7,7 @@ from itertools import combinations
 from statistics import fmean
 from typing import Final, NamedTuple
 
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from laboratory.population import Group, Population, World
 from validator.protocol.findings import found_in
@@ -60,24 +60,9 @@ class Rescored:
             )
             for one in told.miners
         )
-        bare = structs.replace(
-            told,
-            scoring_version=self._version.name,
-            miners=miners,
-            acts=(),
-            kinds=UNSET,
-            slopes=UNSET,
-            pairs=UNSET,
-            proven=UNSET,
-            tasks=tuple(
-                structs.replace(one, planted=UNSET) if isinstance(one, AssessmentTask) else one for one in told.tasks
-            ),
-        )
-        frozen = self._version.complete(self._state, bare)
-        met = () if self._version.pays_tallies else UNSET
-        plan = RoundPlan(past.plan.round_id, tuple(structs.replace(one, met=met) for one in past.plan.groups))
-        pairs = self._version.pair_values(self._state, frozen)
-        outcome = self._version.score(frozen, plan, past.results, FindingKeys(), pairs)
+        bare = structs.replace(told, scoring_version=self._version.name, miners=miners, acts=())
+        frozen, plan = self._version.complete(self._state, bare), past.plan
+        outcome = self._version.score(frozen, plan, past.results, FindingKeys())
         measured: dict[tuple[str, str], WorkflowRun] = {}
         for task in frozen.tasks:
             answers = [one for one in past.results.passed if one.task_id == task.task_id]

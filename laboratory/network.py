@@ -88,8 +88,7 @@ class Network:
         self._crowd.laboratory.begin()
         deeds: dict[tuple[str, str], Deed] = {}
         results = RoundResults.of(self._judgements(plan, latent, deeds))
-        pairs = self.version.pair_values(self.state, frozen)
-        outcome = self.version.score(frozen, plan, results, FindingKeys(), pairs)
+        outcome = self.version.score(frozen, plan, results, FindingKeys())
         ended = Ended(frozen, plan, "settled", outcome)
         self.state = apply(self.state, self.version.step(self.state, ended))
         self._results = self._executed(frozen, plan, outcome, latent, deeds)
@@ -113,20 +112,6 @@ class Network:
         windows = windows_of(pays, state, here)
         standing = standing_of(pays, state, here, declared, self.index)
         return pays.mechanism_weights(windows, _ASSESSMENTS, standing, pays.pay_basis(state, self._epoch, windows))
-
-    def registered(self) -> list[str]:
-        """Return the hotkeys that are registered now."""
-        return list(self._hotkeys())
-
-    def proven(self) -> list[tuple[str, str]]:
-        """Return the proven pairs of registered hotkeys."""
-        here = self._hotkeys()
-        return [
-            (hotkey, other)
-            for hotkey in here
-            for other, one in self.state.miner(hotkey).evidence.items()
-            if one.proven and other in here
-        ]
 
     @property
     def _epoch(self) -> int:
@@ -222,10 +207,6 @@ def _version(population: Population) -> Version:
     for name in population.world.without:
         rules = played.rules
         match name:
-            case "meetings":
-                rules = replace(rules, meetings=replace(rules.meetings, pairs=0))
-            case "seniors":
-                rules = replace(rules, components=replace(rules.components, senior=1.0))
             case "ramp":
                 rules = replace(rules, components=replace(rules.components, ramp=0))
         played = replace(played, rules=rules)

@@ -72,7 +72,7 @@ class World(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     executes: bool = True
     epoch: Annotated[int, Meta(ge=0, le=1_000_000)] = 100
     epoch_rounds: Annotated[int, Meta(ge=1, le=1_000)] = 10
-    without: tuple[Literal["meetings", "seniors", "ramp"], ...] = ()
+    without: tuple[Literal["ramp"], ...] = ()
 
 
 class Group(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -133,31 +133,9 @@ def _cost(rule: str, results: Results) -> float:
     return _least(results["all rules"]) / _least(results[f"without {rule}"])
 
 
-def _found(result: Result) -> float:
-    """Return 1 where any sharing pair was proven, or two of its keys ejected by flags; else 0."""
-    proven = any(number is not None for number in result.pairs.found.values())
-    return float(proven or sum(one.flags >= 3 for one in result.of("cohort")) > 1)
-
-
-def _found_by(result: Result, round_number: int) -> float:
-    return float(any(number is not None and number <= round_number for number in result.pairs.found.values()))
-
-
-def _false(results: Results) -> float:
-    apart = sum(one.pairs.apart for one in results.values())
-    return 10_000 * sum(one.pairs.false for one in results.values()) / apart
-
-
-def _accused(results: Results) -> float:
-    honest = [one for result in results.values() for one in result.of()]
-    return sum(one.flags > 0 for one in honest) / len(honest)
-
-
 _SIZES: Final = (16, 64, 256)
 _SHARING: Final = {"skill": 0.6, "redone": 0.05, "tool": "open"}  # of two keys a tenth of the faults is apart
-_REDONE: Final = {"none": 0.0, "a tenth": 0.05, "a fifth": 0.1}
-_RULES: Final = ("meetings", "seniors", "ramp")
-_BAD: Final = {"skill": 0.15}
+_RULES: Final = ("ramp",)
 
 QUESTIONS: Final[tuple[Question, ...]] = (
     Question(
@@ -231,7 +209,6 @@ QUESTIONS: Final[tuple[Question, ...]] = (
             Measure(
                 f"all eight of {size}, in pays of honest miners of like skill, round 100",
                 _at(f"8 of {size}", peer_pays, "sharer", 100),
-                Bound("≤", 1.5),
             )
             for size in (18, 64)
         ),
@@ -240,7 +217,6 @@ QUESTIONS: Final[tuple[Question, ...]] = (
             for size in (18, 64)
         ),
         "pay of all eight, in pays of honest miners of like skill",
-        1.5,
     ),
     Question(
         "nothing",
@@ -304,54 +280,8 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         ),
     ),
     Question(
-        "evidence",
-        "Is a cohort of three found that shares every other task, and who is accused falsely?",
-        {
-            label: _network(
-                _honest(61),
-                _some("sharer", 3, name="cohort", share=0.5, **_SHARING | {"redone": redone}),
-                rounds=200,
-                epoch_rounds=20,
-            )
-            for label, redone in _REDONE.items()
-        },
-        (
-            *(
-                Measure(
-                    f"part of the runs in which it was found, two differ in {label} of the faults",
-                    _at(label, _found),
-                    Bound("≥", 0.8) if label == "a tenth" else None,
-                )
-                for label in _REDONE
-            ),
-            Measure("false pairs per 10,000 independent pairs and vectors", _false, Bound("≤", 1.0)),
-            Measure("part of the honest miners with a flag", _accused),
-        ),
-        tuple(Line(f"{label} apart", label, _found_by) for label in _REDONE),
-        "part of the runs in which the cohort was found",
-        0.8,
-        seeds=(30, 3),
-    ),
-    Question(
-        "weak-crowd",
-        "Is the cohort found among 38 weak and 23 graded miners?",
-        {
-            "64": _network(
-                _honest(23),
-                _some("honest", 38, name="bad", tool="open", **_BAD),
-                _some("sharer", 3, name="cohort", share=0.5, **_SHARING),
-                rounds=200,
-                epoch_rounds=20,
-            )
-        },
-        (
-            Measure("part of the runs in which it was found", _at("64", _found)),
-            Measure("false pairs per 10,000 independent pairs and vectors", _false, Bound("≤", 1.0)),
-        ),
-    ),
-    Question(
         "tools",
-        "What do miners of a stock tool earn, and are they accused?",
+        "What do miners of a stock tool earn?",
         {
             "tools": _network(
                 _honest(24),
@@ -368,7 +298,6 @@ QUESTIONS: Final[tuple[Question, ...]] = (
         (
             Measure("four keys of one stock tool, together", _at("tools", honest_pays, "stock-one")),
             Measure("the same tool with own work: each", _at("own", _each, "tool-one")),
-            Measure("false pairs per 10,000 with own work", lambda results: _false({"own": results["own"]})),
         ),
     ),
     Question(

@@ -64,7 +64,6 @@ class Report(NamedTuple):
             "facts": self.facts,
             "correlation": self.correlation,
             "miners": {one.seed: one.miners for one in self.results},
-            "pairs": {one.seed: one.pairs for one in self.results},
         }
 
 
@@ -90,14 +89,6 @@ def report_of(population: Population, results: Sequence[Result]) -> Report:
         facts["largest to smallest pay among honest miners"] = estimate([spread_of(one) for one in results])
     if results[0].spread is not None:
         facts["spread of a miner's pay between validators"] = estimate([one.spread or 0.0 for one in results])
-    if results[0].pairs.apart:
-        facts["false proven pairs per 10,000 pairs and vectors"] = estimate(
-            [10_000 * one.pairs.false / one.pairs.apart for one in results]
-        )
-    if results[0].pairs.found:
-        facts["share of sharing pairs that were proven"] = estimate(
-            [sum(found is not None for found in one.pairs.found.values()) / len(one.pairs.found) for one in results]
-        )
     return Report(population, results, rows, facts, correlation)
 
 

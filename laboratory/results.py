@@ -3,16 +3,13 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations
 from typing import Final
 
 from msgspec import Struct
 
 from laboratory.network import Network, Played
-from laboratory.population import Group, Player, Population
+from laboratory.population import Player, Population
 from validator.state.values import State
-
-_SHARING: Final = frozenset({"sharer", "copier", "framer", "fabricator", "poisoner"})
 
 
 class MinerResult(Struct, frozen=True):
@@ -38,20 +35,6 @@ class MinerResult(Struct, frozen=True):
     flags: int
 
 
-class PairResult(Struct, frozen=True):
-    """Evidence between pairs of miners at the vectors.
-
-    Attributes:
-        apart: pairs of independent miners, times vectors.
-        false: how many of those were proven.
-        found: for each pair that shares, the round of the first vector at which it was proven; None: never.
-    """
-
-    apart: int
-    false: int
-    found: dict[str, int | None]
-
-
 class Result(Struct, frozen=True):
     """A network that was played; with several validators pay is the mean, and the other numbers are sums.
 
@@ -59,7 +42,6 @@ class Result(Struct, frozen=True):
         version, seed: of it.
         rounds: after which there was a vector.
         miners: in the order of the population.
-        pairs: evidence.
         spread: mean over miners of the standard deviation of pay between validators, as part of the mean pay.
     """
 
@@ -67,7 +49,6 @@ class Result(Struct, frozen=True):
     seed: int
     rounds: tuple[int, ...]
     miners: tuple[MinerResult, ...]
-    pairs: PairResult
     spread: float | None
 
     def of(self, *groups: str) -> list[MinerResult]:
@@ -95,7 +76,6 @@ def play(population: Population, progress: Callable[[], None] = lambda: None) ->
         seed=population.seed,
         rounds=tuple(seen[0].rounds),
         miners=tuple(_miner(player, seen, pay[player.name], flags[player.name]) for player in population.members),
-        pairs=PairResult(sum(one.apart for one in seen), sum(one.false for one in seen), seen[0].found),
         spread=_spread(seen, names) if len(seen) > 1 else None,
     )
 
@@ -123,11 +103,6 @@ class _Watched:
         self.seen: dict[str, list[float]] = {name: [] for name in self.pay}
         self._faults: Counter[str] = Counter()
         self._named: Counter[str] = Counter()
-        self.apart = self.false = 0
-        self._groups = {player.name: player.group for player in network.population.members}
-        self.found: dict[str, int | None] = {
-            _pair(one, other): None for one, other in combinations(self._groups, 2) if shares(self._groups, one, other)
-        }
 
     def round(self) -> None:
         """Play a round, and pay where a vector is due."""
@@ -143,7 +118,6 @@ class _Watched:
         for name, values in self.pay.items():
             values.append(paid[name])
             self.seen[name].append(self._named[name] / max(1, self._faults[name]))
-        self._pairs(network)
 
     def _count(self, played: Played) -> None:
         made: set[tuple[str, str]] = set()
@@ -155,30 +129,6 @@ class _Watched:
             if deed.analyst is not None and (task, deed.analyst) not in made:
                 made.add((task, deed.analyst))
                 self.work[name] += 1
-
-    def _pairs(self, network: Network) -> None:
-        here = sorted({network.names[hotkey] for hotkey in network.registered()})
-        self.apart += len(here) * (len(here) - 1) // 2 - sum(_pair(*two) in self.found for two in combinations(here, 2))
-        for one, other in network.proven():
-            two = _pair(*sorted((network.names[one], network.names[other])))
-            if two not in self.found:
-                self.false += 1
-            elif self.found[two] is None:
-                self.found[two] = network.index
-
-
-def _pair(one: str, other: str) -> str:
-    return f"{min(one, other)} {max(one, other)}"
-
-
-def shares(groups: dict[str, Group], one: str, other: str) -> bool:
-    """Return whether two miners answer some tasks from one origin."""
-    first, second = groups[one], groups[other]
-    if first.of == other or second.of == one:
-        return True
-    together = first.name == second.name and first.behaviour in _SHARING
-    same_victim = bool(first.of) and first.of == second.of
-    return together or same_victim or (first.tool == second.tool != "" and first.stock and second.stock)
 
 
 def _means(rows: Sequence[Sequence[float]]) -> list[float]:

@@ -19,7 +19,7 @@ from laboratory.runs import play_all
 from validator.protocol.errors import ValidatorError
 
 VERSIONS: Final = ("1.1.0", "2.0.0")
-_ONLY_LATER: Final = frozenset({"costs", "evidence", "weak-crowd"})  # of rules that earlier versions do not have
+_ONLY_LATER: Final = frozenset({"costs"})  # of rules that earlier versions do not have
 
 
 class StudyError(ValidatorError):

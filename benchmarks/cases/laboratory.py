@@ -84,12 +84,12 @@ def _computed(network: Network) -> Callable[[], float]:
     version, rounds = network.version, []
     for _ in range(_IN_TURN):
         before, played = network.state, network.play()
-        rounds.append((before, played, version.pair_values(before, played.frozen)))
+        rounds.append((before, played))
 
     def compute() -> State:
-        for before, played, pairs in rounds:
+        for before, played in rounds:
             plan = version.plan(played.frozen)
-            outcome = version.score(played.frozen, plan, played.results, FindingKeys(), pairs)
+            outcome = version.score(played.frozen, plan, played.results, FindingKeys())
             after = apply(before, version.step(before, Ended(played.frozen, plan, "settled", outcome)))
         return after
 

@@ -24,14 +24,6 @@ def upgrade() -> None:
         sa.Column("told_in", sa.BigInteger()),
     )
     op.create_table(
-        "pair_resets",
-        sa.Column("hotkey", sa.Text(), primary_key=True),
-        sa.Column("other", sa.Text(), primary_key=True),
-        sa.Column("reset_at", sa.DateTime(timezone=True), primary_key=True),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("told_in", sa.BigInteger()),
-    )
-    op.create_table(
         "archives",
         sa.Column("first_round", sa.BigInteger(), primary_key=True, autoincrement=False),
         sa.Column("last_round", sa.BigInteger(), nullable=False),
@@ -305,7 +297,6 @@ def upgrade() -> None:
         sa.Column("promoted", sa.Text(), nullable=False),
         sa.Column("demoted", sa.Text(), nullable=False),
         sa.Column("excluded", sa.Text(), nullable=False),
-        sa.Column("met", sa.Text()),
         sa.ForeignKeyConstraint(["round_id", "task_id"], ["tasks.round_id", "tasks.task_id"]),
     )
     op.create_table(

@@ -48,7 +48,7 @@ async def peaks(folder: Path, tasks: int) -> tuple[float, float, float]:
         round_ = await prepared(world)
         returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
         with settling.measured():
-            _score(version(CURRENT), VALIDATOR, round_.frozen, round_.plan, returned, {})
+            _score(version(CURRENT), VALIDATOR, round_.frozen, round_.plan, returned)
         assert await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
         async with store.read() as tx:
             with replaying.measured():

@@ -21,30 +21,19 @@ COMMANDS = {
     "weights_11": ["score", "weights"],
     "workflow_11": ["score", "workflow"],
     "turns_20": ["groups", "turns"],
-    "meetings_20": ["groups", "meetings"],
     "selection_20": ["groups", "select"],
     "tally_20": ["score", "tally"],
-    "evidence_20": ["score", "evidence"],
     "weights_20": ["score", "weights"],
 }
 STANDING = '{"windows": {}, "scoring_version": "1.1.0", "standing": {"a": {"types": {%s}}}}'
 TURNS = '{"scoring_version": "2.0.0", "candidates": ["a", "a"], %s}'
-MEETING = '{"pair": %s, "value": 2, "proven": false, "last_round": 0}'
-MEETINGS = (
-    f'{{"scoring_version": "2.0.0", "round": 1, "candidates": [], "pairs": [{MEETING}, {MEETING % """["a", "b"]"""}]}}'
-)
 TALLY = (
-    '{"scoring_version": "2.0.0", "task_id": "t1", "truth": %s, "planted": false, "proven": [], "members": ['
+    '{"scoring_version": "2.0.0", "task_id": "t1", "truth": %s, "planted": false, "members": ['
     '{"hotkey": "a", "role": "primary", "sssa": null, "early": false, "epsilon": %s,'
     ' "record": {"answers": 0, "score": 0}}]}'
 )
-EVIDENCE = (
-    '{"scoring_version": "2.0.0", "slopes": {}, "kinds": {"k": %s}, "records": {}, "pairs": [], "tasks":'
-    ' [{"faults": ["k"], "answers": [{"hotkey": "a", "found": [%s]}]}]}'
-)
 WEIGHTS_20 = (
-    '{"scoring_version": "2.0.0", "epoch": 1, "rounds": 1, "windows": {"a": {%s}}, "before": {}, "standing": {},'
-    ' "since": {}, "proven": []}'
+    '{"scoring_version": "2.0.0", "epoch": 1, "rounds": 1, "windows": {"a": {%s}}, "before": {}, "standing": {}}'
 )
 ENTRY = (
     '{"ok": true, "hits": 1, "said": 2, "known": 3, "verdict": "ALLOW", "reference": null, "risk": 1, "risk_null": 1,'
@@ -142,14 +131,10 @@ def test_standard_input_is_read_for_a_dash() -> None:
         ("groups turns", TURNS % '"previous": {}', "$.candidates[1]", "is in it twice"),
         ("groups turns", TURNS % '"previous": {"a": {"turn": -1}}', "$.previous[...].turn", ">= 0"),
         ("groups turns", TURNS % '"previous": {"a": {"turn": 1}}', "$.previous[...]", "missing required field"),
-        ("groups meetings", MEETINGS % '["b", "a"]', "$.pairs[0].pair", "the smaller first"),
-        ("groups meetings", MEETINGS % '["a", "b"]', "$.pairs[1].pair", "is in it twice"),
         ("groups select", '{"scoring_version": "2.0.0", "candidates": [{"turn": 0.5}]}', "$.candidates[0].turn", "int"),
         ("groups select", '{"candidates": [{"turn": 1}]}', "$.candidates[0]", "unknown field `turn`"),
         ("score tally", TALLY % ("null", "0.5"), "$.members[0].epsilon", "null exactly where `sssa` is"),
         ("score tally", TALLY % ('{"verdict": "MAYBE"}', "null"), "$.truth.verdict", "Invalid enum value"),
-        ("score evidence", EVIDENCE % ("[3, 2]", "true"), "$.kinds.k", "must not exceed the second"),
-        ("score evidence", EVIDENCE % ("[2, 3]", "true, false"), "$.tasks[0].answers[0].found", "as long as faults"),
         ("score weights", WEIGHTS_20 % '"declarative": [0.5]', "$.windows.a.declarative[0]", "must be a tally"),
         ("score weights", WEIGHTS_20 % f'"workflow": [{ENTRY}]', "$.windows.a.workflow[0]", "must be a number"),
         (

@@ -5,9 +5,7 @@ It shares with the program the keys of findings and the grammar of evidence refe
 
 import hashlib
 import hmac
-import math
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import msgspec
@@ -40,24 +38,7 @@ def plain_turns(case: Json) -> Json:
     return {"turns": {one: now[one] if one in stayed else max(now[one], middle) for one in case["candidates"]}}
 
 
-def plain_meetings(case: Json) -> Json:
-    possible = [one for one in case["pairs"] if all(hotkey in case["candidates"] for hotkey in one["pair"])]
-    listed = []
-    waiting = [one for one in possible if one["proven"] and case["round"] - one["last_round"] > 30]
-    if waiting:
-        oldest = min(one["last_round"] for one in waiting)
-        listed.append(min(one["pair"] for one in waiting if one["last_round"] == oldest))
-    suspects = [one for one in possible if not one["proven"] and one["value"] > 1.35]
-    for _ in range(10):
-        if suspects:
-            most = max(one["value"] for one in suspects)
-            first = min((one for one in suspects if one["value"] == most), key=lambda one: one["pair"])
-            listed.append(first["pair"])
-            suspects.remove(first)
-    return {"pairs": listed}
-
-
-def plain_selection(case: Json) -> Json:  # noqa: C901 - every sentence in its order
+def plain_selection(case: Json) -> Json:
     def drawn(label: str, hotkey: str) -> bytes:
         text = f"{label}|{case['round_id']}|{case['task_id']}|{hotkey}"
         return hmac.digest(bytes.fromhex(case["seed"]), text.encode(), hashlib.sha256)
@@ -79,14 +60,6 @@ def plain_selection(case: Json) -> Json:  # noqa: C901 - every sentence in its o
             eligible.append(one)
     order = sorted(eligible, key=lambda one: (one["turn"], one["total"], drawn("rank", one["hotkey"])))
     group: list[str] = []
-    met: list[list[str]] = []
-    if case["planted"] and len(eligible) >= 5:
-        bound = order[0]["turn"] + 1
-        for pair in case["pairs"]:
-            near = [hotkey for hotkey in pair if any(o["hotkey"] == hotkey and o["turn"] <= bound for o in eligible)]
-            if len(near) == 2 and len(met) < 2 and not any(hotkey in group for hotkey in pair):
-                met.append(pair)
-                group += pair
     for one in order:
         if len(group) < 5 and one["hotkey"] not in group:
             group.append(one["hotkey"])
@@ -100,21 +73,16 @@ def plain_selection(case: Json) -> Json:  # noqa: C901 - every sentence in its o
         "promoted": [],
         "demoted": [],
         "excluded": excluded,
-        "met": met,
     }
 
 
 def plain_tally(case: Json) -> Json:
     truth: Json = case["truth"] or {}
-    proven = [tuple(pair) for pair in case["proven"]]
     valid = [one for one in case["members"] if one["sssa"]]
     weights = {}
     for one in valid:
         b = (1.5 + one["record"]["score"]) / (3 + one["record"]["answers"])
-        partners = [
-            o for o in valid if (o["hotkey"], one["hotkey"]) in proven or (one["hotkey"], o["hotkey"]) in proven
-        ]
-        weights[one["hotkey"]] = max(0.02, b * b) / (1 + len(partners))
+        weights[one["hotkey"]] = max(0.02, b * b)
     return {"members": [_plain_member(case, truth, valid, weights, one) for one in case["members"]]}
 
 
@@ -199,7 +167,6 @@ def _plain_member(  # noqa: C901 - every sentence in its order
         "tally": tally,
         "answer_score": answer_score,
         "event": event,
-        "found": found,
     }
 
 
@@ -262,88 +229,6 @@ def _distance(fault: Json, finding: Json) -> int | None:
     return away if away <= 3 else None
 
 
-def plain_evidence(case: Json) -> Json:  # noqa: C901 - every sentence in its order
-    kinds: Json = {kind: list(numbers) for kind, numbers in case["kinds"].items()}
-    rate = float(Fraction(sum(f for f, _ in kinds.values()) + 1, sum(a for _, a in kinds.values()) + 2))
-    odds = {}
-    for kind, (found, answers) in kinds.items():
-        if answers >= 20:
-            of_kind = (found + 8 * rate) / (answers + 8)
-            odds[kind] = of_kind / (1 - of_kind)
-    members = [answer["hotkey"] for task in case["tasks"] for answer in task["answers"]]
-
-    def raw(slope: int, able: float, kind: str) -> float:
-        y = able * odds[kind] if slope == 1 else (able * odds[kind]) * (able * odds[kind])
-        y = y * y if slope == 4 else y
-        return float(y / (1 + y))
-
-    def ability(slope: int, hotkey: str) -> float:
-        record = case["records"].get(hotkey, {"found": 0, "faults": 0})
-        target = min(0.99, max(0.01, (record["found"] + 8 * rate) / (record["faults"] + 8)))
-        low, high = 1 / 1024, 1024.0
-        for _ in range(24):
-            middle = math.sqrt(low * high)
-            whole = sum(kinds[kind][1] for kind in odds)
-            # as a float: the mean is flat where it is tied
-            mean = math.fsum(kinds[kind][1] * raw(slope, middle, kind) for kind in odds) / whole
-            low, high = (middle, high) if mean < target else (low, middle)
-        return math.sqrt(low * high)
-
-    able = {slope: {one: ability(slope, one) for one in members} if odds else {} for slope in (1, 2, 4)}
-
-    def chance(slope: int, hotkey: str, kind: str) -> float:
-        return min(0.97, max(0.03, raw(slope, able[slope][hotkey], kind)))
-
-    before = {int(slope): number for slope, number in case["slopes"].items()}
-    slope = min((before.get(slope, 0), slope) for slope in (1, 2, 4))[1]
-    after = {}
-    for one in (1, 2, 4):
-        errors = [
-            exact(x - chance(one, answer["hotkey"], kind)) ** 2
-            for task in case["tasks"]
-            for answer in task["answers"]
-            for kind, x in zip(task["faults"], answer["found"], strict=True)
-            if kind in odds
-        ]
-        after[str(one)] = before.get(one, 0) + float(sum(errors))
-    values = {tuple(one["pair"]): (one.get("value", 1), one.get("proven", False)) for one in case["pairs"]}
-    rows = []
-    for task in case["tasks"]:
-        if not set(task["faults"]) & set(odds):
-            continue
-        for one, other in combinations(task["answers"], 2):
-            ratio = 1.0
-            for kind, x, y in zip(task["faults"], one["found"], other["found"], strict=True):
-                if kind in odds:
-                    p, q = chance(slope, one["hotkey"], kind), chance(slope, other["hotkey"], kind)
-                    mean = (p + q) / 2
-                    if 0.05 <= mean <= 0.95:
-                        two = (p if x else 1 - p) * (q if y else 1 - q)
-                        same = (mean if x else 1 - mean) if x == y else 0
-                        ratio *= (0.9 * same + 0.1 * two) / (0.7 * two + 0.3 * same)
-            ratio = min(1e8, max(1e-8, ratio))
-            pair = sorted([one["hotkey"], other["hotkey"]])
-            value, proven = values.get(tuple(pair), (1.0, False))
-            stepped = min(1e6, max(1, value * (0.5 + 0.5 * ratio)))
-            proven = stepped >= 1e5 or (proven and stepped >= 10)
-            values[tuple(pair)] = (stepped, proven)
-            rows.append({"pair": pair, "ratio": ratio, "before": value, "after": stepped, "proven": proven})
-    for task in case["tasks"]:
-        for answer in task["answers"]:
-            for kind, x in zip(task["faults"], answer["found"], strict=True):
-                numbers = kinds.setdefault(kind, [0, 0])
-                numbers[0] += x
-                numbers[1] += 1
-    return {
-        "rate": rate,
-        "slope": slope,
-        "slopes": after,
-        "abilities": able[slope],
-        "pairs": rows,
-        "kinds": {kind: [f // 2, a // 2] if a > 400 else [f, a] for kind, (f, a) in kinds.items()},
-    }
-
-
 def plain_weights(case: Json) -> Json:
     hotkeys = list(dict.fromkeys([*case["windows"], *case["before"]]))
     unpaid: Json = {}
@@ -380,7 +265,6 @@ def plain_weights(case: Json) -> Json:
     weights = _plain_cap({one: score for one, score in mixed.items() if score > 0})
     return {
         "parts": pay.parts,
-        "seniors": pay.seniors,
         "scores": {one: {"assessment": assessed[one], "workflow": planned[one]} for one in hotkeys},
         "unpaid": unpaid,
         "weights": weights,
@@ -420,12 +304,12 @@ def _plain_cap(scores: dict[str, float]) -> dict[str, float]:
 
 
 class _PlainPay:
-    """D-40 and D-41."""
+    """D-41."""
 
     def __init__(self, case: Json, paid: Json) -> None:
         self.paid = paid
         self.parts: Json = {}
-        alone = {}
+        self.scores = {}
         for hotkey, windows in paid.items():
             n = sum(map(len, windows.values()))
             total = 0.0
@@ -434,14 +318,7 @@ class _PlainPay:
                 self.parts.setdefault(hotkey, {})[name] = part
                 boosted = 1.5 if name in {"mcp_server", "agent_composition"} and case["epoch"] <= 30 else 1.0
                 total += BASE[name] * boosted * part["quality"] * part["quality"] * part["epsilon"]
-            alone[hotkey] = total * (n / (n + 20))
-        self.seniors: Json = {}
-        for pair in case["proven"]:
-            for junior, senior in (pair, pair[::-1]):
-                first = (case["since"].get(senior, 0), senior) < (case["since"].get(junior, 0), junior)
-                if junior in alone and alone.get(senior, 0) > 0 and first:
-                    self.seniors[junior] = self.seniors.get(junior, 0) + 1
-        self.scores = {one: score * 0.25 ** self.seniors.get(one, 0) for one, score in alone.items()}
+            self.scores[hotkey] = total * (n / (n + 20))
 
     def _all(self, hotkey: str) -> list[Json]:
         return [entry for entries in self.paid[hotkey].values() for entry in entries]

@@ -14,8 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_tallies import (
     TYPES,
-    plain_evidence,
-    plain_meetings,
     plain_selection,
     plain_tally,
     plain_turns,
@@ -23,18 +21,13 @@ from plain_tallies import (
 )
 
 from validator.cli import tally_cases as cases
-from validator.scoring.v2_0.evidence import step_of
-from validator.scoring.v2_0.rules import RULES
-from validator.state.tallies import PairEvidence
 
 Json = dict[str, Any]
 VECTORS = Path(__file__).parent.parent / "vectors"
 FUNCTIONS: dict[str, tuple[Callable[[Json], Json], Any, Callable[[Any], Any]]] = {
     "turns_20": (plain_turns, cases.TurnsCase, cases.turns_case),
-    "meetings_20": (plain_meetings, cases.MeetingsCase, cases.meetings_case),
     "selection_20": (plain_selection, cases.TurnSelectionCase, cases.select_by_turn_case),
     "tally_20": (plain_tally, cases.TallyCase, cases.tally_case),
-    "evidence_20": (plain_evidence, cases.EvidenceCase, cases.weigh_evidence_case),
     "weights_20": (plain_weights, cases.TallyWeightsCase, cases.pay_tallies_case),
 }
 
@@ -74,7 +67,6 @@ def test_the_sentences_and_the_program_agree_on_the_vectors(folder: str) -> None
 
 HOTKEYS = [f"{letter}{n}" for n in range(4) for letter in "aBz"]
 hotkeys = st.sampled_from(HOTKEYS)
-pairs = st.lists(hotkeys, min_size=2, max_size=2, unique=True).map(sorted)
 few = st.integers(0, 4)
 
 
@@ -92,92 +84,35 @@ def test_turns(case: Json) -> None:
     check("turns_20", case)
 
 
-@given(
-    st.fixed_dictionaries(
-        {
-            "round": st.integers(28, 34),
-            "candidates": st.lists(hotkeys, unique=True, min_size=5),
-            "pairs": st.lists(
-                st.fixed_dictionaries(
-                    {
-                        "pair": pairs,
-                        "value": st.sampled_from([1.0, 1.35, 1.3500000000000003, 1.4, 2.0, 99.0, 1e5, 1e6]),
-                        "proven": st.booleans(),
-                        "last_round": st.integers(0, 4),
-                    }
-                ),
-                unique_by=lambda one: str(one["pair"]),
-                max_size=30,
-            ),
-        }
-    )
+candidates: st.SearchStrategy[Json] = st.fixed_dictionaries(
+    {
+        "hotkey": hotkeys,
+        "reputation": st.sampled_from([0.19, 0.2, 0.5]),
+        "collusion_flags": st.sampled_from([0, 0, 0, 2, 3]),
+        "in_flight": st.sampled_from([0, 0, 1, 2]),
+        "max_concurrent": st.integers(1, 3),
+        "dispatches": st.sampled_from([4, 5, 6]),
+        "failures": st.sampled_from([0, 3, 4]),
+        "turn": st.integers(0, 3),
+        "total": st.integers(3, 4),
+    }
 )
-def test_meetings(case: Json) -> None:
-    check("meetings_20", case)
+pools = st.lists(candidates, unique_by=lambda one: str(one["hotkey"]))
 
 
 @given(
     st.fixed_dictionaries(
         {
-            "candidates": st.lists(
-                st.fixed_dictionaries(
-                    {
-                        "hotkey": hotkeys,
-                        "reputation": st.sampled_from([0.19, 0.2, 0.5]),
-                        "collusion_flags": st.sampled_from([0, 0, 0, 2, 3]),
-                        "in_flight": st.sampled_from([0, 0, 1, 2]),
-                        "max_concurrent": st.integers(1, 3),
-                        "dispatches": st.sampled_from([4, 5, 6]),
-                        "failures": st.sampled_from([0, 3, 4]),
-                        "turn": st.integers(0, 3),
-                        "total": st.integers(3, 4),
-                    }
-                ),
-                unique_by=lambda one: str(one["hotkey"]),
-            ),
+            "candidates": pools,
             "round_id": st.just("7"),
             "seed": st.just("ab" * 32),
             "skill_type": st.just("declarative"),
             "task_id": st.sampled_from(["t1", "t2"]),
-            "planted": st.booleans(),
-            "pairs": st.lists(pairs, unique_by=tuple, max_size=12),
         }
     )
 )
 def test_groups(case: Json) -> None:
     check("selection_20", case)
-
-
-@pytest.mark.parametrize(("many", "met"), [(4, []), (5, [["a", "b"]])])
-def test_a_pair_meets_where_as_many_as_a_group_has_may_be_drawn(many: int, met: Json) -> None:
-    candidate = {
-        "reputation": 0.5,
-        "collusion_flags": 0,
-        "in_flight": 0,
-        "max_concurrent": 1,
-        "dispatches": 0,
-        "failures": 0,
-        "turn": 0,
-        "total": 0,
-    }
-    case = {
-        "candidates": [candidate | {"hotkey": hotkey} for hotkey in "abcde"[:many]],
-        "round_id": "7",
-        "seed": "ab" * 32,
-        "skill_type": "declarative",
-        "task_id": "t1",
-        "planted": True,
-        "pairs": [["a", "b"]],
-    }
-    check("selection_20", case)
-    assert compute("selection_20", case)["met"] == met
-
-
-@pytest.mark.parametrize(
-    ("value", "was", "proven"), [(1e5, False, True), (99_999.0, False, False), (10.0, True, True), (9.9, True, False)]
-)
-def test_a_pair_is_proven_from_the_one_value_until_the_other(value: float, was: bool, proven: bool) -> None:
-    assert step_of(RULES.evidence, PairEvidence(value, was), 1.0) == PairEvidence(value, proven)
 
 
 CVES = ["CVE-2019-11324", "cve-2019-11324", "CVE-2020-14343"]
@@ -276,57 +211,12 @@ truths = st.fixed_dictionaries(
             "task_id": st.just("t1"),
             "truth": st.none() | truths | truths,
             "planted": st.booleans(),
-            "proven": st.lists(pairs, unique_by=tuple, max_size=4),
             "members": members,
         }
     )
 )
 def test_tallies(case: Json) -> None:
     check("tally_20", case)
-
-
-KINDS = [f"kind/{n}" for n in range(5)]
-number = st.sampled_from([0.0, 0.0, 3.5, 90.0])
-
-
-def planted(faults: list[str]) -> st.SearchStrategy[Json]:
-    found = st.lists(st.booleans(), min_size=len(faults), max_size=len(faults))
-    answer = st.fixed_dictionaries({"hotkey": hotkeys, "found": found})
-    answers = st.lists(answer, unique_by=lambda one: str(one["hotkey"]), max_size=5)
-    return answers.map(lambda given: {"faults": faults, "answers": given})
-
-
-@given(
-    st.fixed_dictionaries(
-        {
-            "slopes": st.fixed_dictionaries({}, optional={"1": number, "2": number, "4": number}),
-            "kinds": st.dictionaries(
-                st.sampled_from(KINDS),
-                st.sampled_from([(0, 0), (8, 19), (8, 20), (0, 60), (60, 60), (30, 60), (200, 400), (399, 399)]),
-            ),
-            "records": st.dictionaries(
-                hotkeys,
-                st.sampled_from([(0, 0), (0, 40), (400, 400), (12, 40)]).map(
-                    lambda one: {"found": one[0], "faults": one[1]}
-                ),
-            ),
-            "pairs": st.lists(
-                st.fixed_dictionaries(
-                    {"pair": pairs},
-                    optional={
-                        "value": st.sampled_from([1.0, 9.0, 11.0, 60_000.0, 99_999.0, 1e6]),
-                        "proven": st.booleans(),
-                    },
-                ),
-                unique_by=lambda one: str(one["pair"]),
-                max_size=20,
-            ),
-            "tasks": st.lists(st.lists(st.sampled_from(KINDS), max_size=6).flatmap(planted), max_size=4),
-        }
-    )
-)
-def test_evidence(case: Json) -> None:
-    check("evidence_20", case)
 
 
 share = st.none() | st.sampled_from([(0, 0), (0, 3), (2, 3), (3, 3)]).map(list)
@@ -399,8 +289,6 @@ def mostly(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
                     for hotkey in HOTKEYS
                 }
             ),
-            "since": st.dictionaries(hotkeys, st.integers(0, 2)),
-            "proven": st.lists(pairs, unique_by=tuple, max_size=8),
         }
     )
 )

@@ -49,7 +49,7 @@ def test_the_own_version_pays_what_it_paid(scoring: str) -> None:
         again.add(past)
         other.add(past)
     assert again.vector().weights == pytest.approx(network.vector().weights)
-    assert other.vector().weights.keys() <= set(network.registered())
+    assert other.vector().weights.keys() <= set(network.names)
     assert other.vector().weights != pytest.approx(again.vector().weights)
 
 

@@ -215,7 +215,7 @@ async def _newest_task(tx: Transaction, sha256: str) -> TaskRecord:
 def _require_plain(task: AssessmentTask, group: GroupOutcome) -> None:
     """Refuse a bundle that was given with a marker or planted faults, and a verdict that is known to be wrong."""
     truth = task.truth
-    if task.canary is not None or task.planted is True or task.bundle_sha256 != task.source_sha256:
+    if task.canary is not None or task.planted or task.bundle_sha256 != task.source_sha256:
         raise _SilentError("it was given with a marker, or made here")
     if truth is not None and (truth.injections or truth.mark is not UNSET or _has_planted(truth)):
         raise _SilentError("its truth has planted faults")

@@ -6,10 +6,8 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
 
 from validator.audit.explain.effects import Collusion, ReputationChange, TypeWindow, WeightEffect
-from validator.audit.explain.miner import MinerExplanation
 from validator.audit.explain.round_explanation import MinerFacts, NotACandidate, RoundExplanation, RoundFacts
 from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.answer import Role
@@ -243,10 +241,3 @@ def for_the_miner(explained: ExplanationDocument, shown: Collection[str]) -> Exp
 
 def _without_truth(task: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value if key in _OF_THE_MINER else None for key, value in task.items()}
-
-
-def miner_for_itself(explained: MinerExplanation) -> MinerExplanation:
-    """Return a miner's explanation without evidence: its steps name faults of tasks, and other miners."""
-    if explained.tallies is UNSET:
-        return explained
-    return msgspec.structs.replace(explained, tallies=msgspec.structs.replace(explained.tallies, steps=(), seniors=()))

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import UNSET
 
 from validator.protocol.limits import MAX_FILLED
-from validator.protocol.round import AssessmentTask, ExecutionResult, FilledQuality, MinerState, RoundInput, TypeHistory
+from validator.protocol.round import ExecutionResult, FilledQuality, MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Version, version
 from validator.state.inputs import frozen_miner
@@ -52,26 +52,17 @@ def input_fault(scored_by: Version, state: State, frozen: RoundInput) -> Fault |
 
 def _frozen_fault(scored_by: Version, state: State, frozen: RoundInput) -> str | None:
     """Return the first place of what 2.0.0 freezes besides that does not follow; earlier versions freeze none."""
-    shared = ("kinds", "slopes", "pairs", "proven")
     if not scored_by.pays_tallies:
-        extra = next((name for name in shared if getattr(frozen, name) is not UNSET), None)
         miners = (i for i, one in enumerate(frozen.miners) if (one.turns, one.record) != (UNSET, UNSET))
         first = next(miners, None)
-        return extra or (None if first is None else f"miners[{first}].turns")
+        return None if first is None else f"miners[{first}].turns"
     if not state.whole or state.shared.blind > 1:
         return None
     expected = scored_by.complete(state, frozen)
-    for name in shared:
-        if getattr(frozen, name) != getattr(expected, name):
-            return name
     for i, (told, miner) in enumerate(zip(frozen.miners, expected.miners, strict=True)):
         for name in ("turns", "record"):
             if getattr(told, name) != getattr(miner, name):
                 return f"miners[{i}].{name}"
-    for i, (task, again) in enumerate(zip(frozen.tasks, expected.tasks, strict=True)):
-        hidden = isinstance(task, AssessmentTask) and task.truth_sha256 is not UNSET
-        if task != again and not hidden:
-            return f"tasks[{i}].planted"
     return None
 
 

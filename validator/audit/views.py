@@ -16,7 +16,6 @@ from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessmentTask, RoundInput
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
-from validator.protocol.tallies import HotkeyPair
 from validator.store import Transaction
 from validator.store.rows import (
     FlagDetail,
@@ -27,8 +26,6 @@ from validator.store.rows import (
 )
 from validator.store.vector_inputs import UNMIXED, Mechanisms, Paid, paid_now
 
-SHOWN_FROM: Final = 1_000.0
-"""The value of a pair that listings begin at (SPEC 17)."""
 MAX_FLAG_ID: Final = 2**31 - 1  # what the column holds on every database
 
 
@@ -36,29 +33,6 @@ async def flag_details(tx: Transaction, which: str) -> tuple[FlagDetail, ...]:
     """Return the flag with this id (a decimal), or every flag of this hotkey; empty where there is none."""
     is_id = which.isascii() and which.isdecimal() and len(which) < len(str(MAX_FLAG_ID))
     return await tx.flags.get(int(which) if is_id else which)
-
-
-@dataclass(frozen=True, slots=True)
-class PairView:
-    """The evidence that two miners share one analysis (SPEC 17, D-39); `last_round` is the newest one with a step."""
-
-    pair: HotkeyPair
-    value: float
-    proven: bool
-    last_round: int
-
-
-async def pair_list(tx: Transaction, hotkey: str | None = None) -> tuple[PairView, ...]:
-    """Return the pairs of a hotkey, else those from the value on that listings begin at; largest value first."""
-    state = await tx.state.whole()
-    least = SHOWN_FROM if hotkey is None else 0.0
-    found = [
-        PairView((one, other), evidence.value, evidence.proven, evidence.last_round)
-        for one, miner in state.miners.items()
-        for other, evidence in miner.evidence.items()
-        if evidence.value >= least and (hotkey is None or hotkey in {one, other})
-    ]
-    return tuple(sorted(found, key=lambda view: (-view.value, view.pair)))
 
 
 async def round_list(tx: Transaction, limit: int, before: int | None = None) -> tuple[RoundRecord, ...]:

@@ -201,16 +201,11 @@ def print_miner_explanation(explained: MinerExplanation) -> None:
 def _write_tallies(page: Page, told: TalliesTold) -> None:
     page.heading(f"Tallies: {told.score:.4f} of {told.entries} entries, ramp {told.ramp:.4f}")
     page.line(f"they decide {told.share:.0%} of the assessments' pay; entries of earlier versions the rest")
-    for senior in told.seniors:
-        page.line(f"a quarter next to {senior}: they are proven to share one analysis, and that one came first")
     for one in told.types:
         page.line(f"{one.skill_type}: quality {one.quality:.4f}, epsilon {one.epsilon:.4f}, adds {one.worth:.4f}")
         page.rows(
             "component=name weight:.2f> got:g> offered:g> pool> own> ratio> counts=value>", one.components, indent=4
         )
-    if told.steps:
-        page.line("evidence of one analysis, the largest ratios:")
-        page.rows("round=round_id> task=task_id other ratio> value=after> both_found~", told.steps, indent=4)
 
 
 def _write_types(page: Page, explained: MinerExplanation) -> None:

@@ -21,20 +21,16 @@ from validator.cli.cases import (
 from validator.cli.options import group
 from validator.cli.tally_cases import (
     Entry,
-    EvidenceCase,
-    MeetingsCase,
     TallyCase,
     TallyWeightsCase,
     TurnsCase,
     TurnSelectionCase,
     check_candidates,
-    meetings_case,
     pay_tallies_case,
     select_by_turn_case,
     tally_case,
     told_group,
     turns_case,
-    weigh_evidence_case,
 )
 from validator.protocol.answer import Id, Role
 from validator.protocol.limits import MAX_CASE_MEMBERS
@@ -62,7 +58,6 @@ Number = Literal[
     "collusion",
     "consensus",
     "emission",
-    "evidence",
     "execution",
     "keys",
     "reputation",
@@ -340,7 +335,6 @@ CASES: Final[Mapping[Number, Sequence[Form]]] = {
     "collusion": [Form(CollusionCase, score_collusion_case, tallies=False)],
     "consensus": [Form(ConsensusCase, score_consensus_case)],
     "emission": [Form(EmissionCase, score_emission_case, tallies=False)],
-    "evidence": [Form(EvidenceCase, weigh_evidence_case, tallies=True)],
     "execution": [Form(ExecutionCase, score_execution_case)],
     "keys": [Form(KeysCase, score_keys_case)],
     "reputation": [Form(ReputationCase, score_reputation_case)],
@@ -362,7 +356,7 @@ def score(
     emission of an answer (SPEC 6, 7). weights: scores and capped weights of windows (SPEC 11). workflow: S of a run
     (SPEC 12). execution: traces next to three runs of a task's bundle (SPEC 15). keys: of findings (SPEC 3).
     reputation: after each event (SPEC 10). collusion: which samples count, and which raise a flag (SPEC 9). tally:
-    entries and answer scores of a task's answers, evidence: of a round against its pairs, both of 2.0.0 (SPEC 17).
+    entries and answer scores of a task's answers under 2.0.0 (SPEC 17).
     """
     compute_files(files, *CASES[number])
 
@@ -381,9 +375,3 @@ def select(files: Files) -> None:
 def turns(files: Files) -> None:
     """Count the turns of a type's candidates in the round to come (SPEC 17, D-34)."""
     compute_files(files, Form(TurnsCase, turns_case, tallies=True))
-
-
-@GROUPS.command()
-def meetings(files: Files) -> None:
-    """List the pairs that are to meet in planted tasks of a round (SPEC 17, D-36)."""
-    compute_files(files, Form(MeetingsCase, meetings_case, tallies=True))

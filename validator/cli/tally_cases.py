@@ -1,10 +1,10 @@
-"""Cases of `validator score` for version 2.0.0: turns, meetings, groups, entries, evidence and weights (SPEC 17).
+"""Cases of `validator score` for version 2.0.0: turns, groups, entries and weights (SPEC 17).
 
 Pure. Each function refuses what its form cannot say by SchemaError, naming the field.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import Meta
@@ -16,26 +16,21 @@ from validator.protocol.round import GroupPlan
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Document, Hex32, Sssa, Text, Unit
 from validator.protocol.strict_json import SchemaError
-from validator.protocol.tallies import Count, HotkeyPair, Record, Tally
+from validator.protocol.tallies import Count, Record, Tally
 from validator.protocol.task import Truth, check_truth
 from validator.scoring import (
     Candidate,
     LastTurn,
     MinerStanding,
     PayBasis,
-    PlantedAnswers,
     TalliedAnswer,
     TallyPay,
     TurnCandidate,
     Version20,
     version,
 )
-from validator.state.tallies import PairEvidence
 
 Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
-Pair = tuple[Text, Text]
-Value = Annotated[float, Meta(ge=1, le=1_000_000)]
-Slope = Literal["1", "2", "4"]
 
 
 class TurnsCase(Case, frozen=True):
@@ -45,33 +40,14 @@ class TurnsCase(Case, frozen=True):
     candidates: tuple[Text, ...]
 
 
-class PairCase(Document, frozen=True):
-    """A pair with evidence; `last_round` is the newest one in which it met."""
-
-    pair: Pair
-    value: Value
-    proven: bool
-    last_round: Count
-
-
-class MeetingsCase(Case, frozen=True):
-    """A round to be frozen: candidates of any type, and the pairs with evidence."""
-
-    round: Count
-    candidates: tuple[Text, ...]
-    pairs: tuple[PairCase, ...]
-
-
 class TurnSelectionCase(Case, frozen=True):
-    """A frozen pool; `seed` is the hex of round_seed, `pairs` are those that no earlier task of the round has used."""
+    """A frozen pool; `seed` is the hex of round_seed."""
 
     candidates: tuple[TurnCandidate, ...]
     round_id: Id
     seed: Hex32
     skill_type: SkillType
     task_id: Id
-    planted: bool
-    pairs: tuple[Pair, ...]
 
 
 class TallyMember(Document, frozen=True):
@@ -91,40 +67,7 @@ class TallyCase(Case, frozen=True):
     task_id: Text
     truth: Truth | None
     planted: bool
-    proven: tuple[Pair, ...]
     members: Annotated[tuple[TallyMember, ...], Meta(max_length=MAX_CASE_MEMBERS)]
-
-
-class StandingPair(Document, frozen=True):
-    """A pair before the round."""
-
-    pair: Pair
-    value: Value = 1.0
-    proven: bool = False
-
-
-class PlantedAnswer(Document, frozen=True):
-    """A valid answer: for each fault of the task whether it was found."""
-
-    hotkey: Text
-    found: tuple[bool, ...]
-
-
-class PlantedCase(Document, frozen=True):
-    """A planted task: the kind of each fault, and the valid answers in group order."""
-
-    faults: tuple[Text, ...]
-    answers: Annotated[tuple[PlantedAnswer, ...], Meta(max_length=MAX_CASE_MEMBERS)]
-
-
-class EvidenceCase(Case, frozen=True):
-    """One round's planted tasks in plan order, and what was frozen for them."""
-
-    slopes: dict[Slope, Annotated[float, Meta(ge=0)]]
-    kinds: dict[Text, tuple[Count, Count]]
-    records: dict[Text, Record]
-    pairs: tuple[StandingPair, ...]
-    tasks: tuple[PlantedCase, ...]
 
 
 class TallyWeightsCase(Case, frozen=True):
@@ -135,8 +78,6 @@ class TallyWeightsCase(Case, frozen=True):
     windows: dict[Text, dict[Text, tuple[Tally | Entry, ...]]]
     before: dict[Text, dict[Text, tuple[Entry, ...]]]
     standing: dict[Text, MinerStanding]
-    since: dict[Text, Count]
-    proven: tuple[Pair, ...]
 
 
 def scoring(case: Case) -> Version20:
@@ -150,24 +91,11 @@ def turns_case(case: TurnsCase) -> dict[str, Any]:
     return {"turns": scoring(case).next_turns(case.previous, case.candidates)}
 
 
-def meetings_case(case: MeetingsCase) -> dict[str, Any]:
-    """Return the pairs that are frozen (D-36)."""
-    refuse_repeated(case.candidates, "candidates", of_item="")
-    check_pairs([one.pair for one in case.pairs], "pairs", ".pair")
-    pairs = {one.pair: PairEvidence(one.value, one.proven, one.last_round) for one in case.pairs}
-    return {"pairs": scoring(case).meeting_pairs(case.round, case.candidates, pairs)}
-
-
 def select_by_turn_case(case: TurnSelectionCase) -> dict[str, Any]:
-    """Return primaries and auditors in draw order, pairs that meet, excluded and mode (D-35, D-36)."""
+    """Return primaries and auditors in draw order, excluded and mode (D-35)."""
     check_candidates(case.candidates)
-    check_pairs(case.pairs, "pairs")
     seed = bytes.fromhex(case.seed)
-    return told_group(
-        scoring(case).select_group(
-            case.candidates, seed, case.round_id, case.task_id, planted=case.planted, pairs=case.pairs
-        )
-    )
+    return told_group(scoring(case).select_group(case.candidates, seed, case.round_id, case.task_id))
 
 
 def check_candidates(candidates: Sequence[Candidate | TurnCandidate]) -> None:
@@ -186,9 +114,8 @@ def told_group(group: GroupPlan) -> dict[str, Any]:
 
 
 def tally_case(case: TallyCase) -> dict[str, Any]:
-    """Return weight, entry, answer score, event and found faults of every member (D-37, D-38)."""
+    """Return weight, entry, answer score and event of every member (D-37, D-38)."""
     refuse_repeated([one.hotkey for one in case.members], "members")
-    check_pairs(case.proven, "proven")
     if case.truth is not None:
         check_truth(case.truth, "$.truth")
     for i, one in enumerate(case.members):
@@ -199,44 +126,12 @@ def tally_case(case: TallyCase) -> dict[str, Any]:
         if one.record.score > one.record.answers:
             raise SchemaError(f"must not exceed answers - at `$.members[{i}].record.score`")
     members = [TalliedAnswer(one.hotkey, one.sssa, one.early, one.epsilon, one.record) for one in case.members]
-    tallied = scoring(case).tally_task(members, case.truth, made_here=case.planted, proven=set(case.proven))
+    tallied = scoring(case).tally_task(members, case.truth, made_here=case.planted)
     return {"members": [one._asdict() for one in tallied]}
 
 
-def weigh_evidence_case(case: EvidenceCase) -> dict[str, Any]:
-    """Return rate, slope, abilities and steps of a round, and slopes and kinds after it (D-39)."""
-    check_pairs([one.pair for one in case.pairs], "pairs", ".pair")
-    for kind, (found, answers) in case.kinds.items():
-        if found > answers:
-            raise SchemaError(f"the first must not exceed the second - at `$.kinds.{kind}`")
-    for hotkey, record in case.records.items():
-        if record.found > record.faults:
-            raise SchemaError(f"must not exceed faults - at `$.records.{hotkey}.found`")
-    for i, task in enumerate(case.tasks):
-        refuse_repeated([one.hotkey for one in task.answers], f"tasks[{i}].answers")
-        for j, one in enumerate(task.answers):
-            if len(one.found) != len(task.faults):
-                raise SchemaError(f"must be as long as faults - at `$.tasks[{i}].answers[{j}].found`")
-    evidence = scoring(case).weigh_round(
-        {str(slope): number for slope, number in case.slopes.items()},
-        case.kinds,
-        case.records,
-        {one.pair: PairEvidence(one.value, one.proven) for one in case.pairs},
-        [
-            PlantedAnswers(str(i), task.faults, tuple((one.hotkey, one.found) for one in task.answers))
-            for i, task in enumerate(case.tasks)
-        ],
-    )
-    rows = [msgspec.structs.asdict(row) for row in evidence.rows]
-    for row in rows:
-        del row["task_id"]
-    told = evidence._asdict() | {"pairs": rows}
-    del told["rows"]
-    return told
-
-
 def pay_tallies_case(case: TallyWeightsCase) -> dict[str, Any]:
-    """Return components, seniors, scores per kind, unpaid windows and capped weights (D-40 to D-42)."""
+    """Return components, scores per kind, unpaid windows and capped weights (D-41, D-42)."""
     for hotkey, windows in case.windows.items():
         require_types(windows, f"$.windows.{hotkey}")
         for name, entries in windows.items():
@@ -245,13 +140,11 @@ def pay_tallies_case(case: TallyWeightsCase) -> dict[str, Any]:
         require_types(before, f"$.before.{hotkey}", tuple(map(str, ASSESSED_TYPES)))
     for hotkey, miner in case.standing.items():
         require_types(miner.types, f"$.standing.{hotkey}.types")
-    check_pairs(case.proven, "proven")
-    basis = PayBasis(case.epoch, case.rounds, case.before, case.since, frozenset(case.proven))
+    basis = PayBasis(case.epoch, case.rounds, case.before)
     plan = scoring(case).score_weights(case.windows, case.standing, basis)
     tallied = cast("TallyPay", plan.tallied)
     return {
         "parts": _told_parts(tallied),
-        "seniors": {hotkey: len(seniors) for hotkey, seniors in tallied.seniors.items()},
         **told_plan(plan),
     }
 
@@ -291,14 +184,3 @@ def _check_tally(entry: Tally, where: str) -> None:
         share = getattr(entry, name)
         if share is not None and share[0] > share[1]:
             raise SchemaError(f"the first must not exceed the second - at `{where}.{name}`")
-
-
-def check_pairs(pairs: Sequence[HotkeyPair], field: str, of_item: str = "") -> None:
-    """Refuse a pair out of order, or one that is in the list twice."""
-    seen: set[HotkeyPair] = set()
-    for i, pair in enumerate(pairs):
-        if pair[0] >= pair[1]:
-            raise SchemaError(f"must be two hotkeys, the smaller first - at `$.{field}[{i}]{of_item}`")
-        if pair in seen:
-            raise SchemaError(f"this pair is in it twice - at `$.{field}[{i}]{of_item}`")
-        seen.add(pair)

@@ -5,6 +5,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 
+def cut(x: float, low: float, high: float) -> float:
+    """Return `x` within the bounds."""
+    return min(high, max(low, x))
+
+
 def mean(values: Sequence[float]) -> float:
     """Return `fsum(values) / n`; `values` must not be empty."""
     return math.fsum(values) / len(values)

@@ -344,7 +344,6 @@ class WeightedMiner(Document, frozen=True):
         unpaid: skill type to reason, of its windows that do not pay; absent where all do.
         parts: by skill type, of the windows of tallies that pay; unset before 2.0.0, as are the fields below.
         entries: n, their tallies; absent without any.
-        seniors: proven partners that came first, sorted; absent without any.
     """
 
     hotkey: Hotkey
@@ -355,7 +354,6 @@ class WeightedMiner(Document, frozen=True):
     unpaid: dict[str, Code] | UnsetType = UNSET
     parts: dict[str, PaidType] | UnsetType = UNSET
     entries: Count | UnsetType = UNSET
-    seniors: tuple[Hotkey, ...] | UnsetType = UNSET
 
 
 class Owner(Document, frozen=True):

@@ -18,7 +18,7 @@ from validator.protocol.results import Passed, Submission, WorkflowSubmission
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.sssa import Document, Unit
-from validator.protocol.tallies import EvidenceRow, HotkeyPair, Record, Tally
+from validator.protocol.tallies import Record, Tally
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import CodeReport, WorkflowRun, WorkflowScore
@@ -82,7 +82,6 @@ class TruthDocument(Document, frozen=True):
     Attributes:
         random: hex of 32 bytes.
         truth: of an assessment, and absent else.
-        planted: of an assessment from 2.0.0 on, and absent else.
         reference: of a workflow task, and absent else.
     """
 
@@ -90,7 +89,6 @@ class TruthDocument(Document, frozen=True):
     random: Digest
     truth: Truth | UnsetType = UNSET
     reference: Reference | UnsetType = UNSET
-    planted: bool | UnsetType = UNSET
 
 
 class AnyTask(Document, frozen=True, tag_field="kind"):
@@ -142,7 +140,6 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
         own_windows: whether the task came with its windows, or they are those of the round's version (D-28).
         truth_random: hex of the bytes that its truth is committed to with (SPEC 16, D-31); unset where there is none.
         truth_sha256: the commitment, in a log that does not show the truth; unset everywhere else.
-        planted: made here for the round, with a truth that lists its findings (SPEC 17, D-36); unset before 2.0.0.
         submitted: somebody submitted it: its answers enter nothing (SPEC 17, D-45); unset for all others.
         answer: what an answer to it is once it has passed.
     """
@@ -154,7 +151,6 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
     own_windows: bool = False
     truth_random: Digest | UnsetType = UNSET
     truth_sha256: Digest | UnsetType = UNSET
-    planted: bool | UnsetType = UNSET
     submitted: Literal[True] | UnsetType = UNSET
 
     answer: ClassVar[type[Passed]] = Submission
@@ -163,6 +159,11 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
     def made_here(self) -> bool:
         """See `AnyTask`."""
         return self.provenance == "canary"
+
+    @property
+    def planted(self) -> bool:
+        """True if it was made here with a truth that lists its findings (SPEC 17, D-36); False if that is not shown."""
+        return self.made_here and self.truth is not None and isinstance(self.truth.findings, tuple)
 
     @property
     def secret(self) -> Truth | None:
@@ -178,7 +179,6 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
             truth=document.truth,
             truth_random=document.random,
             truth_sha256=UNSET,
-            planted=document.planted,
         )
 
     @property
@@ -266,7 +266,7 @@ ActHotkey = Annotated[str, Meta(pattern=r"\A[1-9A-HJ-NP-Za-km-z]{1,64}\Z")]
 ActReason = Annotated[str, Meta(min_length=1, max_length=MAX_REASON)]
 
 
-class FlagsCleared(Document, frozen=True, tag_field="act", tag="flags_cleared"):
+class FlagsCleared(Document, frozen=True):
     """An operator cleared flags of a miner, which no longer are in the input that has the act.
 
     Attributes:
@@ -281,24 +281,7 @@ class FlagsCleared(Document, frozen=True, tag_field="act", tag="flags_cleared"):
     flags: Annotated[tuple[ClearedFlag, ...], Meta(min_length=1, max_length=1_000)]
 
 
-class PairReset(Document, frozen=True, tag_field="act", tag="pair_reset"):
-    """An operator set the value of a pair to 1, as it is in the input that has the act (SPEC 17, D-39).
-
-    Attributes:
-        hotkey: the smaller one of the pair.
-        other: the larger one.
-        at: when, SPEC 13 form.
-        reason: that the operator gave, as stored: one printable line.
-    """
-
-    hotkey: ActHotkey
-    other: ActHotkey
-    at: str
-    reason: ActReason
-
-
-Act = FlagsCleared | PairReset
-Acts = Annotated[tuple[Act, ...], Meta(max_length=MAX_ACTS)]
+Acts = Annotated[tuple[FlagsCleared, ...], Meta(max_length=MAX_ACTS)]
 
 
 INPUT_VERSION: Final = "1"
@@ -401,10 +384,6 @@ class RoundInput(Document, frozen=True):
         executions: results since the last round, by round, then plan order of the task, then group order.
         filled: qualities of earlier rounds' answers since the last round, by check id.
         acts: of the operator since the last round, by time, then hotkey (SPEC 16, D-28).
-        kinds: of planted faults, found and answers (SPEC 17, D-39); unset before 2.0.0, as are the fields below.
-        slopes: slope to its number (SPEC 17, D-39).
-        pairs: that are to meet, in order (SPEC 17, D-36).
-        proven: pairs of registered hotkeys, by pair (SPEC 17, D-40).
     """
 
     input_version: Literal["1"]
@@ -421,10 +400,6 @@ class RoundInput(Document, frozen=True):
     executions: tuple[ExecutionResult, ...]
     filled: tuple[FilledQuality, ...]
     acts: Acts
-    kinds: dict[str, tuple[int, int]] | UnsetType = UNSET
-    slopes: dict[str, float] | UnsetType = UNSET
-    pairs: tuple[HotkeyPair, ...] | UnsetType = UNSET
-    proven: tuple[HotkeyPair, ...] | UnsetType = UNSET
 
     @property
     def index(self) -> int:
@@ -444,7 +419,6 @@ class GroupPlan(Document, frozen=True):
         promoted: by rotation, in the order it happened.
         demoted: pushed out by rotation, in the order it happened.
         excluded: hotkey to reason.
-        met: pairs that meet in the group (SPEC 17, D-36); unset before 2.0.0.
     """
 
     task_id: str
@@ -454,7 +428,6 @@ class GroupPlan(Document, frozen=True):
     promoted: tuple[str, ...]
     demoted: tuple[str, ...]
     excluded: dict[str, Reason]
-    met: tuple[HotkeyPair, ...] | UnsetType = UNSET
 
     @property
     def members(self) -> tuple[tuple[str, Role], ...]:
@@ -556,7 +529,6 @@ class AssessedMember(AnyMember, frozen=True, tag="assessed"):
         emission: None where there is no verdict to score against (D-7).
         tally: entry of the score window (SPEC 17, D-38); unset before 2.0.0, as are the fields below.
         answer_score: of a planted task (SPEC 17, D-38).
-        found: for each fault of the truth `1` where the answer found it, else `0`; None without such a truth.
         weight: in what others are compared with (SPEC 17, D-37).
     """
 
@@ -566,7 +538,6 @@ class AssessedMember(AnyMember, frozen=True, tag="assessed"):
     emission: Emission | None
     tally: Tally | UnsetType | None = UNSET
     answer_score: float | UnsetType | None = UNSET
-    found: str | UnsetType | None = UNSET
     weight: float | UnsetType = UNSET
 
 
@@ -636,10 +607,7 @@ class ReputationEvent(Document, frozen=True):
 
 
 class RoundOutcome(Document, frozen=True):
-    """Result of a round; one transaction stores it.
-
-    `evidence` has the steps of pairs (SPEC 17, D-39), and is unset before 2.0.0.
-    """
+    """Result of a round; one transaction stores it."""
 
     round_id: str
     scoring_version: str
@@ -648,7 +616,6 @@ class RoundOutcome(Document, frozen=True):
     samples: tuple[AgreementSample, ...]
     flags: tuple[FlagRaised, ...]
     reputation: tuple[ReputationEvent, ...]
-    evidence: tuple[EvidenceRow, ...] | UnsetType = UNSET
 
 
 def truth_sha256(random: str, secret: Any) -> str:
@@ -671,8 +638,7 @@ def _take(task: dict[str, Any]) -> dict[str, Any]:
     else:
         name, secret, goal["reference"] = "reference", goal["reference"], {}
     task["truth_sha256"] = truth_sha256(random, secret)
-    planted = {"planted": task.pop("planted")} if "planted" in task else {}
-    return {"task_id": task["task_id"], "random": random, name: secret, **planted}
+    return {"task_id": task["task_id"], "random": random, name: secret}
 
 
 def commands_of(documents: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
@@ -689,16 +655,12 @@ def outcome_as_told(outcome: RoundOutcome, committed: Collection[str]) -> RoundO
     """Return what a round came to as the log tells it: without what follows from the truths of `committed` tasks."""
     if not committed:
         return outcome
-    evidence = outcome.evidence
-    if evidence is not UNSET:
-        evidence = tuple(structs.replace(one, ratio=None) if one.task_id in committed else one for one in evidence)
     return structs.replace(
         outcome,
         groups=tuple(
             structs.replace(one, scored_verdict=None) if one.task_id in committed else one for one in outcome.groups
         ),
         members=tuple(_as_told(one) if one.task_id in committed else one for one in outcome.members),
-        evidence=evidence,
     )
 
 
@@ -714,7 +676,7 @@ def _as_told(member: MemberOutcome) -> MemberOutcome:
         tally = structs.replace(tally, **dict.fromkeys(_TALLY_FROM_TRUTH))
     if isinstance(member, FailedMember):
         return structs.replace(member, tally=tally, answer_score=None)
-    return structs.replace(member, tally=tally, answer_score=None, found=None)
+    return structs.replace(member, tally=tally, answer_score=None)
 
 
 def expected_commands(frozen: RoundInput) -> Mapping[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Entries, records and evidence of scoring version 2.0.0, as frozen inputs and outcomes hold them (SPEC 17)."""
+"""Entries and records of scoring version 2.0.0, as frozen inputs and outcomes hold them (SPEC 17)."""
 
 from typing import Annotated
 
@@ -10,13 +10,6 @@ from validator.protocol.sssa import Document, Unit, Verdict
 Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
 Share = tuple[Count, Count]
 """Things in both sets, and in either."""
-HotkeyPair = tuple[str, str]
-"""Two hotkeys, the smaller first."""
-
-
-def pair_of(one: str, other: str) -> HotkeyPair:
-    """Return two hotkeys as a pair."""
-    return (one, other) if one < other else (other, one)
 
 
 class Record(Document, frozen=True):
@@ -25,13 +18,10 @@ class Record(Document, frozen=True):
     Attributes:
         score: sum of the answer scores.
         answers: number of answers, failed ones included.
-        found, faults: of the answers that passed, planted faults found and planted.
     """
 
     score: Annotated[float, Meta(ge=0)] = 0.0
     answers: Count = 0
-    found: Count = 0
-    faults: Count = 0
 
 
 NO_RECORD = Record()
@@ -63,21 +53,3 @@ class Tally(Document, frozen=True):
     dependencies: Share | None
     rules: Share | None
     epsilon: Unit | None
-
-
-class EvidenceRow(Document, frozen=True):
-    """One step of the evidence that two miners share an analysis (SPEC 17, D-39).
-
-    Attributes:
-        task_id: planted task that both answered.
-        ratio: likelihood of one analysis against two, of this task; None where a log does not show it.
-        before, after: value of the pair.
-        proven: state of the pair after the step.
-    """
-
-    task_id: str
-    pair: HotkeyPair
-    ratio: float | None
-    before: float
-    after: float
-    proven: bool

@@ -39,7 +39,7 @@ from validator.protocol.round import (
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import WorkflowRun
 from validator.rounds.receipts import write_receipt
-from validator.scoring import FindingKeys, PairValues, ScoredTask, Version, version
+from validator.scoring import FindingKeys, ScoredTask, Version, version
 from validator.sources import Clock
 from validator.state.round_end import Ended, unscored
 from validator.store import Store, Transaction
@@ -135,11 +135,9 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         await void_round(store, clock, signer, frozen, plan, next(iter(returned.void.values())))
         return None
     scored_by = version(frozen.scoring_version)
-    async with store.read() as tx:
-        pairs = await tx.state.pair_values(scored_by, frozen)
     # A thread: hostile answers can be so long that scoring them takes a second for each group.
     with _no_collection():
-        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned, pairs)
+        scored = await asyncio.to_thread(_score, scored_by, signer, frozen, plan, returned)
     outcome, now = scored.outcome, clock.now()
     await store.lasting(lambda tx: _write_judgements(tx, frozen.index, scored.judged, returned.alone))
     proofs = {proof.note.task_id: proof.packed for proof in scored.proofs}
@@ -227,13 +225,12 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
+def _score(
     scored_by: Version,
     signer: Signer,
     frozen: RoundInput,
     plan: RoundPlan,
     returned: Returned,
-    pairs: PairValues,
 ) -> Scored:
     """Return what a round comes to; the answers of one group at a time are decoded."""
     groups = {
@@ -242,7 +239,7 @@ def _score(  # noqa: PLR0913, PLR0917 - everything that a round comes to
         if task.task_id not in returned.void
     }
     outcome = scored_by.round_outcome(
-        frozen, plan, returned.void, {task_id: group.scored for task_id, group in groups.items()}, pairs
+        frozen, plan, returned.void, {task_id: group.scored for task_id, group in groups.items()}
     )
     proofs = [group.proof for group in groups.values() if group.proof is not None]
     lines = msgspec.structs.replace(

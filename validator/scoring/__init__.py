@@ -6,10 +6,8 @@ Pure: touches no clock, randomness, I/O or settings. Called by kinds, rounds, st
 from validator.scoring.constants import ExecutionRules, Rules
 from validator.scoring.eligibility import standing_of, windows_of
 from validator.scoring.v1_0.keys import FindingKeys
-from validator.scoring.v2_0.evidence import PlantedAnswers
 from validator.scoring.v2_0.tallies import TalliedAnswer
 from validator.scoring.values import (
-    NO_VALUES,
     Addend,
     AnswerFacts,
     AnyCandidate,
@@ -25,7 +23,6 @@ from validator.scoring.values import (
     Member,
     MemberConsensus,
     MinerStanding,
-    PairValues,
     PayBasis,
     Penalty,
     PlannedTask,
@@ -52,7 +49,6 @@ from validator.scoring.versions import (
 __all__ = [
     "CURRENT",
     "DEFAULT",
-    "NO_VALUES",
     "VERSIONS",
     "Addend",
     "AnswerFacts",
@@ -71,11 +67,9 @@ __all__ = [
     "Member",
     "MemberConsensus",
     "MinerStanding",
-    "PairValues",
     "PayBasis",
     "Penalty",
     "PlannedTask",
-    "PlantedAnswers",
     "Rules",
     "Schedule",
     "ScoredTask",

@@ -16,13 +16,8 @@ from validator.protocol.results import Checks
 from validator.protocol.round import AgreementPair, Components, GroupOutcome, GroupPlan, MemberOutcome, RoundTask
 from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.sssa import Document, Finding, Rule, Unit, Verdict
-from validator.protocol.tallies import HotkeyPair
 from validator.protocol.task import Truth, Window
-from validator.state.tallies import PairEvidence
 
-PairValues = Mapping[HotkeyPair, PairEvidence]
-"""Pairs with evidence; every other pair has the value 1."""
-NO_VALUES: Final[PairValues] = MappingProxyType({})
 Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
 Seconds = Annotated[float, Meta(ge=0)]
 ScoredAgainst = Literal["curated", "canary", "consensus"]
@@ -405,20 +400,17 @@ class MinerStanding(Document, frozen=True):
 
 
 class PayBasis(NamedTuple):
-    """Inputs of a vector of 2.0.0 besides windows and standing (SPEC 17, D-40 to D-42).
+    """Inputs of a vector of 2.0.0 besides windows and standing (SPEC 17, D-41, D-42).
 
     Attributes:
         epoch: of the vector.
         rounds: settled rounds of 2.0.0.
         before: windows as the entries of earlier versions left them.
-        since: hotkey to the first round whose plan named it; absent is 0.
     """
 
     epoch: int = 0
     rounds: int = 0
     before: Mapping[str, Mapping[str, Sequence[float]]] = MappingProxyType({})
-    since: Mapping[str, int] = MappingProxyType({})
-    proven: AbstractSet[HotkeyPair] = frozenset()
 
 
 NO_BASIS: Final = PayBasis()
@@ -450,14 +442,13 @@ class TypePay(NamedTuple):
 
 
 class TallyPay(NamedTuple):
-    """Pay from tallies (SPEC 17, D-40 to D-42).
+    """Pay from tallies (SPEC 17, D-41, D-42).
 
     Attributes:
-        scores: hotkey to assessment score, seniors included.
+        scores: hotkey to assessment score.
         parts: of the paid types with entries.
         worth: what each of these types adds to a miner's score before the ramp.
         entries: hotkey to n.
-        seniors: hotkey to its proven seniors; absent without any.
         pool: component to p.
         verdicts: skill type to verdict to q.
         risks: skill type to z.
@@ -468,7 +459,6 @@ class TallyPay(NamedTuple):
     parts: Mapping[str, Mapping[str, TypePay]]
     worth: Mapping[str, Mapping[str, float]]
     entries: Mapping[str, int]
-    seniors: Mapping[str, tuple[str, ...]]
     pool: Mapping[str, float]
     verdicts: Mapping[str, Mapping[str, float]]
     risks: Mapping[str, float]

@@ -40,7 +40,6 @@ from validator.scoring.v1_1 import execution as execution_1_1
 from validator.scoring.v1_1 import weights as weights_1_1
 from validator.scoring.v1_1 import workflow as workflow_1_1
 from validator.scoring.v1_1.rules import RULES as RULES_1_1
-from validator.scoring.v2_0 import evidence as evidence_2_0
 from validator.scoring.v2_0 import groups as groups_2_0
 from validator.scoring.v2_0 import inputs as inputs_2_0
 from validator.scoring.v2_0 import pay as weights_2_0
@@ -83,7 +82,6 @@ class Version:
     collusion_round = samples.collusion_round
     member_event = events.member_event
     complete = planning.complete
-    pair_values = staticmethod(planning.pair_values)
     window_entries = staticmethod(round.window_entries)
     struck_entries = staticmethod(round.struck_entries)
 
@@ -188,7 +186,7 @@ class Version11(Version):
 
 
 class Version20(Version11):
-    """2.0.0: turns instead of ranks, tallies against truth and the others, evidence between pairs (SPEC 17)."""
+    """2.0.0: turns instead of ranks, tallies against truth and the others (SPEC 17)."""
 
     __slots__ = ()
 
@@ -196,21 +194,16 @@ class Version20(Version11):
     pays_tallies = True
 
     complete = inputs_2_0.complete
-    pair_values = staticmethod(inputs_2_0.pair_values)
     plan_tasks = inputs_2_0.plan_tasks
     score_group = round_2_0.score_group
-    round_outcome = round_2_0.round_outcome
     collusion_round = staticmethod(round_2_0.collusion_round)
     member_event = round_2_0.member_event
     step = round_2_0.step
 
     next_turns = staticmethod(groups_2_0.next_turns)
-    meeting_pairs = groups_2_0.meeting_pairs
     rank_candidates = groups_2_0.rank_candidates
     select_group = groups_2_0.select_group  # type: ignore[assignment]  # its candidates have turns
     tally_task = tallies_2_0.tally_task
-    weigh_round = evidence_2_0.weigh_round
-    chances_of = evidence_2_0.chances_of
     pay_tallies = weights_2_0.pay_tallies
     mechanism_weights = weights_2_0.mechanism_weights
     paid_scores = weights_2_0.paid_scores

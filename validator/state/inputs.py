@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import structs
 
 from validator.protocol.answer import Role
-from validator.protocol.round import FlagsCleared, MinerState, RoundInput, TypeHistory
+from validator.protocol.round import MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.state.values import NO_PAST, ROLES, SAMPLES, Miner, Pair, State
 
@@ -63,7 +63,7 @@ def learned(state: State, frozen: RoundInput) -> State:
         return state
     acts = Counter(dict.fromkeys(told, 0))
     for act in frozen.acts:
-        acts[act.hotkey] += len(act.flags) if isinstance(act, FlagsCleared) else 0
+        acts[act.hotkey] += len(act.flags)
     found = {hotkey: _learned(state.miner(hotkey), one, acts[hotkey]) for hotkey, one in told.items()}
     return structs.replace(state, miners={**state.miners, **found})
 

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
-from validator.protocol.round import Act, ClearedFlag, PairReset, RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round import ClearedFlag, FlagsCleared, RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.workflow_run import WorkflowRun
 from validator.state.values import (
     EPOCHS,
@@ -96,19 +96,13 @@ class Change:
         """Change fields of a miner."""
         self._miners[hotkey] = structs.replace(self.miner(hotkey), **fields)
 
-    def clear(self, acts: Sequence[Act]) -> None:
-        """Take away the flags that an operator's acts clear, and the evidence of pairs that they reset.
+    def clear(self, acts: Sequence[FlagsCleared]) -> None:
+        """Take away the flags that an operator's acts clear.
 
         Raises:
             UnknownFlagError: one of them does not stand.
         """
         for i, act in enumerate(acts):
-            if isinstance(act, PairReset):
-                evidence = self.miner(act.hotkey).evidence
-                if act.other in evidence:  # else it fell to 1 meanwhile
-                    rest = {other: one for other, one in evidence.items() if other != act.other}
-                    self.change_miner(act.hotkey, evidence=rest)
-                continue
             for j, flag in enumerate(act.flags):
                 miner = self.miner(act.hotkey)
                 if flag in miner.flags:
@@ -136,9 +130,6 @@ class Change:
             for hotkey, reason in group.excluded.items():
                 if reason in _EXCLUDING:
                     self.update((hotkey, task.skill_type), excluded=frozen.index)
-            for hotkey, _ in group.members:
-                if self.miner(hotkey).since is None:
-                    self.change_miner(hotkey, since=frozen.index)
         for miner in frozen.miners:
             for name, turn in (miner.turns or {}).items():
                 if self.pair((miner.hotkey, name)).turn != turn:
@@ -206,7 +197,7 @@ class Change:
         self.shared = structs.replace(self.shared, late=kept, late_since=since)
 
 
-def acted(state: State, acts: Sequence[Act]) -> State:
+def acted(state: State, acts: Sequence[FlagsCleared]) -> State:
     """Return the state with an operator's acts applied (UnknownFlagError: one clears a flag that does not stand)."""
     change = Change(state)
     change.clear(acts)

@@ -1,4 +1,4 @@
-"""Windows of 2.0.0: tallies of a (hotkey, type), planted answers of a hotkey, and evidence between two (SPEC 17).
+"""Windows of 2.0.0: tallies of a (hotkey, type), and answer scores of a hotkey (SPEC 17).
 
 Entries are packed, so that reading many miners costs little; only what a vector or an input asks for is unpacked.
 """
@@ -14,26 +14,11 @@ from validator.protocol.sssa import Verdict
 from validator.protocol.tallies import Record, Share, Tally
 
 _TALLY: Final = Packing("<q?BBdddIIIIIIIII")
-_ANSWER: Final = Packing("<dHH")
+_SCORE: Final = Packing("<d")
 _NONE: Final = 0xFFFFFFFF
-_FAILED: Final = 0xFFFF
 _VERDICTS: Final[tuple[Verdict | None, ...]] = (None, "ALLOW", "REVIEW", "BLOCK")
 TALLIES: Final = 100  # of a window
 ANSWERS: Final = 100  # of a record
-
-
-class PairEvidence(Struct, frozen=True, gc=False):
-    """The evidence that two hotkeys share one analysis (SPEC 17, D-39).
-
-    Attributes:
-        value: of the pair.
-        proven: whether it is proven.
-        last_round: the newest round with a step of it.
-    """
-
-    value: float = 1.0
-    proven: bool = False
-    last_round: int = 0
 
 
 class TallyWindow(Struct, frozen=True, gc=False):
@@ -98,19 +83,11 @@ def _share(got: float, offered: float) -> Share | None:
     return None if got == _NONE else (int(got), int(offered))
 
 
-def with_answer(answers: bytes, score: float, found: int | None, faults: int) -> bytes:
-    """Return packed planted answers with one more; `found` None: it failed a gate."""
-    one = _ANSWER.pack(score, _FAILED if found is None else found, faults)
-    return (answers + one)[-ANSWERS * _ANSWER.size :]
+def with_answer(scores: bytes, score: float) -> bytes:
+    """Return packed answer scores with one more."""
+    return (scores + _SCORE.pack(score))[-ANSWERS * _SCORE.size :]
 
 
-def record_of(answers: bytes) -> Record:
-    """Return the record that packed planted answers make (D-38)."""
-    all_answers = list(_ANSWER.iter_unpack(answers))
-    passed = [(found, faults) for _, found, faults in all_answers if found != _FAILED]
-    return Record(
-        score=math.fsum(score for score, _, _ in all_answers),
-        answers=len(all_answers),
-        found=sum(found for found, _ in passed),
-        faults=sum(faults for _, faults in passed),
-    )
+def record_of(scores: bytes) -> Record:
+    """Return the record that packed answer scores make (D-38)."""
+    return Record(math.fsum(score for (score,) in _SCORE.iter_unpack(scores)), len(scores) // _SCORE.size)

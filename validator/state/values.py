@@ -8,9 +8,8 @@ from msgspec import Struct, field
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import AgreementPair, ClearedFlag
 from validator.protocol.skill_types import SkillType
-from validator.protocol.tallies import HotkeyPair
 from validator.protocol.workflow_run import WorkflowRun
-from validator.state.tallies import PairEvidence, TallyWindow
+from validator.state.tallies import TallyWindow
 
 
 class ExecutedTask(Struct, frozen=True):
@@ -180,9 +179,7 @@ class Miner(Struct, frozen=True):
         pairs: by skill type; those without any past are absent.
         flags: standing ones, raised in rounds that the state knows.
         earlier: how many stand that older rounds raised.
-        since: the first round whose plan named it (SPEC 17, D-40).
         answers: newest planted answers of all types, packed (SPEC 17, D-38).
-        evidence: of the pairs in which it is the smaller hotkey, by the other (SPEC 17, D-39).
         known: False: reputations, samples, roles and earlier flags are unknown.
     """
 
@@ -190,9 +187,7 @@ class Miner(Struct, frozen=True):
     flags: tuple[ClearedFlag, ...] = ()
     earlier: int = 0
     known: bool = True
-    since: int | None = None
     answers: bytes = b""
-    evidence: dict[str, PairEvidence] = {}
 
     @property
     def reputations(self) -> dict[SkillType, float]:
@@ -240,11 +235,9 @@ class Shared(Struct, frozen=True):
         late: round to what is still to come of it.
         late_since: the result of earlier rounds is unknown.
         late_unknown: the result of those, each once.
-        kinds: of planted faults, found and answers (SPEC 17, D-39).
-        slopes: slope to its number (SPEC 17, D-39).
         tallied: settled rounds whose entries are tallies (SPEC 17, D-42).
         blind: truths that were not shown: 1 of tasks of a source, so that not all entries are known; 2 of planted ones,
-            so that records and kinds are not known either.
+            so that records are not known either.
         vectors: epoch to the newest round frozen when its vector was computed (SPEC 16, D-23), of each mechanism.
     """
 
@@ -258,8 +251,6 @@ class Shared(Struct, frozen=True):
     late: dict[int, Late] = {}
     late_since: int | None = None
     late_unknown: frozenset[tuple[str, ...]] = frozenset()
-    kinds: dict[str, tuple[int, int]] = {}
-    slopes: dict[str, float] = {}
     tallied: int = 0
     blind: int = 0
     vectors: dict[Mechanism, dict[int, str | None]] = {}
@@ -315,10 +306,6 @@ class State(Struct, frozen=True):
         """Return a pair, one without a past where there is none."""
         return self.miner(hotkey).pairs.get(skill_type, NO_PAST)
 
-    def evidence(self, pair: HotkeyPair) -> PairEvidence:
-        """Return the evidence of a pair; its value is 1 where there is none."""
-        return self.miner(pair[0]).evidence.get(pair[1], NO_EVIDENCE)
-
     def covers(self, since: int) -> bool:
         """Return whether all rounds from `since` on are known."""
         return self.whole or (self.shared.since is not None and since >= self.shared.since)
@@ -337,6 +324,5 @@ class Delta(Struct, frozen=True):
 
 
 NO_PAST: Final = Pair()
-NO_EVIDENCE: Final = PairEvidence()
 _NEW: Final = Miner()
 _UNKNOWN: Final = Miner(known=False)

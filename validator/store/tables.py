@@ -195,7 +195,6 @@ groups = Table(
     Column("promoted", Json(tuple[str, ...]), nullable=False),
     Column("demoted", Json(tuple[str, ...]), nullable=False),
     Column("excluded", Json(dict[str, Reason]), nullable=False),
-    Column("met", Json(tuple[tuple[str, str], ...])),  # from 2.0.0 on
     of_task(),
 )
 
@@ -403,18 +402,6 @@ acts = Table(
     Column("cleared_at", Moment, nullable=False),
     Column("reason", Message, nullable=False),
     # The round whose input says so; the flag stands until that round has ended.
-    Column("told_in", BigInteger),
-)
-
-
-pair_resets = Table(
-    "pair_resets",
-    metadata,
-    Column("hotkey", Name, primary_key=True),  # the smaller one
-    Column("other", Name, primary_key=True),
-    Column("reset_at", Moment, primary_key=True),
-    Column("reason", Message, nullable=False),
-    # The round whose input says so; the value stands until that round has ended.
     Column("told_in", BigInteger),
 )
 

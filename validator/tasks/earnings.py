@@ -258,7 +258,7 @@ def _paid(tasks: Sequence[Answered], answers: Sequence[Said], honest: Sequence[S
             TalliedAnswer(hotkey, _attested(task.skill_type, said), early=False, epsilon=1.0, record=NO_RECORD)
             for hotkey, said in {"one": answer, **dict.fromkeys(_OTHERS, other)}.items()
         ]
-        for member in scoring.tally_task(members, task.truth, made_here=True, proven=()):
+        for member in scoring.tally_task(members, task.truth, made_here=True):
             if member.tally is not None:
                 windows.setdefault(member.hotkey, {}).setdefault(task.skill_type, []).append(member.tally)
     scores = scoring.pay_tallies(windows, PayBasis()).scores

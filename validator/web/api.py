@@ -12,7 +12,6 @@ from validator.audit.documents import (
     RoundDocument,
     explanation_document,
     for_the_miner,
-    miner_for_itself,
     round_document,
 )
 from validator.audit.explain.miner import MinerExplanation, explain_miner
@@ -269,7 +268,7 @@ async def _miner(asked: Asked) -> MinerDocument:
         for event in (outcome.reputation if outcome is not None else ())
         if event.hotkey == found.hotkey
     )
-    return MinerDocument(found if asked.viewer.is_operator else miner_for_itself(found), events)
+    return MinerDocument(found, events)
 
 
 async def _explanation(asked: Asked) -> ExplanationDocument:

@@ -137,7 +137,6 @@ def _miners(
             unpaid=unpaid.get(hotkey, UNSET),
             parts=UNSET if tallied is None else tallied.told_parts(hotkey),
             entries=UNSET if tallied is None else tallied.entries.get(hotkey, UNSET),
-            seniors=UNSET if tallied is None else tallied.seniors.get(hotkey, UNSET),
         )
         for hotkey in sorted(vector.scores)
     )

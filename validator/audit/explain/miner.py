@@ -9,7 +9,6 @@ from msgspec import UNSET, UnsetType
 from validator.audit.explain.round_explanation import NothingToExplainError, find_hotkey
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason, meaning_of
-from validator.protocol.round import AssessedMember, AssessmentTask, RoundTask
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import Version20
@@ -96,37 +95,21 @@ class TallyTold(Document, frozen=True):
     worth: float
 
 
-class StepTold(Document, frozen=True):
-    """A step of the evidence that the miner and another share one analysis, and the kinds of fault that both found."""
-
-    round_id: int
-    task_id: str
-    other: str
-    ratio: float | None
-    before: float
-    after: float
-    both_found: tuple[str, ...]
-
-
 class TalliesTold(Document, frozen=True):
-    """The way from a miner's tallies to its pay (SPEC 17, D-40 to D-42).
+    """The way from a miner's tallies to its pay (SPEC 17, D-41, D-42).
 
     Attributes:
         entries: n, of all types.
         ramp: n / (n + 20).
-        seniors: proven partners that came first; each leaves a quarter of the score.
-        score: of the tallies, with both.
+        score: of the tallies, with the ramp.
         share: part of the assessments' pay that tallies decide.
-        steps: those of the largest ratios in the rounds looked at.
     """
 
     entries: int
     ramp: float
-    seniors: tuple[str, ...]
     score: float
     share: float
     types: tuple[TallyTold, ...]
-    steps: tuple[StepTold, ...]
 
 
 class MinerExplanation(Document, frozen=True):
@@ -196,11 +179,11 @@ async def explain_miner(
         unpaid=tuple(unpaid[name] for name in WINDOW_TYPES if name in unpaid),
         types=types,
         failures=await _failures(tx, hotkey, scores),
-        tallies=await _tallies(tx, first, hotkey, rounds),
+        tallies=_tallies(first, hotkey),
     )
 
 
-async def _tallies(tx: Transaction, paid: Paid, hotkey: str, rounds: Sequence[int]) -> TalliesTold | UnsetType:
+def _tallies(paid: Paid, hotkey: str) -> TalliesTold | UnsetType:
     tallied, by = paid.plan.tallied, paid.basis.version
     if tallied is None or not isinstance(by, Version20):
         return UNSET
@@ -209,7 +192,6 @@ async def _tallies(tx: Transaction, paid: Paid, hotkey: str, rounds: Sequence[in
     return TalliesTold(
         entries=entries,
         ramp=entries / (entries + rules.ramp),
-        seniors=tallied.seniors.get(hotkey, ()),
         score=tallied.scores.get(hotkey, 0.0),
         share=tallied.share,
         types=tuple(
@@ -225,36 +207,7 @@ async def _tallies(tx: Transaction, paid: Paid, hotkey: str, rounds: Sequence[in
             )
             for name, part in tallied.parts.get(hotkey, {}).items()
         ),
-        steps=await _steps(tx, hotkey, rounds),
     )
-
-
-async def _steps(tx: Transaction, hotkey: str, rounds: Sequence[int]) -> tuple[StepTold, ...]:
-    """Return the steps of the largest ratios that concern a miner."""
-    found = []
-    for round_id in rounds:
-        stored = await tx.rounds.get(round_id)
-        if stored is None or stored.input is None or stored.outcome is None:
-            continue
-        kinds = {task.task_id: _kinds_of(task) for task in stored.input.tasks}
-        bits = {
-            (one.task_id, one.hotkey): one.found
-            for one in stored.outcome.members
-            if isinstance(one, AssessedMember) and isinstance(one.found, str)
-        }
-        for row in stored.outcome.evidence or ():
-            if hotkey not in row.pair:
-                continue
-            other = next(one for one in row.pair if one != hotkey)
-            mine, theirs = bits.get((row.task_id, hotkey), ""), bits.get((row.task_id, other), "")
-            both = tuple(k for k, a, b in zip(kinds[row.task_id], mine, theirs, strict=False) if a == b == "1")
-            found.append(StepTold(round_id, row.task_id, other, row.ratio, row.before, row.after, both))
-    return tuple(sorted(found, key=lambda one: -(one.ratio or 0.0))[:_STEPS])
-
-
-def _kinds_of(task: RoundTask) -> tuple[str, ...]:
-    truth = task.truth if isinstance(task, AssessmentTask) else None
-    return tuple(one.kind for one in (truth.findings if truth is not None else None) or ())
 
 
 async def _types(  # noqa: PLR0913, PLR0917 - a miner, its scores and windows

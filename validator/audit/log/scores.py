@@ -40,7 +40,7 @@ from validator.protocol.strict_json import decode_plain
 from validator.protocol.tallies import Tally
 from validator.protocol.task import Truth
 from validator.protocol.workflow_run import WorkflowRun
-from validator.scoring import FindingKeys, PairValues, ScoredTask, Standard, Version
+from validator.scoring import FindingKeys, ScoredTask, Standard, Version
 
 _VERDICTS: Final[tuple[Verdict, ...]] = ("ALLOW", "REVIEW", "BLOCK")
 _KNOWN: Final = ("alpha", "eta")  # the axes that a verdict and the time alone give
@@ -59,7 +59,6 @@ class Scores:
     planned: Planned
     answers: Answers
     scored_by: Version
-    pairs: PairValues
     measured: dict[tuple[str, str], WorkflowRun] = field(default_factory=dict)
     untold: Counter[str] = field(default_factory=Counter)
     proofs: int = 0
@@ -87,7 +86,7 @@ class Scores:
                 except FaultError as error:
                     wrong_proof = error
         try:
-            again = self.scored_by.round_outcome(frozen, plan, void, scored, self.pairs)
+            again = self.scored_by.round_outcome(frozen, plan, void, scored)
         except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
             raise self._unscored(error) from None
         again = structs.replace(
@@ -96,7 +95,7 @@ class Scores:
             members=tuple(member for one in shown.values() for member in one.members),
         )
         if self.scored_by.pays_tallies and any(task.made_here and _is_hidden(task) for task in frozen.tasks):
-            again = structs.replace(again, evidence=told.evidence, reputation=told.reputation)
+            again = structs.replace(again, reputation=told.reputation)
         whole, again = again, outcome_as_told(again, committed_tasks(frozen))
         if outcome_line(again) != found.data:
             what = "does not follow from input, groups and answers"

@@ -31,7 +31,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.draws import round_seed, task_id
 from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_MINERS, MAX_LOG_SALTS, MAX_LOG_TASKS, MAX_RECEIPT
 from validator.protocol.receipt import Receipt, RoundEnd, plan_line
-from validator.protocol.round import FlagsCleared, RoundInput, is_submitted
+from validator.protocol.round import RoundInput, is_submitted
 from validator.protocol.strict_json import JsonError, decode
 from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state.inputs import learned
@@ -97,8 +97,7 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
     answers = read_answers(reader, end, lines.answers, planned, scored_by)
     counts.answered(planned, answers, given.judge(planned, answers))
     outcome, found = read_outcome(reader, end, lines.outcome)
-    pairs = scored_by.pair_values(apply(before, acted.delta()), frozen, outcome)
-    scores = Scores(reader, end, receipt.validator_hotkey, planned, answers, scored_by, pairs)
+    scores = Scores(reader, end, receipt.validator_hotkey, planned, answers, scored_by)
     whole = scores.check(outcome, found)
     if scored_by.pays_tallies:
         outcome = whole
@@ -124,7 +123,7 @@ def _begun(planned: Planned, state: State, counts: Counts) -> tuple[State, Chang
     for act in frozen.acts:
         counts.numbers["acts"] += 1
         counts.word["flags from before the file"] += sum(
-            flag not in state.miner(act.hotkey).flags for flag in (act.flags if isinstance(act, FlagsCleared) else ())
+            flag not in state.miner(act.hotkey).flags for flag in act.flags
         )
     change = Change(state)
     try:

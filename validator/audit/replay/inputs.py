@@ -9,9 +9,9 @@ from validator.audit.replay.differences import Difference, compared
 from validator.protocol.draws import round_seed, salt_commitment, task_id
 from validator.protocol.errors import ValidatorError
 from validator.protocol.results import WorkflowSubmission
-from validator.protocol.round import FilledQuality, GoalTask, RoundInput, RoundOutcome
+from validator.protocol.round import FilledQuality, GoalTask, RoundInput
 from validator.protocol.text import printable
-from validator.scoring import PairValues, Version, version
+from validator.scoring import Version, version
 from validator.state.inputs import learned
 from validator.state.round_end import Ended, UnknownFlagError, acted, apply, known_from
 from validator.state.values import State
@@ -76,10 +76,6 @@ class Past:
             return Difference(f"input.acts{error.place}", "is not an active flag")
         wrong = input_fault(scored_by, state, frozen)
         return None if wrong is None else Difference(f"input.{wrong[0]}", wrong[1])
-
-    def pair_values(self, scored_by: Version, frozen: RoundInput, told: RoundOutcome | None) -> PairValues:
-        """Return the evidence between pairs before a round (UnknownFlagError: as `acted`)."""
-        return scored_by.pair_values(acted(self.state, frozen.acts), frozen, told)
 
     def step(self, scored_by: Version, ended: Ended) -> None:
         """Take in what the round left."""

@@ -245,13 +245,7 @@ class _Replay:
         self.found += groups.outcome[:1]
         if groups.outcome:
             return None
-        told = await self._read("outcome", self.tx.records.outcome(self.round_id)) if scored_by.pays_tallies else None
-
-        def computed() -> RoundOutcome:
-            pairs = self.past.pair_values(scored_by, frozen, told)
-            return scored_by.round_outcome(frozen, plan, void, groups.scored, pairs)
-
-        outcome = self._computed("outcome", computed)
+        outcome = self._computed("outcome", lambda: scored_by.round_outcome(frozen, plan, void, groups.scored))
         if outcome is None:
             return None
         await self._outcome(canonical_bytes(outcome))

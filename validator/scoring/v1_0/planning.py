@@ -5,27 +5,18 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import structs
 
-from validator.protocol.round import GroupPlan, MinerState, RoundInput, RoundOutcome, RoundPlan, TypeHistory
+from validator.protocol.round import GroupPlan, MinerState, RoundInput, RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.groups import select_group
 from validator.scoring.v1_0.version_calls import Scoring
-from validator.scoring.values import NO_VALUES, Candidate, PairValues, PlannedTask
+from validator.scoring.values import Candidate, PlannedTask
 from validator.state.values import State
 
 
 def complete(version: Ruled, state: State, frozen: RoundInput) -> RoundInput:  # noqa: ARG001 - 2.0.0 freezes more
     """Return the input with everything that the version freezes of the state before its round."""
     return frozen
-
-
-def pair_values(
-    state: State,  # noqa: ARG001 - 2.0.0 looks at pairs
-    frozen: RoundInput,  # noqa: ARG001
-    told: RoundOutcome | None = None,  # noqa: ARG001
-) -> PairValues:
-    """Return the evidence before a round: none in this version."""
-    return NO_VALUES
 
 
 def plan_round(version: Scoring, frozen: RoundInput) -> RoundPlan:

@@ -25,16 +25,15 @@ from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.v1_0.plans import score_plans
 from validator.scoring.v1_0.task import score_task
 from validator.scoring.v1_0.version_calls import Scoring
-from validator.scoring.values import NO_VALUES, PairValues, ScoredTask
+from validator.scoring.values import ScoredTask
 
 
-def score_round(  # noqa: PLR0913, PLR0917 - a round, what came back, and what stood against pairs
+def score_round(
     version: Scoring,
     frozen: RoundInput,
     plan: RoundPlan,
     results: RoundResults,
     keys: FindingKeys | None = None,
-    pairs: PairValues = NO_VALUES,
 ) -> RoundOutcome:
     """Return what the round comes to.
 
@@ -45,7 +44,6 @@ def score_round(  # noqa: PLR0913, PLR0917 - a round, what came back, and what s
         results: one submission or rejection per planned dispatch, except of those that are void, alone or with their
             task: everything but D-10 is as if they had not been planned (D-26).
         keys: filled on the way; the round's proofs need the same.
-        pairs: evidence before the round, its acts applied; 1.0.0 and 1.1.0 look at none.
     """
     void = {task.task_id: task.reason for task in results.void}
     keys = keys or FindingKeys()
@@ -54,16 +52,15 @@ def score_round(  # noqa: PLR0913, PLR0917 - a round, what came back, and what s
         for task, group in zip(frozen.tasks, plan.groups, strict=True)
         if task.task_id not in void
     }
-    return version.round_outcome(frozen, plan, void, scored, pairs)
+    return version.round_outcome(frozen, plan, void, scored)
 
 
-def round_outcome(  # noqa: PLR0913, PLR0917 - a round, what came back, and what stood against pairs
+def round_outcome(
     version: Scoring,
     frozen: RoundInput,
     plan: RoundPlan,
     void: Mapping[str, Reason],
     scored: Mapping[str, ScoredTask],
-    pairs: PairValues,  # noqa: ARG001 - 2.0.0 asks
 ) -> RoundOutcome:
     """Return what the round comes to, from what each of its tasks came to.
 
@@ -73,7 +70,6 @@ def round_outcome(  # noqa: PLR0913, PLR0917 - a round, what came back, and what
         plan: `plan_round(frozen)`.
         void: task_id to reason, of the tasks that enter nothing.
         scored: task_id to `score_group`, of all others.
-        pairs: evidence before the round, its acts applied.
     """
     groups = tuple(
         _void_group(group, void[group.task_id]) if group.task_id in void else scored[group.task_id].group

@@ -22,7 +22,7 @@ from validator.protocol.workflow_run import RunRecord, WorkflowRun, WorkflowScor
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.constants import Ruled
 from validator.scoring.v1_0.keys import FindingKeys
-from validator.scoring.values import DeferredRun, PairValues, PlannedTask, ScoredTask
+from validator.scoring.values import DeferredRun, PlannedTask, ScoredTask
 from validator.state.values import ExecutedTask
 
 Entry = tuple[str, str, str, float]
@@ -50,7 +50,6 @@ class Scoring(Ruled, Protocol):
         plan: RoundPlan,
         void: Mapping[str, Reason],
         scored: Mapping[str, ScoredTask],
-        pairs: PairValues,
     ) -> RoundOutcome:
         """Return what a round comes to."""
 

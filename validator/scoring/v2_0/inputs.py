@@ -1,27 +1,22 @@
-"""Additional input of a 2.0.0 round, frozen from the state before it, and its groups (SPEC 17, D-34 to D-36)."""
+"""Additional input of a 2.0.0 round, frozen from the state before it, and its groups (SPEC 17, D-34, D-35)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
 from msgspec import UNSET, structs
 
-from validator.protocol.round import AssessmentTask, MinerState, RoundInput, RoundOutcome, RoundTask, TypeHistory
+from validator.protocol.round import MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.protocol.tallies import HotkeyPair
 from validator.scoring.v1_1.execution import with_late_failures
-from validator.scoring.v2_0.groups import meeting_pairs, next_turns, select_group
+from validator.scoring.v2_0.groups import next_turns, select_group
 from validator.scoring.v2_0.rules import Ruled20
-from validator.scoring.v2_0.tallies import is_planted
-from validator.scoring.values import LastTurn, PairValues, PlannedTask, TurnCandidate
-from validator.state.tallies import PairEvidence, record_of
+from validator.scoring.values import LastTurn, PlannedTask, TurnCandidate
+from validator.state.tallies import record_of
 from validator.state.values import State
 
 
-def complete(version: Ruled20, state: State, frozen: RoundInput) -> RoundInput:
+def complete(version: Ruled20, state: State, frozen: RoundInput) -> RoundInput:  # noqa: ARG001 - as 1.0.0's
     """Return an input with everything that 2.0.0 freezes besides, of the state before it, its acts applied."""
-    hotkeys = {miner.hotkey for miner in frozen.miners}
-    registered = {neuron.hotkey for neuron in frozen.snapshot.neurons}
-    evidence = evidence_among(state, registered)
     turns = _turns(state, frozen)
     return structs.replace(
         frozen,
@@ -29,44 +24,7 @@ def complete(version: Ruled20, state: State, frozen: RoundInput) -> RoundInput:
             structs.replace(miner, turns=turns[miner.hotkey], record=record_of(state.miner(miner.hotkey).answers))
             for miner in frozen.miners
         ),
-        tasks=tuple(map(_marked, frozen.tasks)),
-        kinds=dict(sorted(state.shared.kinds.items())),
-        slopes={f"{slope}": state.shared.slopes.get(f"{slope}", 0.0) for slope in version.rules.evidence.slopes},
-        pairs=meeting_pairs(version, frozen.index, hotkeys, evidence),
-        proven=tuple(sorted(pair for pair, one in evidence.items() if one.proven)),
     )
-
-
-def evidence_among(state: State, hotkeys: set[str]) -> dict[HotkeyPair, PairEvidence]:
-    """Return the evidence of all pairs of these hotkeys."""
-    return {
-        (hotkey, other): one
-        for hotkey in hotkeys
-        for other, one in state.miner(hotkey).evidence.items()
-        if other in hotkeys
-    }
-
-
-def pair_values(state: State, frozen: RoundInput, told: RoundOutcome | None = None) -> PairValues:
-    """Return the evidence before a round.
-
-    Args:
-        state: before the round, its acts applied.
-        frozen: the round's input.
-        told: the round's outcome, which is believed for pairs that the state does not know.
-    """
-    known: dict[HotkeyPair, PairEvidence] = evidence_among(state, {miner.hotkey for miner in frozen.miners})
-    if not state.whole and told is not None:
-        proven = set(frozen.proven or ())
-        for row in told.evidence or ():
-            known.setdefault(row.pair, PairEvidence(row.before, row.pair in proven))
-    return known
-
-
-def _marked(task: RoundTask) -> RoundTask:
-    if not isinstance(task, AssessmentTask):
-        return task
-    return structs.replace(task, planted=is_planted(task.truth, made_here=task.made_here))
 
 
 def _turns(state: State, frozen: RoundInput) -> Mapping[str, dict[SkillType, int]]:
@@ -93,7 +51,6 @@ def plan_tasks(version: Ruled20, frozen: RoundInput) -> Iterator[PlannedTask]:
     miners = [miner for miner in frozen.miners if miner.hotkey in registered]
     given: Counter[tuple[str, SkillType]] = Counter()
     totals: Counter[str] = Counter({one.hotkey: sum((one.turns or {}).values()) for one in miners})
-    unused = list(frozen.pairs or ())
     for task in frozen.tasks:
         name = task.skill_type
         candidates = [
@@ -101,11 +58,7 @@ def plan_tasks(version: Ruled20, frozen: RoundInput) -> Iterator[PlannedTask]:
             for one in miners
             if name in one.skill_types
         ]
-        planted = isinstance(task, AssessmentTask) and bool(task.planted)
-        group = select_group(
-            version, candidates, seed, frozen.round_id, task.task_id, planted=planted, pairs=tuple(unused)
-        )
-        unused = [pair for pair in unused if pair not in (group.met or ())]
+        group = select_group(version, candidates, seed, frozen.round_id, task.task_id)
         for hotkey, _ in group.members:
             given[hotkey, name] += 1
             totals[hotkey] += 1

@@ -1,19 +1,17 @@
-"""Tallies to weights: ratios, seniors, and the transition from 1.1.0 (SPEC 17, D-40 to D-42)."""
+"""Tallies to weights: ratios, and the transition from 1.1.0 (SPEC 17, D-41, D-42)."""
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from validator.protocol.arithmetic import mean
+from validator.protocol.arithmetic import cut, mean
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Verdict
-from validator.protocol.tallies import HotkeyPair, Tally, pair_of
+from validator.protocol.tallies import Tally
 from validator.scoring.v1_0.emission import bootstrap
 from validator.scoring.v1_0.weights import NOBODY, Standing, miner_score
 from validator.scoring.v1_1.weights import kind_weights, mixed, unpaid_windows, workflow_share
-from validator.scoring.v2_0.evidence import cut
-from validator.scoring.v2_0.inputs import evidence_among
 from validator.scoring.v2_0.rules import ComponentRules, Ruled20
 from validator.scoring.values import NO_BASIS, PayBasis, Ratio, Share, TallyPay, TypePay, WeightPlan
 from validator.state.values import Pair, State
@@ -74,7 +72,7 @@ def _paid(windows: Mapping[str, Sequence[Any]], unpaid: Mapping[str, str]) -> di
 
 
 def pay_tallies(version: Ruled20, windows: Tallies, basis: PayBasis) -> TallyPay:
-    """Return the assessment scores of paid windows, with everything that made them (D-40, D-41)."""
+    """Return the assessment scores of paid windows, with everything that made them (D-41)."""
     rules, most = version.rules.components, version.rules.pay.window
     newest = {
         hotkey: {name: of_types[name][-most:] for name in _ASSESSMENTS if of_types.get(name)}
@@ -87,14 +85,12 @@ def pay_tallies(version: Ruled20, windows: Tallies, basis: PayBasis) -> TallyPay
         hotkey: {name: _worth(version, name, one, basis.epoch) for name, one in of_types.items()}
         for hotkey, of_types in parts.items()
     }
-    alone = {hotkey: math.fsum(worth[hotkey].values()) * (n / (n + rules.ramp)) for hotkey, n in entries.items()}
-    seniors = seniors_of(alone, basis.proven, basis.since)
+    scores = {hotkey: math.fsum(worth[hotkey].values()) * (n / (n + rules.ramp)) for hotkey, n in entries.items()}
     return TallyPay(
-        scores={one: score * rules.senior ** len(seniors.get(one, ())) for one, score in alone.items()},
+        scores=scores,
         parts={one: of_types for one, of_types in parts.items() if of_types},
         worth=worth,
         entries={one: n for one, n in entries.items() if n},
-        seniors=seniors,
         pool=pool.ratios,
         verdicts=pool.verdicts,
         risks=pool.risks,
@@ -106,20 +102,6 @@ def _worth(version: Ruled20, name: str, one: TypePay, epoch: int) -> float:
     of_type = version.rules.types[SkillType(name)]
     factor = bootstrap(version.rules.emission, of_type, epoch)
     return of_type.base_weight * factor * one.quality * one.quality * one.epsilon
-
-
-def seniors_of(
-    scores: Mapping[str, float], proven: Iterable[HotkeyPair], since: Mapping[str, int]
-) -> dict[str, tuple[str, ...]]:
-    """Return the proven partners with a positive score that came first, of every miner that has any (D-40)."""
-    seniors: dict[str, list[str]] = {}
-    for pair in sorted({pair_of(*pair) for pair in proven}):
-        if not all(hotkey in scores for hotkey in pair):
-            continue
-        senior, junior = sorted(pair, key=lambda hotkey: (since.get(hotkey, 0), hotkey))
-        if scores[senior] > 0:
-            seniors.setdefault(junior, []).append(senior)
-    return {hotkey: tuple(sorted(seniors[hotkey])) for hotkey in scores if hotkey in seniors}
 
 
 class _Sum(NamedTuple):
@@ -240,8 +222,8 @@ def entries_of(version: Ruled20, pair: Pair, name: str) -> list[Any]:
 
 def pay_basis(version: Ruled20, state: State, epoch: int, hotkeys: Iterable[str]) -> PayBasis:
     """Return what decides a vector of these hotkeys besides windows and standing."""
-    chosen, most = set(hotkeys), version.rules.pay.window
-    miners = {hotkey: state.miner(hotkey) for hotkey in sorted(chosen)}
+    most = version.rules.pay.window
+    miners = {hotkey: state.miner(hotkey) for hotkey in sorted(set(hotkeys))}
     return PayBasis(
         epoch=epoch,
         rounds=state.shared.tallied,
@@ -253,6 +235,4 @@ def pay_basis(version: Ruled20, state: State, epoch: int, hotkeys: Iterable[str]
             }
             for hotkey, miner in miners.items()
         },
-        since={hotkey: miner.since for hotkey, miner in miners.items() if miner.since is not None},
-        proven=frozenset(pair for pair, one in evidence_among(state, chosen).items() if one.proven),
     )

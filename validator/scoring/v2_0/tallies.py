@@ -1,7 +1,7 @@
 """One task's answers: the reference each is compared with, its entry, and its score in a planted task (D-37, D-38)."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from validator.protocol.findings import found_in
 from validator.protocol.round import ReputationKind
 from validator.protocol.sssa import Finding, Rule, Sssa, Verdict
-from validator.protocol.tallies import HotkeyPair, Record, Tally, pair_of
+from validator.protocol.tallies import Record, Tally
 from validator.protocol.task import KnownFinding, Truth
 from validator.scoring.v1_0.claims import VERDICTS_BY_SEVERITY, claims_of
 from validator.scoring.v1_0.keys import FindingKeys
@@ -42,7 +42,6 @@ class MemberTally(NamedTuple):
         tally: its entry; None where there is no reference.
         answer_score: of a planted task.
         event: of a planted task, for a valid member.
-        found: for each fault of the truth whether the answer found it; None without an answer or such a truth.
     """
 
     hotkey: str
@@ -50,7 +49,6 @@ class MemberTally(NamedTuple):
     tally: Tally | None
     answer_score: float | None
     event: ReputationKind | None
-    found: tuple[bool, ...] | None
 
 
 class _Reference(NamedTuple):
@@ -70,7 +68,6 @@ class _Named(NamedTuple):
     hits: int
     said: int
     known: int
-    found: tuple[bool, ...] | None
 
 
 def tally_task(  # noqa: PLR0913 - a group, and what it is compared with
@@ -79,7 +76,6 @@ def tally_task(  # noqa: PLR0913 - a group, and what it is compared with
     truth: Truth | None,
     *,
     made_here: bool,
-    proven: Collection[HotkeyPair],
     keys: FindingKeys | None = None,
     compared: Mapping[str, Claims] = MappingProxyType({}),
 ) -> tuple[MemberTally, ...]:
@@ -90,13 +86,12 @@ def tally_task(  # noqa: PLR0913 - a group, and what it is compared with
         members: of the group, without void dispatches.
         truth: of the task.
         made_here: the task was made here for the round.
-        proven: proven pairs, as frozen.
         keys: of the round's findings.
         compared: claims by hotkey, as far as the consensus made them.
     """
     rules, keys = version.rules.tallies, keys or FindingKeys()
     claims = {one.hotkey: _claims(one.sssa, compared.get(one.hotkey), keys) for one in members if one.sssa is not None}
-    weights = {one.hotkey: _weight(rules, one, claims, proven) for one in members if one.hotkey in claims}
+    weights = {one.hotkey: _weight(rules, one.record) for one in members if one.hotkey in claims}
     faults = None if truth is None else _faults(truth)
     tallied = []
     for one in members:
@@ -112,7 +107,6 @@ def tally_task(  # noqa: PLR0913 - a group, and what it is compared with
                 tally=tally,
                 answer_score=score,
                 event=None if score is None or one.sssa is None else event_of_score(version, score),
-                found=None if named is None else named.found,
             )
         )
     return tuple(tallied)
@@ -124,11 +118,6 @@ def event_of_score(version: Ruled20, score: float) -> ReputationKind | None:
     if score >= rules.high:
         return "truth_high"
     return "truth_low" if score < rules.low else None
-
-
-def is_planted(truth: Truth | None, *, made_here: bool) -> bool:
-    """Return whether a task is planted: made here for the round, with a truth that lists its findings (D-36)."""
-    return made_here and truth is not None and _faults(truth) is not None
 
 
 def _faults(truth: Truth) -> tuple[KnownFinding, ...] | None:
@@ -147,11 +136,10 @@ def _reported(sssa: Sssa) -> list[Finding]:
     return [one for one in sssa.analysis.findings if one.category != "canary_match"]
 
 
-def _weight(rules: TallyRules, one: TalliedAnswer, valid: Collection[str], proven: Collection[HotkeyPair]) -> float:
-    """Return max(least, b·b) divided by one more than the number of valid members that share its analysis."""
-    b = (rules.prior_score + one.record.score) / (rules.prior_answers + one.record.answers)
-    partners = sum(pair_of(one.hotkey, hotkey) in proven for hotkey in valid if hotkey != one.hotkey)
-    return max(rules.least_weight, b * b) / (1 + partners)
+def _weight(rules: TallyRules, record: Record) -> float:
+    """Return max(least, b·b) of a member's record."""
+    b = (rules.prior_score + record.score) / (rules.prior_answers + record.answers)
+    return max(rules.least_weight, b * b)
 
 
 def _reference(
@@ -214,12 +202,12 @@ def _named(
     if faults is not None:
         reported = _reported(sssa)
         matched = found_in(faults, reported)
-        found = tuple(by is not None for by in matched.by)
+        hits = sum(by is not None for by in matched.by)
         false = {keys.key(reported[i]) for i in matched.unplanted}
-        return _Named(sum(found), sum(found) + len(false), len(faults), found)
+        return _Named(hits, hits + len(false), len(faults))
     if reference.findings is None:
         return None
-    return _Named(len(claims.findings & reference.findings), len(claims.findings), len(reference.findings), found=None)
+    return _Named(len(claims.findings & reference.findings), len(claims.findings), len(reference.findings))
 
 
 def _tally(  # noqa: PLR0913, PLR0917 - an answer and all that it is compared with

@@ -1,4 +1,4 @@
-"""A round's outcome under 2.0.0: entries, answer scores and evidence, and its step (SPEC 17, D-37 to D-39)."""
+"""A round's outcome under 2.0.0: entries and answer scores, and its step (SPEC 17, D-37, D-38)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -19,7 +19,6 @@ from validator.protocol.round import (
     ReputationKind,
     RoundInput,
     RoundOutcome,
-    RoundPlan,
     RoundTask,
     is_submitted,
 )
@@ -32,12 +31,11 @@ from validator.scoring.v1_0.keys import FindingKeys
 from validator.scoring.v1_0.quality import evidence_parts
 from validator.scoring.v1_0.task import compare_answers, failed_member, group_outcome
 from validator.scoring.v1_0.version_calls import Scoring
-from validator.scoring.v2_0.evidence import Evidence, PlantedAnswers, weigh_round
 from validator.scoring.v2_0.rules import Ruled20, Rules20
 from validator.scoring.v2_0.tallies import MemberTally, TalliedAnswer, event_of_score, struck, tally_task
-from validator.scoring.values import NO_VALUES, PairValues, ScoredTask
+from validator.scoring.values import ScoredTask
 from validator.state.round_end import Change, Ended
-from validator.state.tallies import PairEvidence, with_answer
+from validator.state.tallies import with_answer
 from validator.state.values import Delta, State, answer_number
 
 
@@ -73,7 +71,6 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
         answers,
         truth,
         made_here=task.made_here,
-        proven=set(frozen.proven or ()),
         keys=keys,
         compared={member.hotkey: member.claims for member in compared.members},
     )
@@ -98,7 +95,6 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
                     window_entry=None,
                     tally=one.tally,
                     answer_score=one.answer_score,
-                    found=None if one.found is None else "".join("01"[found] for found in one.found),
                     weight=0.0 if one.weight is None else one.weight,
                 )
             )
@@ -154,62 +150,23 @@ def member_event(version: Ruled20, member: MemberOutcome) -> ReputationKind | No
     return event_of_score(version, score) if isinstance(score, float) else None
 
 
-def round_outcome(  # noqa: PLR0913, PLR0917 - a round, what came back, and what stood against pairs
-    version: Scoring20,
-    frozen: RoundInput,
-    plan: RoundPlan,
-    void: Mapping[str, Reason],
-    scored: Mapping[str, ScoredTask],
-    pairs: PairValues,
-) -> RoundOutcome:
-    """Return what the round comes to, with the evidence of its planted tasks; arguments as in 1.0.0."""
-    outcome = round_1_0.round_outcome(version, frozen, plan, void, scored, pairs)
-    return structs.replace(outcome, evidence=evidence_of(version, frozen, outcome, pairs).rows)
-
-
 def collusion_round(
-    frozen: RoundInput,  # noqa: ARG001 - a round gives no samples, whatever came back (D-39)
+    frozen: RoundInput,  # noqa: ARG001 - a round gives no samples, whatever came back
     scored: Sequence[tuple[RoundTask, ScoredTask]],  # noqa: ARG001
 ) -> tuple[tuple[AgreementSample, ...], tuple[FlagRaised, ...]]:
     """Return no samples and no flags."""
     return (), ()
 
 
-def evidence_of(version: Ruled20, frozen: RoundInput, outcome: RoundOutcome, pairs: PairValues) -> Evidence:
-    """Return the evidence of a round from what its members found."""
-    return weigh_round(
-        version,
-        frozen.slopes or {},
-        frozen.kinds or {},
-        {one.hotkey: one.record or NO_RECORD for one in frozen.miners},
-        pairs,
-        planted_answers(frozen, outcome.members),
-    )
-
-
-def planted_answers(frozen: RoundInput, members: Sequence[MemberOutcome]) -> tuple[PlantedAnswers, ...]:
-    """Return the planted tasks with what their valid members found, in plan order."""
-    found: dict[str, list[tuple[str, tuple[bool, ...]]]] = {}
-    for one in members:
-        if isinstance(one, AssessedMember) and isinstance(one.found, str):
-            found.setdefault(one.task_id, []).append((one.hotkey, tuple(bit == "1" for bit in one.found)))
-    return tuple(
-        PlantedAnswers(task.task_id, tuple(one.kind for one in task.truth.findings), tuple(found[task.task_id]))
-        for task in frozen.tasks
-        if isinstance(task, AssessmentTask) and task.planted and task.task_id in found
-        if task.truth is not None and isinstance(task.truth.findings, tuple)
-    )
-
-
 def step(version: Scoring20, state: State, ended: Ended) -> Delta:
-    """Return what an ended round changes: as in 1.0.0, then turns, tallies, records and evidence."""
+    """Return what an ended round changes: as in 1.0.0, then turns, tallies and records."""
     change = step_1_0.changed(version, state, ended)
     if ended.outcome is not None:
-        _enter(version, change, ended, ended.outcome)
+        _enter(change, ended, ended.outcome)
     return change.delta()
 
 
-def _enter(version: Ruled20, change: Change, ended: Ended, outcome: RoundOutcome) -> None:
+def _enter(change: Change, ended: Ended, outcome: RoundOutcome) -> None:
     frozen = ended.frozen
     tasks = {task.task_id: task for task in frozen.tasks}
     settled = {group.task_id for group in outcome.groups if group.task_state == "settled"}
@@ -226,19 +183,15 @@ def _enter(version: Ruled20, change: Change, ended: Ended, outcome: RoundOutcome
             fields["tallies"] = pair.tallies.entered(answer, tally)
         change.update(key, **fields)
         if isinstance(member, AssessedMember | FailedMember) and isinstance(member.answer_score, float):
-            _record(change, member, member.answer_score)
+            _record(change, member.hotkey, member.answer_score)
     for one in frozen.executions:
         if one.event == "rerun_fail":
             _strike(change, (one.hotkey, one.skill_type), answer_number(int(one.round_id), one.task_id))
-    _take_evidence(version, change, frozen, outcome)
+    change.shared = structs.replace(change.shared, tallied=change.shared.tallied + 1)
 
 
-def _record(change: Change, member: AssessedMember | FailedMember, score: float) -> None:
-    found = member.found if isinstance(member, AssessedMember) else None
-    hits = found.count("1") if isinstance(found, str) else None
-    faults = len(found) if isinstance(found, str) else 0
-    answers = with_answer(change.miner(member.hotkey).answers, score, hits, faults)
-    change.change_miner(member.hotkey, answers=answers)
+def _record(change: Change, hotkey: str, score: float) -> None:
+    change.change_miner(hotkey, answers=with_answer(change.miner(hotkey).answers, score))
 
 
 def _strike(change: Change, key: tuple[str, Any], answer: int) -> None:
@@ -246,16 +199,3 @@ def _strike(change: Change, key: tuple[str, Any], answer: int) -> None:
     after = window.changed(answer, struck)
     if after is not window:
         change.update(key, tallies=after)
-
-
-def _take_evidence(version: Ruled20, change: Change, frozen: RoundInput, outcome: RoundOutcome) -> None:
-    after = evidence_of(version, frozen, outcome, NO_VALUES)
-    change.shared = structs.replace(
-        change.shared, kinds=after.kinds, slopes=after.slopes, tallied=change.shared.tallied + 1
-    )
-    for row in outcome.evidence or ():
-        smaller, other = row.pair
-        evidence = {**change.miner(smaller).evidence, other: PairEvidence(row.after, row.proven, frozen.index)}
-        if row.after <= version.rules.evidence.value[0] and not row.proven:
-            del evidence[other]
-        change.change_miner(smaller, evidence=evidence)

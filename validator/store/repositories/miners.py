@@ -13,16 +13,15 @@ from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import CLOCK_TOLERANCE_S
 from validator.protocol.reasons import meaning_of
-from validator.protocol.round import MAX_ACTS, Act, ClearedFlag, FlagsCleared, MetagraphSnapshot, PairReset
+from validator.protocol.round import MAX_ACTS, ClearedFlag, FlagsCleared, MetagraphSnapshot
 from validator.protocol.skill_types import SkillType
-from validator.protocol.tallies import HotkeyPair
 from validator.protocol.times import format_time
 from validator.store.errors import EmptyReasonError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records
 from validator.store.repositories.state import States
 from validator.store.rows import AgreementRecord, FlagDetail, FlagRecord, MinerRecord
-from validator.store.tables import acts, capabilities, dispatches, flags, miners, pair_resets
+from validator.store.tables import acts, capabilities, dispatches, flags, miners
 
 _F: Final = flags.c
 _CLEARED: Final = and_(acts.c.hotkey == _F.hotkey, acts.c.skill_type == _F.skill_type, acts.c.round_id == _F.round_id)
@@ -109,39 +108,11 @@ class OperatorActs(Repository):
         ]
         return sum([await self._insert_new(acts, row) for row in rows])
 
-    async def reset(self, pair: HotkeyPair, reason: str, at: datetime) -> bool:
-        """Set the value of a pair to 1; return whether it had another (EmptyReasonError).
-
-        It is kept until a round has recorded the act.
-        """
-        if not reason.strip():
-            raise EmptyReasonError("write down why, it is stored with the pair")
-        smaller, other = pair
-        if other not in (await self._as(States).of([smaller])).miner(smaller).evidence:
-            return False
-        row = {"hotkey": smaller, "other": other, "reset_at": at, "reason": reason.strip()}
-        return await self._insert_new(pair_resets, row)
-
-    async def tell(self, round_id: int) -> tuple[Act, ...]:
+    async def tell(self, round_id: int) -> tuple[FlagsCleared, ...]:
         """Return the acts for the input that is being frozen, by time, then hotkey: what no other input has.
 
-        If not all fit, the oldest of each kind.
+        If not all fit, the oldest.
         """
-        cleared = await self._tell_cleared(round_id)
-        left = MAX_ACTS - len(cleared)
-        r = pair_resets.c
-        found = await self._all(
-            select(pair_resets).where(r.told_in.is_(None)).order_by(r.reset_at, r.hotkey, r.other).limit(left)
-        )
-        resets = dict.fromkeys((row.hotkey, row.other) for row in found)
-        for hotkey, other in resets:
-            mine = (r.hotkey == hotkey) & (r.other == other) & r.told_in.is_(None)
-            await self._changed(update(pair_resets).where(mine).values(told_in=round_id))
-        first = {(row.hotkey, row.other): row for row in reversed(found)}
-        told = [PairReset(*pair, format_time(row.reset_at), row.reason) for pair, row in first.items()]
-        return tuple(sorted((*cleared, *told), key=lambda act: (act.at, act.hotkey)))
-
-    async def _tell_cleared(self, round_id: int) -> tuple[FlagsCleared, ...]:
         untold = a.told_in.is_(None)
         oldest = select(a.hotkey).where(untold).group_by(a.hotkey).order_by(func.min(a.cleared_at), a.hotkey)
         hotkeys = [row.hotkey for row in await self._all(oldest.limit(MAX_ACTS))]
@@ -156,8 +127,7 @@ class OperatorActs(Repository):
 
     async def take_back(self, round_id: int) -> None:
         """Leave the acts of a round whose input the log cannot show to the next one."""
-        for table in (acts, pair_resets):
-            await self._changed(update(table).where(table.c.told_in == round_id).values(told_in=None))
+        await self._changed(update(acts).where(a.told_in == round_id).values(told_in=None))
 
 
 def _cleared(together: list[Row[Any]]) -> FlagsCleared:

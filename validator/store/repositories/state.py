@@ -10,8 +10,7 @@ from sqlalchemy import delete, func, select
 
 from validator.protocol.round import RoundInput
 from validator.protocol.text import printable
-from validator.scoring import PairValues, Version
-from validator.state.round_end import Ended, acted, clouded, known_from, paid
+from validator.state.round_end import Ended, clouded, known_from, paid
 from validator.state.values import FROZEN_ROUNDS, LATE_ROUNDS, Delta, FrozenRound, Late, Mechanism, Miner, Shared, State
 from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError
@@ -39,13 +38,6 @@ class States(Repository):
     async def of(self, hotkeys: Collection[str]) -> State:
         """Return the state of these miners; it has no rounds but the last."""
         return await self._read(hotkeys, ())
-
-    async def pair_values(self, scored_by: Version, frozen: RoundInput) -> PairValues:
-        """Return the evidence between pairs before a round, as far as its version looks at it."""
-        if not scored_by.pays_tallies:
-            return {}
-        hotkeys = {miner.hotkey for miner in frozen.miners} | {act.hotkey for act in frozen.acts}
-        return scored_by.pair_values(acted(await self.of(hotkeys), frozen.acts), frozen)
 
     async def step(self, ended: Ended, step: Step, at: datetime) -> None:
         """Take in a round that ends, by the step of its scoring version, or what all versions share."""

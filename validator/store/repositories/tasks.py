@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
 from sqlalchemy import Row, and_, case, func, or_, select, update
 
 from validator.protocol.canonical import sha256_hex
@@ -100,7 +99,6 @@ class Groups(Repository):
         rows = [{"round_id": round_id, **msgspec.structs.asdict(group)} for group in plan.groups]
         for row in rows:
             del row["mode"]  # it is the task's
-            row["met"] = None if row["met"] is UNSET else row["met"]
         await self._insert(groups, rows)
 
     async def of_round(self, round_id: int) -> tuple[GroupRecord, ...]:
@@ -122,8 +120,7 @@ class Groups(Repository):
 
 
 def _plan(row: Row[Any]) -> GroupPlan:
-    met = UNSET if row.met is None else row.met
-    return GroupPlan(row.task_id, row.mode, row.primaries, row.auditors, row.promoted, row.demoted, row.excluded, met)
+    return GroupPlan(row.task_id, row.mode, row.primaries, row.auditors, row.promoted, row.demoted, row.excluded)
 
 
 class Bundles(Repository):
