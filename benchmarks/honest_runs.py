@@ -31,8 +31,8 @@ from validator.protocol.answer import probe_values
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.runtime_image import RuntimeImage
-from validator.protocol.skill_types import SkillType, is_runtime
-from validator.protocol.traces import Traces, read_traces, signature_digest
+from validator.protocol.skill_types import BASE_TRACES, SkillType, is_runtime
+from validator.protocol.traces import digitless_digests, read_traces, signature_digest
 from validator.sandbox.containers import ContainerSandbox
 from validator.sandbox.interface import Ended, Evidence, SandboxJob, SandboxLimits
 from validator.scoring import ExecutionRun, TracedAnswer, version
@@ -45,6 +45,7 @@ NONCE: Final = "5eed0123" * 8
 FAKETIME: Final = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 LATER: Final = {"LD_PRELOAD": str(FAKETIME), "FAKETIME": "+9605h", "DONT_FAKE_MONOTONIC": "1"}
 PROBES: Final = probe_values(NONCE)
+DIGITLESS: Final[dict[bytes, bytes]] = {}
 STEADY: Final = "".join(f"open('steady-{number}', 'w').close()\n    " for number in range(6))
 ODD: Final = {
     "random": "import random, uuid\ndef run():\n    "
@@ -112,17 +113,19 @@ class Machine:
         if found.ended is not Ended.BY_ITSELF or found.exit_code:
             log = found.log.decode("utf-8", "replace")[-1000:]
             sys.exit(f"{task.name} in {kernel}: ended {found.ended}, code {found.exit_code}: {log}")
-        return run_of(read_traces(pack(found.files), task.skill_type, PROBES))
+        return run_of(pack(found.files), task)
 
     async def on_host(self, task: Task) -> ExecutionRun:
         """Run the bundle by the tracer alone."""
         async with self._slots:
             records = await trace_as(read_bundle(task.bundle), task.skill_type, PROBES, timeout_s=60)
-        return run_of(read_traces(pack_traces(records), task.skill_type, PROBES))
+        return run_of(pack_traces(records), task)
 
 
-def run_of(traces: Traces) -> ExecutionRun:
+def run_of(packed: bytes, task: Task) -> ExecutionRun:
     """Return a run that ended by itself as a comparison takes it."""
+    DIGITLESS.update(digitless_digests(packed, BASE_TRACES))
+    traces = read_traces(packed, task.skill_type, PROBES)
     return ExecutionRun(True, all(traces.probes), traces.signatures)
 
 
@@ -148,7 +151,9 @@ async def compared(machine: Machine, task: Task, nothing: Mapping[str, Execution
     for kernel, runs in validators.items():
         answers = [TracedAnswer(name, run.probes, run.signatures) for name, run in miners.items()]
         mark = None if task.mark is None else ("fs", task.mark)
-        result = version("1.1.0").compare_execution(runs, answers, probes={}, mark=mark, made_here=True)
+        result = version("1.1.0").compare_execution(
+            runs, answers, probes={}, mark=mark, made_here=True, digitless=DIGITLESS.__getitem__
+        )
         if result.inconclusive is not None:
             found[f"inconclusive ({result.inconclusive})"] += len(answers)
         for one in result.answers:
@@ -173,7 +178,7 @@ async def later(task: Task) -> ExecutionRun:
         found, _ = await process.communicate()
     if process.returncode:
         sys.exit(f"{task.name} later: code {process.returncode}")
-    return run_of(read_traces(found, task.skill_type, PROBES))
+    return run_of(found, task)
 
 
 def trace_later(bundle: str, skill_type: str) -> None:

@@ -60,6 +60,11 @@ def only_fails(results: Results) -> None:
         one["event"] = "rerun_fail"
 
 
+def only_fails_and_no_event(results: Results) -> None:
+    only_fails(results)
+    results[1]["event"] = None
+
+
 WRONG: dict[str, tuple[int, str, Callable[[Results], object]]] = {
     "another miner": (1, "executions[0]", lambda r: r[0].update(hotkey="5" * 48)),
     "another type": (1, "executions[0]", lambda r: r[0].update(skill_type="executable_script")),
@@ -72,6 +77,7 @@ WRONG: dict[str, tuple[int, str, Callable[[Results], object]]] = {
     "a task twice": (1, "executions[6]", lambda r: r.extend(map(dict, r[:3]))),
     "results of before once more": (2, "executions[0]", lambda r: [one.update(round_id="0") for one in r]),
     "fails that nobody's pass confirms": (1, "executions[0]", only_fails),
+    "fails that no event confirms": (1, "executions[0]", only_fails_and_no_event),
 }
 
 

@@ -54,8 +54,9 @@ async def _add(url: str) -> tuple[str, str]:
             assert one is not None
             taken.append(one)
         caught, fine = AnswerResult(hotkeys[0], "rerun_fail", CAUGHT), AnswerResult(hotkeys[1], "rerun_pass", FINE)
+        unclear = AnswerResult("5" * 48, None, CAUGHT)
         assert await tx.executions.end(
-            taken[0], "done", Reason.EXECUTION_COMPARED, NOW, "said\x1b[31m so", Executed(RUNS, (caught, fine))
+            taken[0], "done", Reason.EXECUTION_COMPARED, NOW, "said\x1b[31m so", Executed(RUNS, (caught, fine, unclear))
         )
         assert await tx.executions.end(taken[1], "inconclusive", Reason.EXECUTION_VARIES, NOW, "", Executed(RUNS))
         assert await tx.executions.end(taken[2], "inconclusive", Reason.SANDBOX_IMAGE, NOW, "no route")
@@ -81,7 +82,10 @@ def test_the_list(example: Made) -> None:
     assert shown["counts"] == {"done": 1, "inconclusive": 2, "pending": 1}
     some = called("executions", "list", "--state", "done", "--limit", "1", "--json", "--config", str(store.config))
     (one,) = json.loads(some.stdout)["executions"]
-    assert (one["execution_id"], [each["event"] for each in one["results"]]) == (IDS[0], ["rerun_fail", "rerun_pass"])
+    assert (one["execution_id"], [each["event"] for each in one["results"]]) == (
+        IDS[0],
+        ["rerun_fail", "rerun_pass", None],
+    )
     assert called("executions", "list", "--state", "odd", "--config", str(store.config)).returncode == 2
 
 
@@ -103,6 +107,7 @@ def test_the_runs_next_to_what_each_miner_claims(example: Made) -> None:
         "fs 5 3 2 3 1",
         'fs: every run shows it, the miner does not claim it: ["read","/skill/a.py"]',
         'fs: the miner claims it, no run shows it: ["write","/tmp/inv\\u001bented"]',
+        f"{'5' * 48}: no event: mark, fs missing its traces pass when names that differ in digits alone count as one:",
         f"{fine}: rerun_pass the execution mark is in its traces: /tmp/state-",
         "the next round that is settled counts it",
     ):

@@ -126,12 +126,13 @@ async def executions_of(store: Store, round_id: int = 0) -> tuple[Execution, ...
         return await tx.executions.of_round(round_id)
 
 
-async def end_all(world: World, fails: str | None = None) -> int:
-    """End every execution that waits: of `fails` with a fail, of everybody else with a pass; return the fails."""
+async def end_all(world: World, fails: str | None = None, unclear: str | None = None) -> int:
+    """End every execution that waits: of `fails` with a fail, of `unclear` without an event; return the fails."""
     failed = 0
+    special: dict[str | None, ExecutionEvent | None] = {fails: "rerun_fail", unclear: None}
     async with world.store.begin() as tx:
         while (taken := await tx.executions.take(world.clock.now())) is not None:
-            events: list[ExecutionEvent] = ["rerun_fail" if one == fails else "rerun_pass" for one in taken.hotkeys]
+            events = [special.get(one, "rerun_pass") for one in taken.hotkeys]
             results = [AnswerResult(one, event, REPORT) for one, event in zip(taken.hotkeys, events, strict=True)]
             assert await tx.executions.end(
                 taken, "done", Reason.EXECUTION_COMPARED, world.clock.now(), "", Executed(RUNS, tuple(results))

@@ -1,6 +1,7 @@
 """Settling queues executions; the next settled round counts all results of a task, once (SPEC 15, 16, D-30)."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,26 @@ async def test_a_caught_miner_loses_its_entry_and_its_reputation_once(store: Sto
     await all_equal(store, 3)
     assert await close_epoch(store, VALIDATOR, world.clock)
     assert verify_file(await export(store, tmp_path / "log.jsonl")).rounds == {"settled": 3}
+
+
+async def test_a_result_without_an_event_is_counted_and_costs_nothing(store: Store, tmp_path: Path) -> None:
+    world = world_of(store)
+    outcome = await one_round(world)
+    await end_all(world, unclear=LIAR.hotkey)
+    later = await one_round(world)
+    events = Counter((one.hotkey == LIAR.hotkey, one.event) for one in (await frozen_of(store, 1)).executions)
+    assert events == {(True, None): 2, (False, "rerun_pass"): 4}
+    assert [one.kind for one in later.reputation[:5]].count("rerun_pass") == 4
+    assert not any(one.hotkey == LIAR.hotkey and one.kind.startswith("rerun") for one in later.reputation)
+    async with store.read() as tx:
+        assert [entry.value for entry in await tx.windows.of_round(0)] == [m.window_entry for m in outcome.members]
+        liar = (await tx.state.whole()).miners[LIAR.hotkey]
+        assert liar.pairs[PYTHON].results == ()
+    await give_up_all(world)
+    assert (await one_round(world)).reputation
+    await all_equal(store, 3)
+    assert await close_epoch(store, VALIDATOR, world.clock)
+    assert verify_file(await export(store, tmp_path / "log.jsonl")).executions == 6
 
 
 async def test_under_1_0_0_a_result_costs_reputation_alone(store: Store) -> None:

@@ -115,6 +115,41 @@ async def test_a_task_is_run_three_times_and_every_valid_primary_is_compared(sto
     assert verify_file(await export(store, tmp_path / "log.jsonl")).executions == 6
 
 
+def counting(first: int, most: int) -> Records:
+    """What a bundle does that writes a file every 10 ms: as many as the machine is fast."""
+    paths = [f"/home/skill/tick-{i}" for i in range(first, most)]
+    return {**DOES, "fs": [*DOES["fs"], *({"ts": i, "op": "write", "path": path} for i, path in enumerate(paths))]}
+
+
+@pytest.mark.parametrize(
+    ("runs", "theirs", "event", "stable"),
+    [((9, 14), (0, 60), "rerun_pass", 6), ((3, 4), (20, 30), None, 8), ((9, 14), (0, 0), "rerun_fail", 6)],
+)
+async def test_a_bundle_that_counts_by_time_is_compared_by_families(
+    store: Store, runs: tuple[int, int], theirs: tuple[int, int], event: str | None, stable: int
+) -> None:
+    lost = {**DOES, "network": []} if event == "rerun_fail" else counting(*theirs)
+    world = world_of(store, lambda s, d: ran(s, d, lost if s.hotkey == LIAR.hotkey else counting(0, runs[0])))
+    sizes = iter([*runs, 0] * 2)
+
+    def ticking(job: SandboxJob) -> ScriptedRun:
+        does = counting(0, next(sizes))
+        return ScriptedRun(files_of(job.skill_type, job.nonce, does if job.bundle else {}), seconds=5.0)
+
+    world_of_one = working(world, ScriptedSandbox(ticking, world.clock), at_once=1)
+    await one_round(world)
+    async with world_of_one:
+        found = await until(world, ended)
+    for one in found:
+        assert one.report is not None
+        assert one.report.files["fs"].stable == stable
+        assert {r.hotkey == LIAR.hotkey: r.event for r in one.results} == {True: event, False: "rerun_pass"}
+        caught = next(result for result in one.results if result.hotkey == LIAR.hotkey)
+        assert bool(caught.report.faults) == (event != "rerun_pass")
+        if event == "rerun_fail":
+            assert caught.report.files["fs"].shown_missing == ('["write","/home/skill/tick-#"]',)
+
+
 MARK = "/home/skill/state-7.json"
 TOUCHES: Records = {**DOES, "fs": [*DOES["fs"], {"ts": 9, "op": "write", "path": MARK}]}
 
@@ -165,7 +200,7 @@ def varying() -> Script:
     numbers = count()
 
     def runs(job: SandboxJob) -> ScriptedRun:
-        more = [{"ts": 1, "op": "write", "path": f"/tmp/{next(numbers)}"} for _ in range(9)]
+        more = [{"ts": 1, "op": "write", "path": "/tmp/" + "x" * next(numbers)} for _ in range(9)]
         return ScriptedRun(
             files_of(job.skill_type, job.nonce, {**DOES, "fs": [*DOES["fs"], *more]} if job.bundle else {})
         )

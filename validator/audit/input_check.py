@@ -92,7 +92,8 @@ def _executions_fault(shared: Shared, results: tuple[ExecutionResult, ...]) -> i
         if task is None:
             follows = _is_unknown(shared, *key)
         else:
-            confirmed = task.made_here or any(one.event == "rerun_pass" for one in theirs)
+            events = {one.event for one in theirs}
+            confirmed = task.made_here or "rerun_fail" not in events or "rerun_pass" in events
             answers = tuple((hotkey, task.skill_type) for hotkey in task.primaries)
             follows = confirmed and tuple((one.hotkey, str(one.skill_type)) for one in theirs) == answers
         if key in seen or place < last or not follows:

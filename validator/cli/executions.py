@@ -182,7 +182,9 @@ def write_execution(page: Page, execution: Execution) -> None:
 
 def _write_result(page: Page, runs: RunReport | None, result: AnswerResult) -> None:
     faults = f": {', '.join(result.report.faults)}" if result.report.faults else ""
-    page.line(f"{result.hotkey}: {result.event}{faults}", style="red" if faults else "")
+    page.line(f"{result.hotkey}: {result.event or 'no event'}{faults}", style="red" if faults else "")
+    if result.event is None:
+        page.line("its traces pass when names that differ in digits alone count as one: it is no fail (SPEC 15)")
     if result.report.mark is not None:
         named = f": {runs.mark}" if runs is not None and runs.mark is not None else ""
         page.line(f"the execution mark is {'in' if result.report.mark else 'missing from'} its traces{named}")

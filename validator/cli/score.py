@@ -39,6 +39,7 @@ from validator.protocol.skill_types import BASE_TRACES, SkillType
 from validator.protocol.sssa import Document, Finding, Hex32, Sssa, Text, Unit, check_finding
 from validator.protocol.strict_json import SchemaError
 from validator.protocol.task import Window, check_injections
+from validator.protocol.traces import digitless
 from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import (
     AnswerFacts,
@@ -307,6 +308,7 @@ def score_execution_case(case: ExecutionCase) -> dict[str, Any]:
         probes=probes,
         mark=case.mark,
         made_here=case.made_here,
+        digitless=lambda text: digitless([text])[0],
         submitted=case.submitted,
     )
     return {

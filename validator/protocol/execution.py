@@ -82,11 +82,12 @@ class AnswerResult(NamedTuple):
     """The result of one valid primary.
 
     Attributes:
+        event: None where only the second look at families passes.
         report: its traces next to the runs.
         struck: what the window entry was worth before the event took it (D-30); None where it took none.
     """
 
     hotkey: str
-    event: ExecutionEvent
+    event: ExecutionEvent | None
     report: AnswerReport
     struck: float | None = None

@@ -341,14 +341,14 @@ class ExecutionResult(Document, frozen=True):
     Attributes:
         round_id, task_id, hotkey: which answer; of an earlier round.
         skill_type: of the task.
-        event: what the comparison came to.
+        event: what the comparison came to; None where only the second look at families passes.
     """
 
     round_id: RoundId
     task_id: Id
     hotkey: str
     skill_type: SkillType
-    event: ExecutionEvent
+    event: ExecutionEvent | None
 
 
 class FilledQuality(Document, frozen=True):

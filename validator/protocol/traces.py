@@ -4,6 +4,7 @@ import base64
 import binascii
 import hashlib
 import io
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -28,6 +29,7 @@ SIGNATURE_FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "tool_calls": ("tool_name",),
     "agent_calls": ("caller", "callee"),
 }
+_DIGITS: Final = re.compile("[0-9]+")
 _TAR_ENTRIES = 64  # the files, perhaps folders; more is no trace bundle
 
 
@@ -114,20 +116,35 @@ def shown_signatures(data: bytes, wanted: Mapping[str, Collection[bytes]]) -> di
     """
     found: dict[str, set[str]] = {name: set() for name in wanted}
     left = {name: set(digests) for name, digests in wanted.items() if digests}
+    for name, record in _records(data, left):
+        one = signature_of(name, record)
+        for signature in (one, digitless(one)) if left[name] else ():
+            canonical = canonical_plain(signature)
+            if (digest := _digest(canonical)) in left[name]:
+                left[name].discard(digest)
+                found[name].add(printable(canonical.decode(), SHOWN_CHARACTERS))
+    return {name: tuple(sorted(texts)) for name, texts in found.items()}
+
+
+def digitless_digests(data: bytes, names: Collection[str]) -> dict[bytes, bytes]:
+    """Return the digest of the `#` form of each signature of a bundle that was read before, by its digest (SPEC 15)."""
+    signatures = (signature_of(name, record) for name, record in _records(data, names))
+    return {_digest(canonical_plain(one)): _digest(canonical_plain(digitless(one))) for one in signatures}
+
+
+def digitless(signature: list[Any]) -> list[Any]:
+    """Return a signature's `#` form: `#` for each run of ASCII digits in its texts (SPEC 15)."""
+    return [_DIGITS.sub("#", part) if isinstance(part, str) else part for part in signature]
+
+
+def _records(data: bytes, names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the records of these traces of a bundle that was read before."""
     for file_name, content in unpack(
         data, expanded=limits.MAX_TRACES_EXPANDED, file_size=limits.MAX_TRACES_EXPANDED, entries=_TAR_ENTRIES
     ):
         name = file_name.removesuffix(".jsonl")
-        for line in io.BytesIO(content) if name in left else ():
-            record = parse_untyped(line)
-            digest = signature_digest(name, record)
-            if digest in left[name]:
-                left[name].discard(digest)
-                text = canonical_plain(signature_of(name, record)).decode()
-                found[name].add(printable(text, SHOWN_CHARACTERS))
-            if not left[name]:
-                break
-    return {name: tuple(sorted(texts)) for name, texts in found.items()}
+        for line in io.BytesIO(content) if name in names else ():
+            yield name, parse_untyped(line)
 
 
 def signature_of(name: str, record: dict[str, Any]) -> list[Any]:
@@ -140,7 +157,11 @@ def signature_of(name: str, record: dict[str, Any]) -> list[Any]:
 
 def signature_digest(name: str, record: dict[str, Any]) -> bytes:
     """Return the first 16 bytes of the sha256 of the signature's canonical bytes: equal sets, a bounded size."""
-    return hashlib.sha256(canonical_plain(signature_of(name, record))).digest()[:16]
+    return _digest(canonical_plain(signature_of(name, record)))
+
+
+def _digest(canonical: bytes) -> bytes:
+    return hashlib.sha256(canonical).digest()[:16]
 
 
 class _Reader:

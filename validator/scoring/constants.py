@@ -232,6 +232,8 @@ class ExecutionRules:
         missing_files: one in so many of the stable fs signatures may be missing.
         shared: part of the stable signatures of every other base file that must be shown.
         invented: one in so many of the miner's signatures may be in no run.
+        family: so many signatures of one run of the bundle that differ in digits alone count as one;
+        small_family: so many of all count as one in the second look, which gives no event.
         unpaid_fails: so many fails leave a window unpaid,
         results: among so many last results of the type,
         rounds: of those that entered in so many last rounds.
@@ -241,6 +243,8 @@ class ExecutionRules:
     missing_files: int
     shared: float
     invented: int
+    family: int
+    small_family: int
     unpaid_fails: int
     results: int
     rounds: int

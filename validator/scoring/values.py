@@ -171,13 +171,14 @@ class ComparedAnswer(NamedTuple):
     """A valid primary's traces, compared with the runs.
 
     Attributes:
+        event: None where it fails, and passes with every family of names as one signature.
         faults: what does not hold: `probes`, `mark`, and a base file with `missing` or `invented`.
         mark: whether they show the execution mark; None where none is planted.
         files: by base file.
     """
 
     hotkey: str
-    event: ExecutionEvent
+    event: ExecutionEvent | None
     faults: tuple[str, ...]
     mark: bool | None
     files: Mapping[str, ComparedFile]

@@ -8,7 +8,13 @@ from validator.protocol.archives import pack
 from validator.protocol.execution import SHOWN, AnswerFileReport, AnswerReport, AnswerResult, RunFileReport, RunReport
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import BASE_TRACES, SkillType
-from validator.protocol.traces import decode_trace_text, read_traces, shown_signatures, signature_digest
+from validator.protocol.traces import (
+    decode_trace_text,
+    digitless_digests,
+    read_traces,
+    shown_signatures,
+    signature_digest,
+)
 from validator.scoring import ComparedAnswer, ExecutionRun, TracedAnswer, version
 
 
@@ -56,12 +62,16 @@ def compare_task(
     claimed = {hotkey: read_traces(one, task.skill_type, probes) for hotkey, one in bundles.items()}
     mark = None if task.mark is None else signature_digest("fs", {"op": "write", "path": task.mark})
     shown = mark is not None and all(mark in one.signatures["fs"] for one in seen[:2])
+    digitless: dict[bytes, bytes] = {}
+    for one in (*packed, *bundles.values()):
+        digitless |= digitless_digests(one, BASE_TRACES)
     found = version(task.scoring_version).compare_execution(
         [ExecutionRun(True, all(one.probes), one.signatures) for one in seen],
         [TracedAnswer(hotkey, all(one.probes), one.signatures) for hotkey, one in claimed.items()],
         probes={name: frozenset().union(*(one.probe_signatures[name] for one in seen)) for name in BASE_TRACES},
         mark=("fs", mark) if shown else None,
         made_here=task.made_here,
+        digitless=digitless.__getitem__,
     )
     report = RunReport(
         {

@@ -78,7 +78,7 @@ class ExecutionWork:
 def _finished(compared: Compared, seconds: float) -> Finished:
     if compared.inconclusive is not None:
         return Finished("inconclusive", compared.inconclusive, "", Executed(compared.report), seconds)
-    told = "; ".join(f"{one.hotkey} {one.event}{_faults(one.report.faults)}" for one in compared.results)
+    told = "; ".join(f"{one.hotkey} {one.event or 'no event'}{_faults(one.report.faults)}" for one in compared.results)
     result = Executed(compared.report, compared.results)
     return Finished("done", Reason.EXECUTION_COMPARED, told, result, seconds)
 

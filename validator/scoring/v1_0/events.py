@@ -46,7 +46,8 @@ def reputation_events(
     ledger = _Ledger(version, frozen)
     types = {task.task_id: task.skill_type for task in frozen.tasks}
     for result in frozen.executions:
-        ledger.record(result.hotkey, result.skill_type, result.event, result.task_id)
+        if result.event is not None:
+            ledger.record(result.hotkey, result.skill_type, result.event, result.task_id)
     for outcome in scored:
         for member in outcome.members:
             kind = version.member_event(member)

@@ -1,9 +1,10 @@
 """The tasks to execute, and comparison of miners' traces with two runs of the bundle and one of nothing (SPEC 15)."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from validator.protocol.draws import draw
 from validator.protocol.reasons import Reason
@@ -29,6 +30,7 @@ def compare_execution(  # noqa: PLR0913 - everything that decides a task's resul
     probes: Mapping[str, AbstractSet[Any]],
     mark: tuple[str, Any] | None,
     made_here: bool,
+    digitless: Callable[[Any], Any],
     submitted: bool = False,
 ) -> ComparedExecution:
     """Return the results of a task's execution, or why it is inconclusive.
@@ -40,22 +42,65 @@ def compare_execution(  # noqa: PLR0913 - everything that decides a task's resul
         probes: base file to the signatures that the probes have in it.
         mark: base file and signature of the record of the execution mark; None where none is planted.
         made_here: the task was made at this validator for the round, so that a fail needs no other miner's pass.
+        digitless: a signature's `#` form; signatures of a base file with an equal one are a family.
         submitted: the bundle is of a submitted skill, which gives no result.
     """
     rules = version.rules.execution
-    files = {name: _stable(runs, probes.get(name, frozenset()), name) for name in BASE_TRACES}
+    runs_by_file = {name: _RunFile.of(runs, probes, mark, digitless, name) for name in BASE_TRACES}
+    large = {name: one.families(rules.family, one.first, one.second) for name, one in runs_by_file.items()}
+    files = {name: one.stable(large[name]) for name, one in runs_by_file.items()}
     reason = _unfit(rules, runs, files, submitted=submitted)
-    compared = () if reason else tuple(_compare(rules, files, mark, answer) for answer in answers)
-    passed = any(one.event == "rerun_pass" for one in compared)
-    if not made_here and not passed and compared:
+    compared = () if reason else tuple(_judge(rules, runs_by_file, large, mark, answer) for answer in answers)
+    events = {one.event for one in compared}
+    if not made_here and "rerun_fail" in events and "rerun_pass" not in events:
         reason = Reason.EXECUTION_UNCONFIRMED
     return ComparedExecution(reason, files, compared)
 
 
-def _stable(runs: Sequence[ExecutionRun], probes: AbstractSet[Any], name: str) -> StableFile:
-    first, second, nothing = (frozenset(run.signatures[name]) for run in runs)
-    either, tracer = first | second, nothing | probes
-    return StableFile((first & second) - tracer, either | tracer, tracer, len(either) - len(first & second))
+class _RunFile(NamedTuple):
+    """One base file of the three runs.
+
+    Attributes:
+        first, second: a and b, the signatures of the bundle's runs.
+        tracer: e, those of the run of nothing, and of the probes.
+        single: what no family has as a member: e, and the execution mark.
+        digitless: a signature's `#` form.
+    """
+
+    first: frozenset[Any]
+    second: frozenset[Any]
+    tracer: frozenset[Any]
+    single: frozenset[Any]
+    digitless: Callable[[Any], Any]
+
+    @classmethod
+    def of(
+        cls,
+        runs: Sequence[ExecutionRun],
+        probes: Mapping[str, AbstractSet[Any]],
+        mark: tuple[str, Any] | None,
+        digitless: Callable[[Any], Any],
+        name: str,
+    ) -> "_RunFile":
+        first, second, nothing = (frozenset(run.signatures[name]) for run in runs)
+        tracer = nothing | probes.get(name, frozenset())
+        single = tracer | {mark[1]} if mark is not None and mark[0] == name else tracer
+        return cls(first, second, tracer, single, digitless)
+
+    def families(self, least: int, *traces: AbstractSet[Any]) -> frozenset[Any]:
+        """Return the `#` forms of the families of which one of these traces has `least` members."""
+        sizes = (Counter(map(self.digitless, one - self.single)) for one in traces)
+        return frozenset(form for counts in sizes for form, size in counts.items() if size >= least)
+
+    def merged(self, signatures: AbstractSet[Any], families: AbstractSet[Any]) -> frozenset[Any]:
+        """Return the signatures with each of these families as one."""
+        members = {one: self.digitless(one) for one in signatures - self.single} if families else {}
+        return frozenset(form if (form := members.get(one)) in families else one for one in signatures)
+
+    def stable(self, families: AbstractSet[Any]) -> StableFile:
+        first, second = self.merged(self.first, families), self.merged(self.second, families)
+        either, both = first | second, first & second
+        return StableFile(both - self.tracer, either | self.tracer, self.tracer, len(either) - len(both))
 
 
 def _unfit(
@@ -76,16 +121,41 @@ def _unfit(
     return None
 
 
-def _compare(
-    rules: ExecutionRules, files: Mapping[str, StableFile], mark: tuple[str, Any] | None, answer: TracedAnswer
+def _judge(
+    rules: ExecutionRules,
+    runs: Mapping[str, _RunFile],
+    large: Mapping[str, AbstractSet[Any]],
+    mark: tuple[str, Any] | None,
+    answer: TracedAnswer,
 ) -> ComparedAnswer:
+    """Compare an answer; a fail that smaller families explain gives no event."""
+    compared = _compare(rules, runs, large, mark, answer)
+    if compared.event == "rerun_fail":
+        every = {
+            name: one.families(rules.small_family, one.first | one.second | answer.signatures[name])
+            for name, one in runs.items()
+        }
+        if _compare(rules, runs, every, mark, answer).event == "rerun_pass":
+            return compared._replace(event=None)
+    return compared
+
+
+def _compare(
+    rules: ExecutionRules,
+    runs: Mapping[str, _RunFile],
+    families: Mapping[str, AbstractSet[Any]],
+    mark: tuple[str, Any] | None,
+    answer: TracedAnswer,
+) -> ComparedAnswer:
+    """Compare an answer with the runs, each of these families as one signature."""
     faults = [] if answer.probes else ["probes"]
     marked = None if mark is None else mark[1] in answer.signatures[mark[0]]
     if marked is False:
         faults.append("mark")
     compared = {}
-    for name, ours in files.items():
-        theirs = frozenset(answer.signatures[name]) - ours.tracer
+    for name, run in runs.items():
+        ours = run.stable(families[name])
+        theirs = run.merged(answer.signatures[name], families[name]) - ours.tracer
         one = ComparedFile(len(theirs), len(ours.stable & theirs), ours.stable - theirs, theirs - ours.possible)
         if name == "fs":
             missing = len(one.missing) > len(ours.stable) // rules.missing_files

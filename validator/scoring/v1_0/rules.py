@@ -166,6 +166,14 @@ RULES: Final = Rules(
         finding=0.05,
     ),
     execution=ExecutionRules(
-        min_stable=4, missing_files=10, shared=0.7, invented=10, unpaid_fails=3, results=10, rounds=200
+        min_stable=4,
+        missing_files=10,
+        shared=0.7,
+        invented=10,
+        family=9,
+        small_family=2,
+        unpaid_fails=3,
+        results=10,
+        rounds=200,
     ),
 )

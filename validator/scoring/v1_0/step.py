@@ -85,9 +85,10 @@ def _settle(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcom
     for struck in version.struck_entries(frozen):
         _strike(change, struck)
     for result in frozen.executions:
-        key = result.hotkey, result.skill_type
-        one = frozen.index, result.event == "rerun_fail"
-        change.update(key, results=(*change.pair(key).results, one)[-RESULTS:])
+        if result.event is not None:
+            key = result.hotkey, result.skill_type
+            one = frozen.index, result.event == "rerun_fail"
+            change.update(key, results=(*change.pair(key).results, one)[-RESULTS:])
     _late(version, change, ended, outcome)
 
 
