@@ -27,7 +27,6 @@ _LISTINGS: Final = (
     "weights show",
     "tasks retired",
     "db state",
-    "db forecast",
     "explain 1 --round 1",
     "status --no-chain",
 )

@@ -14,7 +14,7 @@ from validator.protocol.draws import NONCE_BYTES
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, version
 from validator.store import Store, open_store
-from validator.store.forecast import table_sizes
+from validator.store.size import table_sizes
 from validator.tasks.packing import PackOptions, pack_task
 from validator.tasks.source import SourcedTask
 

@@ -25,9 +25,9 @@ from validator.protocol.sssa import Finding
 from validator.settings.model import WeightsSettings
 from validator.store import Store, open_store
 from validator.store.connections import make_engine
-from validator.store.forecast import table_sizes
 from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import VectorRecord
+from validator.store.size import table_sizes
 from validator.store.urls import parse_url
 from validator.store.vector_inputs import basis_of
 from validator.tasks.source import MemorySource

@@ -1,13 +1,11 @@
 """`validator db backup` and `db restore` as an operator meets them."""
 
 import json
-import shutil
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from cli_store import Example, answered, called, copied, example_in, write_config
@@ -141,37 +139,6 @@ def test_pruning_shows_before_and_after(own: Example) -> None:
     shown = called("db", "prune", *where)
     assert (shown.returncode, shown.stderr) == (Exit.FINE, "")
     assert "free to be filled again" in shown.stdout
-
-
-def test_a_forecast_is_a_table_and_sums(own: Example) -> None:
-    where = ["--config", str(own.config)]
-    said = answered("db", "forecast", *where)
-    assert said["rounds"] == {"rounds": 2, "days": said["rounds"]["days"], "per_day": None}
-    assert [one["kind"] for one in said["kinds"]] == ["raw answers", "bundles", "rounds", "what stays"]
-    assert [one["kept_days"] for one in said["kinds"]] == [30, 30, said["archive_days"], None]
-    assert sum(one["bytes"] for one in said["kinds"]) == sum(one["bytes"] for one in said["tables"])
-    assert (said["full_in_days"], said["full_in_days_archived"]) == (None, None)
-    assert said["free"] > 0
-    shown = called("db", "forecast", *where)
-    assert (shown.returncode, shown.stderr) == (Exit.FINE, "")
-    kinds = shown.stdout[shown.stdout.index("kind ") :].splitlines()
-    assert [line.split("  ")[0] for line in kinds[1:6]] == [*(one["kind"] for one in said["kinds"]), "archive files"]
-    assert kinds[6].endswith("are free; for how long cannot be told yet")
-    assert shown.stdout.splitlines()[-2].endswith("days, too few to tell a pace")
-    most = next(iter(said["kept_bytes"]))
-    assert list(said["kept_bytes"].values()) == sorted(said["kept_bytes"].values(), reverse=True)
-    assert shown.stdout.splitlines()[-3].startswith("answers of the newest 2 rounds keep ")
-    assert f" permanently, those of {most} most: " in shown.stdout.splitlines()[-3]
-
-
-def test_pages_of_the_store_that_can_be_filled_again_are_room(own: Example, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(sqlite3.connect(own.database)) as database:
-        database.execute("DELETE FROM records")
-        database.commit()
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000))
-    said = answered("db", "forecast", "--config", str(own.config))
-    assert said["store"]["reusable"] > 0
-    assert said["free"] == 1_000 + said["store"]["reusable"]
 
 
 def test_an_export_names_its_files_and_refuses_what_is_no_table(own: Example, tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from validator.cli.output import byte_size, span
 from validator.cli.status import screen
 from validator.health.client import HealthAnswer
 from validator.health.status import (
-    Disk,
     Miners,
     Observer,
     OnChain,
@@ -35,6 +34,7 @@ from validator.sources import VirtualClock
 from validator.store import Store
 from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import LogHead, WeightsRecord
+from validator.store.size import DiskUse
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 ME = Neuron("5Me", 3, 1000.0, True, None)
@@ -137,7 +137,7 @@ async def test_what_is_stored_is_told_alike_by_both_databases(store: Store, stor
         await tx.weights.prepare(2, 0, 9, plan, NOW)  # of another subnet
     async with store.read() as tx:
         found = await stored(tx, settings, NOW)
-    disk = await disk_of(store, settings, NOW)
+        disk = await disk_of(tx, settings.store, NOW)
     assert [(one.netuid, one.epoch, one.state) for one in found.weights] == [(1, 7, "prepared")]
     assert (found.locked, found.rounds, found.in_hand) == ("another program wrote", (), None)
     assert found.miners == Miners(0, 0, 0, 0, 0, 0)
@@ -149,7 +149,7 @@ async def test_what_is_stored_is_told_alike_by_both_databases(store: Store, stor
 def seen(**changes: object) -> Overview:
     """A validator that does not run, with an empty store and no chain, but for what is changed."""
     nothing = Stored((), None, (), Miners(0, 0, 0, 0, 0, 0), 0, {}, {}, None, None)
-    base = Overview(NOW, 1, "5Me", NOBODY, nothing, Disk(1024, None, None), None, {"chain": "not asked"})
+    base = Overview(NOW, 1, "5Me", NOBODY, nothing, DiskUse(1024, None, None, None), None, {"chain": "not asked"})
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
@@ -215,16 +215,16 @@ def test_an_epochs_progress_is_that_between_its_own_steps(number: int, shown: st
 def test_what_somebody_should_look_at_comes_last() -> None:
     odd = "round 7: rounds_no_tasks: the task source gave none. Put tasks into it."
     running = HealthAnswer(True, "http://x", "degraded: local_disk", {}, (f"local_disk: {EVIL}",), advice=(odd,))
-    disk = Disk(10 * 1024**2, 100 * 1024**2, 20.0 * 1024**2)
+    disk = DiskUse(10 * 1024**2, 100 * 1024**2, 20.0 * 1024**2, 5.0)
     lines = screen(seen(running=running, store=with_stored(locked=EVIL), disk=disk))
     assert lines[0].startswith("A validator runs: degraded: local_disk, http://x")
-    assert "disk       10.0 MiB, about 20.0 MiB a day; 100.0 MiB free, room for 5 days" in lines
+    assert "disk       10.0 MiB, 20.0 MiB a day over seven days; 100.0 MiB free, full in 5 days" in lines
     assert lines[-5:] == [
         "to look at:",
         f"  local_disk: {EVIL_SHOWN}",
         f"  {odd}",
         f"  weights are locked: {EVIL_SHOWN}; see `validator weights unlock --help`",
-        "  disk: room for 5 days at this pace",
+        "  disk: full in 5 days at this growth",
     ]
 
 

@@ -9,7 +9,7 @@ from validator.proofs.document import verify_document
 from validator.protocol.limits import MIB
 from validator.store import Store
 from validator.store.codec import compressed
-from validator.store.forecast import table_sizes
+from validator.store.size import table_sizes
 
 pytestmark = pytest.mark.attack
 

@@ -30,11 +30,3 @@ async def test_the_newest_epoch_with_confirmed_weights(store: Store) -> None:
         assert await tx.weights.confirmed_epoch(7, 0) == 41
         assert await tx.weights.confirmed_epoch(7, 1) == 43
         assert await tx.weights.confirmed_epoch(8, 0) is None
-
-
-async def test_a_store_has_a_size_that_grows(store: Store) -> None:
-    before = await store.size()
-    assert before > 8192
-    for number in range(30):
-        await play_round(store, number, {PYTHON: HOTKEYS})
-    assert await store.size() > before

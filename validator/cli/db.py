@@ -2,7 +2,6 @@
 
 import asyncio
 import importlib
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,19 +27,9 @@ from validator.store import SchemaState, Store, Transaction, open_store, schema_
 from validator.store.archiving import STEPS, Archiver, Choice, prune
 from validator.store.backup import amount, back_up, restoring
 from validator.store.copying import copy_store, row_counts
-from validator.store.forecast import (
-    KEPT_ROUNDS,
-    Growth,
-    StoreSize,
-    TableSize,
-    files_of,
-    growth,
-    pace_of,
-    store_size,
-    table_sizes,
-)
 from validator.store.rows import ArchivedSpan
-from validator.store.urls import parse_url, url_of
+from validator.store.size import store_size, table_sizes
+from validator.store.urls import url_of
 
 if TYPE_CHECKING:
     from validator.store.checking import Check
@@ -383,96 +372,3 @@ async def _archived(  # noqa: PLR0913 - what is moved, where, and until when
     with progress("archiving", STEPS * (choice.last - choice.first + 1) + left) as advance:
         moving = Archiver(store, folder, archiver.signer, now, advance=advance)
         return choice, left, tuple([span async for span in moving.run(until)])
-
-
-@DB.command("forecast")
-def forecast_(config: Config = None, as_json: Json = False) -> None:
-    """Say how large the store and its tables are, what a round adds, and what a year of rounds comes to."""
-    settings = settings_of(config)
-    size, tables, grown, kept = ask_store(settings, _forecast)
-    pace, files = grown.pace, grown.files
-    free, plain, archived = _room(settings.store, size.reusable, grown)
-    if as_json:
-        print_json(
-            {
-                "location": str(settings.store.url),
-                "store": size,
-                "rounds": pace,
-                "tables": tables,
-                "in_a_year": grown.in_a_year,
-                "kept_bytes": kept,
-                "kinds": grown.kinds,
-                "archives": {**files._asdict(), "in_a_year": grown.files_after(365)},
-                "archive_days": grown.archive_days,
-                "free": free,
-                "full_in_days": plain,
-                "full_in_days_archived": archived,
-            }
-        )
-        return
-    print_rows("table=name rows> now=bytes:B>", [one for one in tables if one.rows])
-    print_line()
-    of_files = (files.bytes, files.per_round, files.bytes, grown.files_after(365))
-    of_kinds = [
-        (
-            one.kind,
-            _kept(one.kept_days, archived=one.kind == "rounds"),
-            *map(byte_size, (one.bytes, one.per_round, one.in_a_year, one.archived_in_a_year)),
-        )
-        for one in grown.kinds
-    ]
-    print_table(
-        "kind in_the_store now> a_round> in_a_year> archived,_in_a_year>",
-        [*of_kinds, ("archive files", "next to it", *map(byte_size, of_files))],
-    )
-    if free is None:
-        print_line("how much room a Postgres server has, it does not tell")
-    elif pace.per_day is None:
-        print_line(f"{byte_size(free)} are free; for how long cannot be told yet")
-    else:
-        later = f"{_when(archived)} with `validator db archive` after {grown.archive_days} days"
-        print_line(f"{byte_size(free)} are free: full {_when(plain)}; {later}")
-    if kept:
-        hotkey, most = next(iter(kept.items()))
-        print_line(
-            f"answers of the newest {min(KEPT_ROUNDS, pace.rounds)} rounds keep {byte_size(sum(kept.values()))} "
-            f"permanently, those of {hotkey} most: {byte_size(most)}"
-        )
-    per_day = "too few to tell a pace" if pace.per_day is None else f"{pace.per_day:.1f} a day"
-    print_line(f"{pace.rounds} rounds in {pace.days:.2f} days, {per_day}")
-    print_line(
-        f"now {byte_size(size.bytes)} ({byte_size(size.reusable)} of it free), in a year {byte_size(grown.in_a_year)}"
-    )
-
-
-async def _forecast(
-    tx: Transaction, settings: Settings
-) -> tuple[StoreSize, tuple[TableSize, ...], Growth, dict[str, int]]:
-    tables, pace, files = await table_sizes(tx.connection), await pace_of(tx.connection), await files_of(tx.connection)
-    grown = growth(pace, tables, _kept_days(settings.store), settings.store.archive_days, files)
-    return await store_size(tx.connection), tables, grown, await tx.dispatches.kept_bytes(KEPT_ROUNDS)
-
-
-def _room(settings: StoreSettings, reusable: int, found: Growth) -> tuple[int | None, int | None, int | None]:
-    """Return the free bytes, and after how many days none is left, without archiving and with it.
-
-    None for Postgres, which does not tell, and for more than a century.
-    """
-    path = parse_url(settings.url.get_secret_value()).path
-    if path is None:
-        return None, None, None
-    free = shutil.disk_usage(path.parent).free + reusable
-    folder = settings.archive
-    beside = folder is None or not folder.exists() or folder.stat().st_dev == path.stat().st_dev
-    plain, archived = (found.full_after(free, archived=one, files_too=beside) for one in (False, True))
-    return free, plain, archived
-
-
-def _kept(days: int | None, *, archived: bool = False) -> str:
-    if days is None:
-        return "permanently"
-    return f"permanently, or archived after {days} days" if archived else f"{days} days"
-
-
-def _when(days: int | None) -> str:
-    return "not within a century" if days is None else f"in {days} days"

@@ -19,17 +19,17 @@ from validator.cli.output import byte_size, cell, print_json, print_line, span
 from validator.cli.rendering import table_lines
 from validator.cli.session import settings_of
 from validator.daemon.exits import Exit
-from validator.health.status import Disk, Observer, OnChain, OnChainWeights, Overview, Stored
+from validator.health.status import Observer, OnChain, OnChainWeights, Overview, Stored
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.protocol.times import format_time, parse_time
 from validator.store.rows import LogHead, RoundRecord, WeightsRecord
+from validator.store.size import FEW_DAYS, DiskUse
 
 _BAR: Final = 24
 _LABEL: Final = 10
 _LINE: Final = 1_000
 _STALE_EPOCHS: Final = 3
-_FEW_DAYS: Final = 14
 _UNDER_WAY: Final = ("prepared", "submitted", "unknown")
 _YEAR_DAYS: Final = 365
 _RESULTS: Final = "round> state reason ago> tasks> dispatches> accepted> failed> mean_Q> mean_consensus>"
@@ -208,10 +208,10 @@ def _counts(stored: Stored) -> Iterator[str]:
     yield _line("executions", ", ".join(f"{many} {state}" for state, many in stored.executions.items()) or "none")
 
 
-def _disk(disk: Disk | None) -> Iterator[str]:
+def _disk(disk: DiskUse | None) -> Iterator[str]:
     if disk is None:
         return
-    grows = "" if disk.per_day is None else f", about {byte_size(disk.per_day)} a day"
+    grows = "" if disk.per_day is None else f", {byte_size(disk.per_day)} a day over seven days"
     room = "" if disk.free is None else f"; {byte_size(disk.free)} free{_days(disk.days_left)}"
     yield _line("disk", f"{byte_size(disk.bytes)}{grows}{room}")
 
@@ -229,7 +229,7 @@ def _tally(counts: Mapping[Any, int]) -> str:
 def _days(left: float | None) -> str:
     if left is None:
         return ""
-    return ", room for more than a year" if left > _YEAR_DAYS else f", room for {left:.0f} days"
+    return ", full in more than a year" if left > _YEAR_DAYS else f", full in {left:.0f} days"
 
 
 def _in_hand(record: RoundRecord | None, at: datetime) -> str:
@@ -275,8 +275,8 @@ def _warnings(seen: Overview) -> Iterator[str]:
     if stored.locked is not None:
         yield f"weights are locked: {cell(stored.locked)}; see `validator weights unlock --help`"
     left = None if seen.disk is None else seen.disk.days_left
-    if left is not None and left < _FEW_DAYS:
-        yield f"disk: room for {left:.0f} days at this pace"
+    if left is not None and left < FEW_DAYS:
+        yield f"disk: full in {left:.0f} days at this growth"
     newest = max((one.epoch for one in stored.weights if one.state == "confirmed"), default=None)
     if chain is not None and newest is not None and chain.head.epoch - newest >= _STALE_EPOCHS:
         yield f"weights: none confirmed since epoch {newest}, now it is {chain.head.epoch}; `validator weights plan`"

@@ -32,8 +32,8 @@ from validator.sources import Clock
 from validator.store import Store
 from validator.store.archiving import prune
 from validator.store.errors import DamagedError, StoreAwayError, StoreBusyError, StoreDamagedError, StoreNoWriteError
-from validator.store.forecast import KEPT_ROUNDS
 from validator.store.rows import LogHead
+from validator.store.size import KEPT_ROUNDS, store_size
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.weights.pay_watch import PayWatch
@@ -288,9 +288,8 @@ class FigureWatch:
                 vector = await tx.vectors.newest(self.netuid, mechid)
                 if vector is not None:
                     self.metrics.pays(mechid, [one.reason for one in vector.unpaid])
+            self.metrics.store_bytes.set((await store_size(tx.connection)).bytes)
         self._weights(confirmed)
-        size = await self.store.size()
-        self.metrics.store_bytes.set(size)
 
     def _log(self, head: LogHead | None) -> None:
         """Tell the newest receipt: the number to the metrics, its digest to /readyz alone."""

@@ -133,9 +133,9 @@ ALERTS: Final = (
         'predict_linear(validator_disk_free_bytes{job="validator"}[6h], 2 * 86400) < 0',
         "By the growth of the last six hours, the disk of the label `place` (`store`, or `temporary` files) is full "
         "in two days.",
-        "Where `validator_store_bytes` grows, shorten `store.retention_raw_days`, or move old rounds to files with "
-        "`validator db archive`; `validator_kept_bytes` names the hotkeys that keep most, `validator db forecast` the "
-        "year. Else remove what grows next to the validator: logs, backups, images.",
+        "Where `validator_store_bytes` grows, shorten `store.retention_raw_days`, or "
+        "move the store to a larger disk: it keeps every record; `validator_kept_bytes` names the hotkeys that keep "
+        "most. Else remove what grows next to the validator: logs, backups, images.",
     ),
     Alert("ValidatorBehind", "ticket", 15, "Work waits: {{ $labels.condition }}."),
 )

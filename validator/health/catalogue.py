@@ -363,7 +363,7 @@ _ALL: Final = (
         "unhealthy",
         "Too little disk space is left for a round's answers: no round starts.",
         "Free space where the detail says; rounds continue by themselves. Raw answers go with retention, the rest "
-        "stays: `validator db forecast`.",
+        "stays: `validator status` says how the store grows.",
         "asks for free space before each round; not on the machine of a Postgres elsewhere",
         "machine",
         "ValidatorMachine",

@@ -1,12 +1,11 @@
 """Status of one validator, `validator status`: its store, its health report, the chain; each of them may be missing."""
 
 import asyncio
-import shutil
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy.exc import DBAPIError
@@ -20,20 +19,19 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Neuron
 from validator.protocol.text import printable
-from validator.settings.model import Settings
+from validator.settings.model import Settings, StoreSettings
 from validator.sources import Clock, SystemClock, within
 from validator.store import Store, Transaction, open_store
 from validator.store.connections import Handles
 from validator.store.errors import DamagedError
 from validator.store.identity import require_known_version
 from validator.store.rows import LogHead, RoundRecord, WeightsRecord
+from validator.store.size import DiskUse, disk_use
 from validator.store.urls import parse_url
 from validator.weights.chain_view import Eyes, due_block
 from validator.weights.plan import mechanisms
 
 _ROUNDS: Final = 8
-_LEAST: Final = timedelta(hours=6)  # below that, what there is says nothing of a day
-_DAY: Final = timedelta(days=1)
 _HEALTH_S: Final = 3.0
 _CHAIN_S: Final = 60.0  # all of it; each call has its own limit
 _FRESH_S: Final = 12.0  # a block's time: so long is what the chain said good enough
@@ -167,32 +165,10 @@ def _miners(everyone: tuple[MinerView, ...]) -> Miners:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
-    """The store's size, free bytes where it is (None for Postgres), and bytes a day as a mean since its first round.
-
-    Retention takes raw answers and bundles away again, so that it grows less later on.
-    """
-
-    bytes: int
-    free: int | None
-    per_day: float | None
-
-    @property
-    def days_left(self) -> float | None:
-        """In how many days there is no room any more; None where that cannot be told."""
-        return self.free / self.per_day if self.free is not None and self.per_day else None
-
-
-async def disk_of(store: Store, settings: Settings, now: datetime) -> Disk:
-    """Return the store's size and what follows from it (StoreError: it cannot be read)."""
-    path = parse_url(settings.store.url.reveal()).path
-    free = None if path is None else shutil.disk_usage(path.parent).free
-    size = await store.size()
-    async with store.read() as tx:
-        first = await tx.rounds.first_started()
-    age = timedelta(0) if first is None else now - first
-    return Disk(size, free, size / (age / _DAY) if age >= _LEAST else None)
+async def disk_of(tx: Transaction, settings: StoreSettings, now: datetime) -> DiskUse:
+    """Return size and growth of the store (OSError, StoreError: it cannot be read)."""
+    kept = {"answers": settings.retention_raw_days, "bundles": settings.retention_bundles_days}
+    return await disk_use(tx.connection, parse_url(settings.url.reveal()).path, kept, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +180,7 @@ class Overview:
     hotkey: str | None
     running: HealthAnswer
     store: Stored | None
-    disk: Disk | None
+    disk: DiskUse | None
     chain: OnChain | None
     problems: Mapping[str, str]
 
@@ -254,7 +230,7 @@ class Observer:
             return HealthAnswer(healthy=False, address="", status="health.port is 0: it can be anywhere")
         return ask_health(health, _HEALTH_S)
 
-    async def _stored(self) -> tuple[Stored | None, Disk | None, str]:
+    async def _stored(self) -> tuple[Stored | None, DiskUse | None, str]:
         try:
             if self._store is None:
                 self._store = await open_store(self.settings.store.url.reveal(), handles=self.handles)
@@ -262,7 +238,7 @@ class Observer:
             async with self._store.read() as tx:
                 await require_known_version(tx)
                 found = await stored(tx, self.settings, now)
-            return found, await disk_of(self._store, self.settings, now), ""
+                return found, await disk_of(tx, self.settings.store, now), ""
         except (ValidatorError, DBAPIError, OSError) as error:
             problem = _said(error) if isinstance(error, ValidatorError) else type(error).__name__
         if self._store is not None:  # the next look opens it anew

@@ -241,14 +241,6 @@ class Store:
                 raise
             raise trouble from None
 
-    async def size(self) -> int:
-        """Return how many bytes the database takes; of a SQLite file with its log (StoreError: as `read`)."""
-        path = self._url.path
-        if path is not None:
-            return await asyncio.to_thread(_bytes_of, path)
-        async with self.read() as tx:
-            return int(await tx.connection.scalar(text("SELECT pg_database_size(current_database())")) or 0)
-
     async def close(self) -> None:
         """Close all connections, then give up the writer lock."""
         try:
@@ -267,12 +259,6 @@ class Store:
 
     def _turn_over(self) -> None:
         self._writer_task = None
-
-
-def _bytes_of(path: Path) -> int:
-    """Return the size of the file, its log and its index of that; what is not there takes nothing."""
-    files = (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm")))
-    return sum(file.stat().st_size for file in files if file.exists())
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,7 @@ from validator.health.doctor.examination import (
     warning,
 )
 from validator.health.doctor.network_checks import nodes, simulated
+from validator.health.status import disk_of
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
 from validator.store import open_store, schema_state
@@ -41,11 +43,14 @@ from validator.store.identity import require_chain, require_hotkey
 from validator.store.outages import words
 from validator.store.rows import RoundRecord, WeightsRecord
 from validator.store.schema import SchemaState, require_place
+from validator.store.size import FEW_DAYS, DiskUse
 from validator.store.urls import StoreUrl, parse_url
 from validator.weights.watch import read_stop_file, stop_file_of
 
 _SLOW_S: Final = 0.25
-_GIB: Final = 1024**3
+_MIB: Final = 1024**2
+_GIB: Final = 1024 * _MIB
+_MAKE_ROOM: Final = "make room, or lower store.retention_raw_days"
 _LITTLE: Final = 2 * _GIB
 _UTF8: Final = "UTF8"
 _MAKE_UTF8: Final = (
@@ -158,9 +163,7 @@ def _file(url: StoreUrl, path: Path) -> list[Finding]:
         found.append(fault("database write", seen, f"free space, or let user {os.getuid()} write there"))
     free = shutil.disk_usage(folder).free
     seen = f"{free / _GIB:.1f} GiB free at {printable(str(folder))}"
-    found.append(
-        warning("disk", seen, "make room, or lower store.retention_raw_days") if free < _LITTLE else ok("disk", seen)
-    )
+    found.append(warning("disk", seen, _MAKE_ROOM) if free < _LITTLE else ok("disk", seen))
     return found
 
 
@@ -237,6 +240,7 @@ async def check_history(site: Site) -> list[Finding]:
     try:
         async with open_store(site.settings.store.url.reveal()) as store, store.read() as tx:
             rounds = await tx.rounds.listing(1)
+            growth = _growth(await disk_of(tx, site.settings.store, datetime.now(UTC)))
             await require_chain(tx, genesis, site.settings.validator.netuid)
             if site.signer is not None:
                 await require_hotkey(tx, site.signer.hotkey)
@@ -246,7 +250,18 @@ async def check_history(site: Site) -> list[Finding]:
         raise NotSeenError("needs the store, which cannot be read or has no tables yet") from None
     if not rounds:
         return [note("rounds", "none yet"), *([belongs] if belongs else [])]
-    return [_newest_round(rounds[0]), belongs or await _pinned(site, rounds[0])]
+    return [_newest_round(rounds[0]), growth, belongs or await _pinned(site, rounds[0])]
+
+
+def _growth(disk: DiskUse) -> Finding:
+    """Report the growth of the store over seven days, and when the disk is full."""
+    if disk.per_day is None:
+        return note("growth", "the rounds span less than 6 hours: not known yet")
+    seen = f"{disk.per_day / _MIB:.1f} MiB a day over seven days"
+    if disk.days_left is None:
+        return ok("growth", f"{seen}; the disk is not seen from here" if disk.free is None else seen)
+    seen += f"; the disk is full in {disk.days_left:.0f} days"
+    return warning("growth", seen, _MAKE_ROOM) if disk.days_left < FEW_DAYS else ok("growth", seen)
 
 
 async def _genesis(site: Site) -> str | None:
