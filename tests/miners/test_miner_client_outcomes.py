@@ -141,7 +141,7 @@ async def test_endless_framing_is_cut_off(head: bytes, endless: bytes, status: i
 
     reply = await reply_of(handle)
     assert (reply.reason, reply.status) == (Reason.DEADLINE_TRANSPORT, status)
-    assert reply.detail == "headers or framing outweigh the body"
+    assert reply.detail == "headers, framing or TLS outweigh the body"
 
 
 @pytest.mark.parametrize("status", [101, 201, 204, 304, 400, 401, 404, 429, 500, 503, 999])

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from aiohttp.abc import AbstractResolver
@@ -13,6 +14,8 @@ from yarl import URL
 
 from validator.outgoing.exchange import head_of
 from validator.outgoing.wire import open_wire
+
+THREADS = ThreadPoolExecutor(1)
 
 
 class Addresses(AbstractResolver):
@@ -37,19 +40,19 @@ async def test_an_address_of_a_name_that_refuses_makes_room_for_the_next() -> No
 
     async with raw_server(silent) as axon:
         url = URL(f"http://service.example:{axon.port}/")
-        wire = await open_wire(url, Addresses("127.0.0.2", "127.0.0.3", axon.ip))
+        wire = await open_wire(url, Addresses("127.0.0.2", "127.0.0.3", axon.ip), THREADS)
         try:
             assert wire.transport is not None
             assert wire.transport.get_extra_info("peername") == (axon.ip, axon.port)
         finally:
             wire.abort()
         with pytest.raises(ConnectionRefusedError):
-            await open_wire(url, Addresses("127.0.0.2", "127.0.0.3"))
+            await open_wire(url, Addresses("127.0.0.2", "127.0.0.3"), THREADS)
 
 
 async def test_without_a_resolver_a_name_is_not_called() -> None:
     with pytest.raises(OSError, match="a name"):
-        await open_wire(URL("http://localhost:9/"), None)
+        await open_wire(URL("http://localhost:9/"), None, THREADS)
 
 
 @pytest.mark.parametrize("path", ["/a\r\nX: y", "/a b", "/\n", "/\u00e9", "a", ""])

@@ -144,7 +144,7 @@ class Exchange:
         writing: asyncio.Future[None] | None = None
         try:
             async with asyncio.timeout(connect_timeout_s):
-                wire = self._wire = await open_wire(url, self._resolver)
+                wire = self._wire = await open_wire(url, self._resolver, self._threads)
             head = await self._ready(url)
             writing = await self._send(wire, head)
             return await self._collect(*await self._answer(wire))
@@ -241,7 +241,7 @@ class Exchange:
             connected = self._started is not None
             return self._failed(Reason.DEADLINE_LATE if connected else Reason.DEADLINE_CONNECT, "time is up")
         if self._wire is not None and self._wire.excessive:
-            return self._failed(Reason.DEADLINE_TRANSPORT, "headers or framing outweigh the body")
+            return self._failed(Reason.DEADLINE_TRANSPORT, "headers, framing or TLS outweigh the body")
         reason = Reason.DEADLINE_CONNECT if self._started is None else Reason.DEADLINE_TRANSPORT
         said = error.message if isinstance(error, HttpProcessingError) else error  # else it shows aiohttp's own status
         return self._failed(reason, f"{type(error).__name__}: {said}", no_route=cause == "route")

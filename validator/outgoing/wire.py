@@ -7,9 +7,8 @@ held the event loop for 3.7 s in a trial. Here they are cut off, and until then 
 import asyncio
 import re
 import socket
-import ssl
+from concurrent.futures import Executor
 from contextlib import suppress
-from functools import cache
 from ipaddress import ip_address
 from typing import Any, Final
 
@@ -20,6 +19,8 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
 from yarl import URL
+
+from validator.outgoing.tls import Tls, TlsError
 
 _WRITTEN: Final = 64 * 1024  # bytes of a request that are handed to the transport before it is asked for room
 _PORTION: Final = 4 * 1024  # bytes parsed in one turn of the event loop
@@ -38,13 +39,14 @@ class Wire(ResponseHandler):
     """One connection's incoming side.
 
     What the transport reads waits in a backlog, from which one portion is parsed per turn of the event loop; reading
-    is paused as long as there is one. Bytes that a peer sent before it closed the connection are parsed first.
+    is paused as long as there is one. Of TLS, one record is opened per turn. Bytes that a peer sent before it closed
+    the connection are parsed first.
 
     Attributes:
         status: of the newest response line, even if nothing whole followed it; None before one came.
         ended: loop time at which the last byte of the response arrived; None before.
         heard: loop times at which the first and the newest byte arrived; None before one did.
-        excessive: whether the connection was cut because headers or framing outweigh the body.
+        excessive: whether the connection was cut because headers, framing or TLS outweigh the body.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -57,6 +59,8 @@ class Wire(ResponseHandler):
         self._arrived = 0.0
         self._backlog = bytearray()
         self._parsed = 0
+        self._tls: Tls | None = None
+        self._shaking: asyncio.Future[None] | None = None
         self._reader: StreamReader | None = None
         self._turn_due = False
         self._given_up = False
@@ -66,7 +70,7 @@ class Wire(ResponseHandler):
         """Send all of it, however slowly the peer reads; a peer that is gone is for those who read to notice."""
         view = memoryview(data)
         while view and self.transport is not None and not self.transport.is_closing():
-            self.transport.write(view[:_WRITTEN])
+            self.transport.write(self._tls.seal(view[:_WRITTEN]) if self._tls else view[:_WRITTEN])
             view = view[_WRITTEN:]
             if view:
                 with suppress(ConnectionError):
@@ -77,6 +81,16 @@ class Wire(ResponseHandler):
         super().connection_made(transport)
         if self.transport is not None:
             self.transport.pause_reading()
+
+    async def secure(self, tls: Tls, threads: Executor) -> None:
+        """Do a TLS handshake, whose steps are taken in `threads` (OSError: it failed)."""
+        self._tls, record = tls, b""
+        while not await self._loop.run_in_executor(threads, tls.shake, record):
+            self._send_sealed(tls)
+            while not tls.has_record:
+                await self._more_received()
+            record = tls.take()
+        self._send_sealed(tls)
 
     def expect_response(self) -> None:
         """Begin to read, within the bounds of a head's lines."""
@@ -104,10 +118,13 @@ class Wire(ResponseHandler):
             super().data_received(data)
             return
         self._arrived = self._loop.time()
-        self.heard = (self.heard[0] if self.heard else self._arrived, self._arrived)
-        self._sniff(data)
-        self._backlog += data
-        if not self._turn_due:
+        if self._tls is None:
+            self._take(data)
+        else:
+            self._tls.receive(data)
+        if self._shaking is not None:
+            self._shaken()
+        elif not self._turn_due:
             self._turn()
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
@@ -124,12 +141,14 @@ class Wire(ResponseHandler):
         if not self._reading_paused:
             return  # asked after every chunk: nothing to do, and not worth a system call
         super().resume_reading(resume_parser)
-        if self._backlog or self._lost:
+        if self._waiting or self._lost:
             self._schedule_turn()
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """End the response, but not before what came is parsed."""
-        if self._done or not (self._backlog or self._reading_paused):
+        if self._shaking is not None:
+            self._shaken()
+        if self._done or not (self._waiting or self._reading_paused):
             super().connection_lost(exc)
         else:
             self._lost = (exc,)
@@ -142,7 +161,7 @@ class Wire(ResponseHandler):
     def abort(self) -> None:
         """Close at once."""
         self._given_up = True
-        self._backlog.clear()
+        self._drop()
         self._reader = None  # it knows us: what it holds would wait until garbage is searched for
         super().abort()
 
@@ -150,15 +169,41 @@ class Wire(ResponseHandler):
     def _done(self) -> bool:
         return self._given_up or self.ended is not None
 
+    @property
+    def _waiting(self) -> bool:
+        """True if there is something to parse, or a record to open."""
+        return bool(self._backlog) or (self._tls is not None and self._tls.has_record)
+
+    async def _more_received(self) -> None:
+        if self.transport is None or self.transport.is_closing():
+            raise ConnectionResetError("the connection ended in the handshake")
+        self._shaking = self._loop.create_future()
+        self.transport.resume_reading()
+        await self._shaking
+
+    def _shaken(self) -> None:
+        shaking, self._shaking = self._shaking, None
+        if self.transport is not None:
+            self.transport.pause_reading()
+        if shaking is not None and not shaking.done():
+            shaking.set_result(None)
+
+    def _send_sealed(self, tls: Tls) -> None:
+        if (sealed := tls.seal()) and self.transport is not None:
+            self.transport.write(sealed)
+
     def _turn(self) -> None:
         self._turn_due = False
-        if self._backlog and not self._done and not self._reading_paused:
-            self._parse_portion()
+        if not self._done and not self._reading_paused:
+            if not self._backlog and self._tls is not None and self._tls.has_record:
+                self._open_record(self._tls)
+            if self._backlog:
+                self._parse_portion()
         if self._done:
-            self._backlog.clear()  # whatever a peer sends after its response is none of it
+            self._drop()  # whatever a peer sends after its response is none of it
         elif self._reading_paused:
             return  # resume_reading continues
-        if self._backlog:
+        if self._waiting:
             self._schedule_turn()
         elif self._lost is not None:
             (exc,), self._lost = self._lost, None
@@ -173,6 +218,34 @@ class Wire(ResponseHandler):
             self._turn_due = True
             self._loop.call_soon(self._turn)
 
+    def _drop(self) -> None:
+        self._backlog.clear()
+        if self._tls is not None:
+            self._tls.discard()
+
+    def _open_record(self, tls: Tls) -> None:
+        try:
+            data = tls.open(tls.take())
+            self._send_sealed(tls)
+        except OSError as error:
+            self._give_up(error, excessive=isinstance(error, TlsError))
+            return
+        if data:
+            self._take(data)
+        elif data is None and self.transport is not None:
+            self.transport.abort()
+
+    def _take(self, data: bytes) -> None:
+        self.heard = (self.heard[0] if self.heard else self._arrived, self._arrived)
+        self._sniff(data)
+        self._backlog += data
+
+    def _give_up(self, error: Exception, *, excessive: bool) -> None:
+        self.excessive = excessive
+        if self._reader is not None:
+            self._reader.set_exception(error)
+        self.abort()
+
     def _parse_portion(self) -> None:
         portion = bytes(self._backlog[:_PORTION])
         del self._backlog[:_PORTION]
@@ -182,10 +255,7 @@ class Wire(ResponseHandler):
             return
         body = self._reader.total_bytes if self._reader else 0
         if self._parsed - body > _OVERHEAD + body // 2:
-            self.excessive = True
-            if self._reader is not None:
-                self._reader.set_exception(ClientPayloadError("more framing than body"))
-            self.abort()
+            self._give_up(ClientPayloadError("more framing than body"), excessive=True)
 
     def _end(self) -> None:
         self.ended = self._arrived
@@ -204,43 +274,37 @@ def _is_last(message: RawResponseMessage) -> bool:
 _HEAD_START_S: Final = 0.25  # of each address before the next
 
 
-async def open_wire(url: URL, resolver: AbstractResolver | None) -> Wire:
-    """Return a connection to the host of `url` on which nothing was sent yet.
+async def open_wire(url: URL, resolver: AbstractResolver | None, threads: Executor, *, checked: bool = False) -> Wire:
+    """Return a connection to the host of `url` on which no request was sent yet.
 
     A cancelled call leaves none behind (OSError).
 
-    The resolver is None where there can be only literal addresses.
+    Args:
+        url: of http or https.
+        resolver: None where there can be only literal addresses.
+        threads: where a TLS handshake is done.
+        checked: whether the host's certificate must be right: `Tls`.
     """
-    host, port = url.raw_host or "", url.port or 0
-    if _is_literal(host):
-        return await _open(url, host=host, port=port)
-    if resolver is None:
-        raise OSError("a name, where only an address may stand")
-    found = await resolver.resolve(host, port, socket.AF_UNSPEC)
-    infos = [
-        (entry["family"], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (entry["host"], entry["port"])) for entry in found
-    ]
-    return await _open(url, sock=await start_connection(infos, happy_eyeballs_delay=_HEAD_START_S))
-
-
-async def _open(url: URL, **where: Any) -> Wire:
     loop = asyncio.get_running_loop()
-    if url.scheme == "https":
-        where |= {"ssl": _tls(), "server_hostname": (url.raw_host or "").rstrip(".")}
+    host, port = url.raw_host or "", url.port or 0
+    where: dict[str, Any] = {"host": host, "port": port}
+    if not _is_literal(host):
+        if resolver is None:
+            raise OSError("a name, where only an address may stand")
+        found = await resolver.resolve(host, port, socket.AF_UNSPEC)
+        infos = [
+            (entry["family"], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (entry["host"], entry["port"]))
+            for entry in found
+        ]
+        where = {"sock": await start_connection(infos, happy_eyeballs_delay=_HEAD_START_S)}
     _, wire = await loop.create_connection(lambda: Wire(loop), **where)
+    if url.scheme == "https":
+        try:
+            await wire.secure(Tls(host.rstrip("."), checked=checked), threads)
+        except BaseException:
+            wire.abort()
+            raise
     return wire
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    # Without certificate check: the request is signed for the receiver's hotkey and what counts in the answer is signed
-    # by it, which no certificate authority could vouch for. TLS here keeps bystanders from reading.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    context.options |= ssl.OP_NO_COMPRESSION
-    context.set_alpn_protocols(("http/1.1",))
-    return context
 
 
 def _is_literal(host: str) -> bool:
