@@ -50,6 +50,7 @@ ALLOWED: Final = {
     "workers/pool.py": "the processes of a pool, which the world brings",
     "audit/replay/": "processes of `validator replay` and of `validator worker`",
     "daemon/entrypoint.py": "the process beside the daemon in the image",
+    "telemetry/log.py": "the thread that writes the log",
     "daemon/signals.py": "the thread that ends a process whose loop stands still",
     "cli/": "commands of a terminal",
     "health/doctor/": "measurements before a start",

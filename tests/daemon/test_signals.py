@@ -58,10 +58,10 @@ LOADS = {
 
 
 @contextmanager
-def running(work: str, before: str = "") -> Iterator[subprocess.Popen[str]]:
+def running(work: str, before: str = "", *prefix: str) -> Iterator[subprocess.Popen[str]]:
     program = PROGRAM.format(work=work, before=before)
     with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*prefix, sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             assert process.stdout is not None
@@ -80,6 +80,34 @@ def test_a_second_signal_ends_the_process_under_every_load(load: str) -> None:
         out, err = process.communicate(timeout=30)
     assert process.returncode == Exit.CUT_OFF, err
     assert out.count('"daemon_cut_off"') == len(out.splitlines()) == 1
+
+
+UNTIL_ASKED = """
+    import signal
+    {listen}
+    signals.started(1000.0)
+    ready()
+    await signals.stop.asked.wait()
+    print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, signals.stop.at_once.is_set())"""
+LISTEN = ("", "signal.set_wakeup_fd(-1); signals.stop.listen()")  # as a validator does, and as a reference miner
+
+
+@pytest.mark.parametrize("listen", LISTEN)
+def test_a_terminal_that_closes_asks_once_and_signals_without_a_meaning_do_nothing(listen: str) -> None:
+    with running(UNTIL_ASKED.format(listen=listen)) as process:
+        for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGHUP, signal.SIGHUP):
+            process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "False False\n"), err
+
+
+@pytest.mark.parametrize("listen", LISTEN)
+def test_nohup_keeps_a_closed_terminal_from_being_a_request(listen: str) -> None:
+    with running(UNTIL_ASKED.format(listen=listen), "", "sh", "-c", 'trap "" HUP; exec "$@"', "sh") as process:
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "True False\n"), err
 
 
 def test_a_reader_of_the_log_that_stopped_reading_holds_nothing_up() -> None:

@@ -2,6 +2,7 @@ import errno
 import io
 import json
 import logging
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.settings.urls import SecretUrl
-from validator.telemetry.log import MAX_ITEMS, MAX_TEXT, NOISY, configure_logging, harmless
+from validator.telemetry.log import MAX_ITEMS, MAX_TEXT, NOISY, configure_logging, harmless, log_state
 
 
 class Terminal(io.StringIO):
@@ -106,15 +107,38 @@ class Full(io.StringIO):
         return super().write(text)
 
 
-def test_a_stream_that_takes_nothing_is_one_line_until_it_takes_one_again(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stream_that_takes_nothing_is_one_line_until_it_takes_one_again(capfd: pytest.CaptureFixture[str]) -> None:
     out = Full()
     configure_logging("info", "json", out)
     for full in (True, True, False, True, True):
         out.full = full
         structlog.get_logger().info("round_started")
-    told = "the log cannot be written, its lines are lost: No space left on device; free its disk, or start the program"
-    assert capsys.readouterr().err == f"{told} that reads it\n" * 2
+    reported = "the log cannot be written, its lines are lost: No space left on device; free its disk, or start the "
+    again = "the log is written again; 2 lines were lost"
+    assert capfd.readouterr().err.splitlines() == [
+        f"{reported}program that reads it",
+        again,
+        f"{reported}program that reads it",
+    ]
     assert [line["event"] for line in lines(out)] == ["round_started"]
+    assert log_state().lost == 4
+
+
+def test_a_reader_that_stops_costs_what_does_not_fit_and_nobody_waits() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb", buffering=0) as pipe, os.fdopen(writer, "w") as out:
+        configure_logging("info", "json", out)
+        for number in range(2_000):
+            structlog.get_logger().info(f"e{number}", text="x" * 1_000)
+        lost = log_state().lost
+        assert 0 < lost < 2_000
+        read = pipe.read(1 << 20)
+        while b"e1999" not in read and read.count(b"\n") < 2_000 - lost:
+            read += pipe.read(1 << 20)
+        logging.getLogger().handlers[0].flush()
+        assert log_state() == (lost, 0.0)
+    whole = [json.loads(line)["event"] for line in read.splitlines()]
+    assert whole == [f"e{number}" for number in range(2_000 - lost)]
 
 
 @pytest.mark.parametrize("form", ["json", "console"])

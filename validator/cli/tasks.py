@@ -3,7 +3,6 @@
 import asyncio
 import re
 import secrets
-import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from validator.cli.options import Config, HotkeyUri, Json, assessed, group
 from validator.cli.output import picked, print_json, print_line
 from validator.cli.rendering import print_table, progress
 from validator.cli.session import ask_store, change_store, checked_hotkeys, clean_at_sigterm, signer_of
+from validator.daemon.signals import Stop
 from validator.kinds.explained.selection import count
 from validator.protocol import typed
 from validator.protocol.limits import MIB
@@ -482,15 +482,14 @@ async def _serve(directory: Path, host: str, port: int, signer: Signer, validato
     from validator.tasks.directory import DirectorySource  # noqa: PLC0415 - see above
     from validator.tasks.task_server import BOUNDS, task_server  # noqa: PLC0415 - see above
 
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    stop = Stop()
+    stop.listen()
     app = task_server(DirectorySource(directory), signer, SystemClock(), validators)
     server = await BoundedServer("tasks", app, BOUNDS).start(host, port)
     try:
         host, port = server.addresses[0]
         shown = f"[{host}]" if ":" in host else host
         print_line(f"serving {directory} at http://{shown}:{port} as {signer.hotkey}")
-        await stop.wait()
+        await stop.asked.wait()
     finally:
         await server.close()

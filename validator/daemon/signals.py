@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT as requests to stop, and how long the process may take to end, whatever it is doing.
+"""Signals as requests to stop, and how long the process may take to end, whatever it is doing.
 
 The interpreter writes a signal to a socket as it arrives, and its own thread reads there: neither a frozen event
 loop nor slow threads, transactions or processes hold it up. Called by `validator run`, `worker` and `serve`; the
@@ -6,6 +6,7 @@ reference miner and the local network use `Stop` alone.
 """
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -23,7 +24,25 @@ from validator.protocol.errors import ValidatorError
 AT_ONCE_S: Final = 1.0  # from the second request to the end of the process
 CLOSING_S: Final = 10.0  # the same from the end of the grace time
 _SAYING_S: Final = 0.25
-_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_WITHOUT_EFFECT: Final = (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
+
+
+def take_signals(handle: Callable[[int, FrameType | None], object]) -> None:
+    """Let `handle` take SIGTERM, SIGINT and SIGHUP; keep SIGUSR1, SIGUSR2 and SIGALRM from ending the process.
+
+    A SIGHUP that was ignored when the process started stays so (`nohup`). A terminal that closes sends several: one
+    after any request to stop must not count as the second request.
+    """
+    for number in _SIGNALS:
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handle)
+    for number in _WITHOUT_EFFECT:
+        signal.signal(number, _ignore)
+
+
+def _ignore(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing: unlike SIG_IGN, a handler is not passed on to programs that this one starts."""
 
 
 class Stop:
@@ -38,14 +57,13 @@ class Stop:
         (self.at_once if self.asked.is_set() else self.asked).set()
 
     def listen(self) -> None:
-        """Take SIGTERM and SIGINT of this process as requests, from within the running event loop."""
+        """Take the signals of this process as requests, from within the running event loop."""
         loop = asyncio.get_running_loop()
 
-        def handle(_number: int, _frame: FrameType | None) -> None:
-            loop.call_soon_threadsafe(self.request)
+        def handle(number: int, _frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(self.asked.set if number == signal.SIGHUP else self.request)
 
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, handle)
+        take_signals(handle)
 
 
 class StoppedAtStartError(ValidatorError):
@@ -53,7 +71,7 @@ class StoppedAtStartError(ValidatorError):
 
 
 class Signals:
-    """Takes SIGTERM and SIGINT as requests to stop, and sees to it that the process ends in time.
+    """Takes SIGTERM, SIGINT and SIGHUP as requests to stop, and sees to it that the process ends in time.
 
     While the daemon starts, one request ends it. Afterwards the first one gives the round in hand the grace time, the
     second one all that is open a second; more change nothing. When the time is over the process ends where it is:
@@ -73,8 +91,7 @@ class Signals:
     def listen(self) -> None:
         """Begin, from the main thread, for as long as the process lives: its very end can hang as well."""
         self._writing.setblocking(False)
-        for number in _SIGNALS:
-            signal.signal(number, lambda _number, _frame: None)  # without a handler nothing is written
+        take_signals(_ignore)  # without a handler nothing is written to the socket
         signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
         threading.excepthook = _print_fault
         threading.Thread(target=self._watch, name="signals", daemon=True).start()
@@ -107,9 +124,10 @@ class Signals:
                 arrived = self._reading.recv(64)
             except TimeoutError:
                 self._end()
-            for _ in (number for number in arrived if number in _SIGNALS):
+            for number in (number for number in arrived if number in _SIGNALS):
                 with self._lock:
-                    self._take()
+                    if not (number == signal.SIGHUP and self._requests):
+                        self._take()
 
     def _take(self) -> None:
         self._requests += 1
@@ -131,7 +149,7 @@ class Signals:
                 loop.call_soon_threadsafe(call)
 
     def _end(self) -> NoReturn:
-        # In a thread: anyone who reads what we write may have stopped reading, and the log's lock is held over that.
+        # In a thread: anyone who reads what we write may have stopped reading.
         saying = threading.Thread(target=self._say, daemon=True)
         saying.start()
         saying.join(_SAYING_S)
@@ -147,6 +165,8 @@ class Signals:
         from validator.telemetry.events import Event  # noqa: PLC0415 - see above
 
         structlog.get_logger().warning(Event.DAEMON_CUT_OFF, requests=self._requests)
+        for handler in logging.getLogger().handlers:
+            handler.flush()
 
 
 def _print_fault(raised: threading.ExceptHookArgs) -> None:

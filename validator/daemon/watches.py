@@ -5,6 +5,7 @@ Upkeep removes rows past their retention, and learns the budget of judging.
 """
 
 import asyncio
+import math
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,7 @@ from validator.store.errors import DamagedError, StoreAwayError, StoreBusyError,
 from validator.store.rows import LogHead
 from validator.store.size import KEPT_ROUNDS, store_size
 from validator.telemetry import Event
+from validator.telemetry.log import LogState, log_state
 from validator.telemetry.metrics import Metrics
 from validator.weights.pay_watch import PayWatch
 from validator.workers.interface import TooCostlyError, Whose, Workers, WorkersError
@@ -43,6 +45,9 @@ _GATES_EVERY_S: Final = 5.0
 _BEHIND_S: Final = 60.0
 _LAG_EVERY_S: Final = 0.02  # often enough to see what blocks for longer than that
 _LAG_SHOWN_S: Final = 0.5
+_LOG_EVERY_S: Final = 5.0
+_STUCK_S: Final = 10.0
+_LOSS_SHOWN_S: Final = 900.0
 _HEAD_EVERY_S: Final = 10.0
 _PROBLEM: Final = 300
 _CHAIN_CONDITIONS: Final[Mapping[str, type[ChainError]]] = {
@@ -186,6 +191,29 @@ class LoopWatch:
             self.metrics.loop_lag.observe(late)
             if late > _LAG_SHOWN_S:
                 _log.warning(Event.LOOP_LAG, seconds=round(late, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class LogWatch:
+    """Looks whether the log's lines reach its reader; a service of the daemon."""
+
+    clock: Clock
+    board: Board
+    state: Callable[[], LogState] = log_state
+
+    async def run(self) -> None:
+        """Look all the time."""
+        lost, lost_at = 0, -math.inf
+        while True:
+            state, now = self.state(), self.clock.monotonic()
+            if state.lost > lost:
+                lost, lost_at = state.lost, now
+            if state.stuck_s > _STUCK_S or now - lost_at < _LOSS_SHOWN_S:
+                stuck = f"; its reader has taken nothing for {state.stuck_s:.0f} s" if state.stuck_s > _STUCK_S else ""
+                self.board.raise_("log_lost", f"{lost} lines lost since the start{stuck}")
+            else:
+                self.board.clear("log_lost")
+            await self.clock.sleep(_LOG_EVERY_S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -380,6 +380,17 @@ _ALL: Final = (
         metric="process_open_fds",
     ),
     Condition(
+        "log_lost",
+        "degraded",
+        "The reader of the log takes nothing, or lines of the log were lost. Rounds and weights continue.",
+        "Let the reader read: Ctrl-Q in a terminal that Ctrl-S stopped, a restart of what reads the pipe, room on the "
+        "disk of the log. Lost lines do not come back; the store has every result (`validator rounds list`).",
+        "counts the lines that its reader did not take",
+        _LOAD,
+        "ValidatorBehind",
+        metric="validator_log_lost_lines",
+    ),
+    Condition(
         "gates_behind",
         "degraded",
         "Answers wait long for a worker that judges them.",

@@ -78,6 +78,7 @@ CHECKS: Final[Mapping[str, Check]] = {
     "disk": Check("A round's answers find room.", ("local_disk",)),
     "descriptors": Check("A round's requests find file descriptors.", ("local_descriptors",)),
     "loop": Check("The event loop runs.", ("loop_stuck",), known=True),
+    "log": Check("The log's reader takes its lines.", ("log_lost",), known=True, theirs=True),
     "workers": Check("Answers are judged as they come.", ("gates_behind",)),
     "executions": Check(
         "Bundles of runtime types are executed.",

@@ -7,14 +7,19 @@ A line that comes again is counted, not written: one line an hour for each thing
 
 import logging
 import math
+import os
 import re
+import select
 import sys
+import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final, Literal, TextIO
+from queue import SimpleQueue
+from typing import Any, Final, Literal, NamedTuple, TextIO
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
@@ -41,6 +46,8 @@ MOST: Final = 4_096  # different things that are remembered; past that the one n
 _TEMPLATE: Final = 200
 _NUMBER: Final = re.compile(r"[0-9]+")
 _MAKE_ROOM: Final = "free its disk, or start the program that reads it"
+QUEUED: Final = 256 * 1024  # bytes of lines that wait for the log's reader; what does not fit is lost
+FLUSH_S: Final = 2.0  # how long the end of the process waits for the reader
 _FOLDS: Final = {str(event): event.folds for event in Event if event.folds is not None}
 
 Observer = Callable[[str, Mapping[str, Any]], None]
@@ -54,6 +61,8 @@ def configure_logging(
     rooms: Mapping[str, Level] | None = None,
 ) -> None:
     """Send everything that is logged, here and in libraries, to one stream. Calling it again replaces the set-up.
+
+    What waits is written at the end of the process, as far as the reader takes it within `FLUSH_S`.
 
     Args:
         level: the least important events that are logged; libraries that talk much are kept at `warning` at least.
@@ -224,26 +233,119 @@ class Folding:
         return {**event_dict, "repeats": repeats} if repeats else event_dict
 
 
-class LogHandler(logging.StreamHandler[TextIO]):
-    """Writer of the log's lines. A stream that takes none, full or closed, is one line on standard error."""
+class LogState(NamedTuple):
+    """State of the log's output: how many lines were lost, and for how many seconds the reader has taken nothing."""
 
-    _lost = False
+    lost: int
+    stuck_s: float
+
+
+class LogHandler(logging.Handler):
+    """Writer of the log's lines to a stream. Nobody waits for its reader: a thread writes from a bounded queue.
+
+    A stream without a file descriptor is in memory and written at once. Lines that the stream refuses, or that find
+    the queue full, are lost and counted; standard error has a line when that begins, and one when it is over.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        self._queue: SimpleQueue[bytes | threading.Event] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        # Each is changed by one side alone: these by who logs, under the handler's lock; the others by who writes.
+        self._queued = self._dropped = 0
+        self._taken = self._refused = self._reported = 0
+        self._failing = False
+        self._began: float | None = None
+        try:
+            stream.fileno()
+        except (OSError, AttributeError):
+            self._in_memory = True
+        else:
+            self._in_memory = False
+
+    @property
+    def state(self) -> LogState:
+        """Return what was lost until now, and for how long the reader has taken nothing."""
+        began = self._began
+        return LogState(self._dropped + self._refused, 0.0 if began is None else time.monotonic() - began)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue the line of a record; never waits for the stream."""
+        try:
+            line = (self.format(record) + "\n").encode(errors="backslashreplace")
+        except Exception:  # noqa: BLE001 - the library's own way: it prints the fault to standard error
+            self.handleError(record)
+            return
+        if self._in_memory:
+            self._write(line)
+        elif self._queued - self._taken + len(line) > QUEUED:
+            self._dropped += 1
+        else:
+            self._queued += len(line)
+            self._queue.put(line)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._write_all, name="log", daemon=True)
+                self._thread.start()
 
     def flush(self) -> None:
-        """Flush the stream (OSError: it takes nothing)."""
-        super().flush()
-        self._lost = False
+        """Wait until what was logged is written, for `FLUSH_S` at most. Called at the end of the process, too."""
+        if self._thread is not None:
+            written = threading.Event()
+            self._queue.put(written)
+            if not written.wait(FLUSH_S):
+                _complain(f"the log's reader has taken nothing for {FLUSH_S:g} s, its last lines are lost")
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the library's name
-        """Say once that lines are lost, until one is written again."""
-        error = sys.exc_info()[1]
-        if not isinstance(error, OSError):
-            super().handleError(record)
-        elif not self._lost:
-            self._lost = True
-            with suppress(OSError):
-                sys.stderr.write(f"the log cannot be written, its lines are lost: {error.strerror}; {_MAKE_ROOM}\n")
-                sys.stderr.flush()
+    def _write_all(self) -> None:
+        while True:
+            line = self._queue.get()
+            if isinstance(line, threading.Event):
+                line.set()
+                continue
+            self._began = time.monotonic()
+            self._write(line)
+            self._taken += len(line)
+            self._began = None
+
+    def _write(self, line: bytes) -> None:
+        try:
+            if self._in_memory:
+                self._stream.write(line.decode())
+            else:
+                _write_whole(self._stream.fileno(), line)
+        except (OSError, ValueError) as error:  # ValueError: it is closed
+            self._refused += 1
+            if not self._failing:
+                self._failing = True
+                reason = error.strerror if isinstance(error, OSError) else error
+                _complain(f"the log cannot be written, its lines are lost: {reason}; {_MAKE_ROOM}")
+            return
+        self._failing = False
+        if (lost := self.state.lost) > self._reported:
+            _complain(f"the log is written again; {lost - self._reported} lines were lost")
+            self._reported = lost
+
+
+def log_state() -> LogState:
+    """Return the state of the log's output."""
+    states = [one.state for one in logging.getLogger().handlers if isinstance(one, LogHandler)]
+    return states[0] if states else LogState(0, 0.0)
+
+
+def _write_whole(descriptor: int, line: bytes) -> None:
+    """Write all of a line (OSError: the reader is gone, or the disk full); waits for as long as the reader does."""
+    while line:
+        try:
+            line = line[os.write(descriptor, line) :]
+        except BlockingIOError:  # somebody who shares it made it non-blocking
+            select.select((), (descriptor,), ())
+
+
+def _complain(text: str) -> None:
+    """Write a line to standard error if that takes it now; unbuffered, since a thread may hold the buffer's lock."""
+    with suppress(OSError):
+        if select.select((), (2,), (), 0)[1]:
+            os.write(2, f"{text}\n".encode())
 
 
 class LibraryFolding(logging.Filter):

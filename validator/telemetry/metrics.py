@@ -18,6 +18,7 @@ from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT
 from validator.sources import Clock
 from validator.telemetry.events import Event
+from validator.telemetry.log import log_state
 from validator.workers.interface import Reached
 
 _SECONDS: Final = (0.1, 0.3, 1, 3, 10, 30, 90, 150, 300, 600, 900, 1200)
@@ -174,6 +175,8 @@ class Metrics:
         self.weights_seconds = made.histogram("weights_seconds", "Time until the chain answered a submission.")
         self._of_store(made)
         self.conditions = made.gauge("condition", "1 while the condition is active, else 0.", "condition")
+        self.log_lost = made.figure("log_lost_lines", "Lines of the log that were lost since the start.")
+        self.log_lost.follow(lambda: log_state().lost)
         self.loop_lag = made.histogram("loop_lag_seconds", "How late the event loop ran a timer.", _LAG)
         self._begin_at_zero()
         self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
