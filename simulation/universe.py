@@ -53,7 +53,7 @@ from validator.settings.model import Settings
 from validator.sources import SeededRandom, ns_of
 from validator.tasks.canary import make_canary
 from validator.tasks.goals import MemoryGoals
-from validator.tasks.source import MemorySource, Order, SourcedTask, TaskSourceError
+from validator.tasks.source import FETCH_S, MemorySource, Order, SourcedTask, TaskSourceError
 from validator.workers.interface import Here
 
 MECHANISMS: Final = (0, 1)
@@ -270,11 +270,13 @@ class Source(MemorySource):
         """Return whether it exists."""
         return not self.faults.acts("source_away")
 
-    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+    async def fetch(
+        self, skill_type: SkillType, count: int, order: Order, within_s: float = FETCH_S
+    ) -> list[SourcedTask]:
         """Return up to `count` tasks."""
         if self.faults.acts("source_away"):
             raise TaskSourceError("simulated: no answer")
-        return await super().fetch(skill_type, count, order)
+        return await super().fetch(skill_type, count, order, within_s)
 
 
 class Steps:

@@ -24,7 +24,7 @@ from validator.sandbox.interface import CodeSandbox, Sandbox, SandboxFailure, Sa
 from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.store import Store
-from validator.tasks.source import Order, SourcedTask, TaskSource
+from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskSource
 
 MOST_S: Final = 120.0
 _LOOK_S: Final = 0.5
@@ -41,10 +41,12 @@ class PatientSource:
     inner: TaskSource
     ready: Callable[[], Awaitable[None]] = field(default=_at_once)
 
-    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+    async def fetch(
+        self, skill_type: SkillType, count: int, order: Order, within_s: float = FETCH_S
+    ) -> list[SourcedTask]:
         """Wait, then return what the inner source does."""
         await self.ready()
-        return await self.inner.fetch(skill_type, count, order)
+        return await self.inner.fetch(skill_type, count, order, within_s)
 
     async def reachable(self) -> bool:
         """Return what the inner source does."""

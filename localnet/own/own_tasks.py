@@ -23,7 +23,7 @@ from validator.sources import Clock
 from validator.tasks.check import CheckedTask, check_tasks
 from validator.tasks.folder import DRAFT_NAME, TASK_NAME, WORKFLOW_NAME, label, read_document, read_task
 from validator.tasks.goals import read_goal
-from validator.tasks.source import Order, SourcedTask, TaskError
+from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskError
 
 _BLOCK_S: Final = 12.0
 _LEAST_BLOCK_S: Final = 0.1
@@ -233,7 +233,13 @@ class OwnSource:
     analyses: Analyser
     doing: Callable[[str], None]
 
-    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+    async def fetch(
+        self,
+        skill_type: SkillType,
+        count: int,
+        order: Order,
+        within_s: float = FETCH_S,  # noqa: ARG002 - of servers
+    ) -> list[SourcedTask]:
         """Return up to `count` tasks; see `TaskSource`."""
         usable = self.tasks.of_type(skill_type)
         found: list[SourcedTask] = []

@@ -30,7 +30,7 @@ from validator.rounds.prepare import Prepared
 from validator.rounds.settle import settle_round
 from validator.rounds.stalls import Stall
 from validator.store import Store
-from validator.tasks.source import MemorySource, Order, SourcedTask
+from validator.tasks.source import FETCH_S, MemorySource, Order, SourcedTask
 
 RAG, DECLARATIVE = SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE
 PYTHON, SCRIPT = SkillType.EXECUTABLE_PYTHON, SkillType.EXECUTABLE_SCRIPT
@@ -92,7 +92,9 @@ class TasksInTurn(MemorySource):
         self._turns = {kind: cycle([task for task in tasks if task.task.skill_type == kind]) for kind in SkillType}
         self._many = Counter(task.task.skill_type for task in tasks)
 
-    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+    async def fetch(
+        self, skill_type: SkillType, count: int, order: Order, within_s: float = FETCH_S
+    ) -> list[SourcedTask]:
         return list(islice(self._turns[skill_type], min(count, self._many[skill_type])))
 
 

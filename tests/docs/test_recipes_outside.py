@@ -21,7 +21,7 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
 
         from validator.protocol.skill_types import SkillType
         from validator.tasks.folder import read_task
-        from validator.tasks.source import Order
+        from validator.tasks.source import FETCH_S, Order
         from validator.tasks.source import SourcedTask, TaskError, TaskSourceError
 
 
@@ -31,7 +31,9 @@ def test_a_task_source_gives_the_tasks_of_a_round(tmp_path: Path) -> None:
             def __init__(self, path: Path) -> None:
                 self._path = path
 
-            async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+            async def fetch(
+                self, skill_type: SkillType, count: int, order: Order, within_s: float = FETCH_S
+            ) -> list[SourcedTask]:
                 """Return the task if it is of the type; see `TaskSource`."""
                 try:
                     task = await asyncio.to_thread(read_task, self._path)

@@ -1,9 +1,11 @@
 """Canaries of a round: their types and slots (SPEC 16, D-33)."""
 
+import asyncio
 import hashlib
 import hmac
 from collections import Counter
 
+import pytest
 from builders import V1
 from task_builders import make_task, numbered
 
@@ -12,7 +14,7 @@ from validator.protocol.draws import canary_types, task_id
 from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SeededRandom
-from validator.tasks.source import InTurn, MemorySource, SourcedTask
+from validator.tasks.source import FETCH_S, InTurn, MemorySource, Order, SourcedTask
 
 SALT = bytes(range(32))
 CURATED = [numbered(number, kind) for kind in ASSESSED_TYPES for number in range(2)]
@@ -42,6 +44,24 @@ def test_the_types_are_those_with_the_smallest_draws() -> None:
     assert set(seen) == set(ASSESSED_TYPES)
     assert min(seen.values()) > 60
     assert [canary_types(b"other", str(n), 2) for n in range(9)] != [canary_types(SALT, str(n), 2) for n in range(9)]
+
+
+async def test_a_source_that_takes_all_the_time_it_may_takes_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[float] = []
+
+    class Slow(MemorySource):
+        async def fetch(
+            self, skill_type: SkillType, count: int, order: Order, within_s: float = FETCH_S
+        ) -> list[SourcedTask]:
+            taken.append(within_s)
+            return await super().fetch(skill_type, count, order)
+
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    monkeypatch.setattr(loop, "time", lambda: began + sum(taken))
+    supply = Bundles(Slow(CURATED), None, SeededRandom("slow"))
+    assert len(await supply.fill(V1.rules, "1", InTurn(), SALT)) == len(CURATED)
+    assert (len(taken), round(sum(taken), 6)) == (len(ASSESSED_TYPES), FETCH_S)
 
 
 async def test_a_round_has_two_canaries_whose_slots_say_nothing() -> None:

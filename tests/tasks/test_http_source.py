@@ -358,6 +358,27 @@ async def test_a_server_of_bad_bundles_costs_four_of_them_at_a_time() -> None:
         assert await source.fetch(SkillType.DECLARATIVE, 2, InTurn()) == [many[8]]
 
 
+async def test_a_slow_server_is_cut_off_and_what_came_until_then_is_used() -> None:
+    """The first list and the first bundle come at once, the rest never."""
+    bundles = iter([TASKS[0].bundle])
+    lists = iter([TASKS[:2]])
+
+    async def slow_list(request: web.Request) -> Reply:
+        if (listed := next(lists, None)) is None:
+            await asyncio.Event().wait()
+        return as_json(answer(request, listed or []))
+
+    async def slow(_: web.Request) -> Reply:
+        if (bundle := next(bundles, None)) is None:
+            await asyncio.Event().wait()
+        return web.Response(body=bundle)
+
+    async with serving(server(slow_list, slow)) as base, asking(base) as source:
+        assert await source.fetch(SkillType.DECLARATIVE, 2, InTurn(), 1.0) == [TASKS[0]]
+        with pytest.raises(TaskSourceError, match="nothing whole within 1 s"):
+            await source.fetch(SkillType.DECLARATIVE, 2, InTurn(), 1.0)
+
+
 async def test_a_bundle_with_another_hash_is_refused() -> None:
     swapped = dict.fromkeys(BUNDLES, TASKS[2].bundle)
     async with serving(server(honest, swapped)) as base:

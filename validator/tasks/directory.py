@@ -22,7 +22,7 @@ from validator.tasks.folder import (
     read_parts,
     read_task,
 )
-from validator.tasks.source import Order, SourcedTask, TaskError, TaskSourceError
+from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskError, TaskSourceError
 
 T = TypeVar("T")
 Stamp = tuple[tuple[int, ...] | None, ...]
@@ -71,7 +71,13 @@ class DirectorySource:
         self._index = _Index()
         self._lock = asyncio.Lock()
 
-    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+    async def fetch(
+        self,
+        skill_type: SkillType,
+        count: int,
+        order: Order,
+        within_s: float = FETCH_S,  # noqa: ARG002 - of servers
+    ) -> list[SourcedTask]:
         """Return up to `count` tasks; see `TaskSource` (TaskSourceError: the directory cannot be listed)."""
         return await self._first(skill_type, count, order, _read_again)
 

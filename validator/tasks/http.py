@@ -3,6 +3,7 @@
 Called by live rounds and doctor. Writes nothing; reads answers in a worker process.
 """
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeVar
@@ -21,7 +22,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
 from validator.protocol.text import printable
 from validator.sources import Clock
-from validator.tasks.source import Order, SourcedTask, TaskSourceError
+from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskSourceError
 from validator.tasks.wire import BUNDLES_PATH, MAX_COUNT, TASKS_PATH, Asked, accept_bundle, accept_tasks, tasks_target
 from validator.workers.interface import Here, TooCostlyError, Whose, Workers, WorkersError
 
@@ -78,15 +79,44 @@ class HttpSource:
         self._workers = workers or Here()
         self._refused: dict[str, None] = {}
 
-    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+    async def fetch(
+        self, skill_type: SkillType, count: int, order: Order, within_s: float = FETCH_S
+    ) -> list[SourcedTask]:
         """Return up to `count` of the tasks that the server offers; see `TaskSource`.
 
         Raises:
             TaskSourceError: unreachable; anything in a list is wrong: then none of it is used; or no bundle was good.
         """
-        offered = await self._offered(skill_type, order)
         chosen: list[SourcedTask] = []
         failures: list[TaskSourceError] = []
+        try:
+            async with asyncio.timeout(within_s):
+                await self._choose(skill_type, count, order, within_s, chosen, failures)
+        except TimeoutError:
+            failures.append(_SilentError(f"nothing whole within {within_s:.0f} s"))
+        except _SilentError as error:
+            failures.append(error)
+        if failures and not chosen:
+            raise failures[0]
+        return chosen
+
+    async def _choose(  # noqa: PLR0913, PLR0917 - the last two are there when the time is up
+        self,
+        skill_type: SkillType,
+        count: int,
+        order: Order,
+        within_s: float,
+        chosen: list[SourcedTask],
+        failures: list[TaskSourceError],
+    ) -> None:
+        """Collect what `fetch` returns, so that it is there when the time is up. Half of it is for lists."""
+        offered: dict[str, Task] = {}
+        try:
+            async with asyncio.timeout(within_s / 2):
+                await self._list(skill_type, order, offered)
+        except (TimeoutError, _SilentError):
+            if not offered:
+                raise
         for sha256 in sorted(await order.rank(skill_type, offered), key=self._refused.__contains__):
             if len(chosen) == count or len(failures) == _MOST_REFUSED:
                 break
@@ -97,9 +127,6 @@ class HttpSource:
             except TaskSourceError as error:
                 self._refuse(sha256, error)
                 failures.append(error)
-        if failures and not chosen:
-            raise failures[0]
-        return chosen
 
     async def reachable(self) -> bool:
         """Return whether a server answered at all, with any status."""
@@ -115,9 +142,8 @@ class HttpSource:
             await self._session.close()
             self._session = None
 
-    async def _offered(self, skill_type: SkillType, order: Order) -> dict[str, Task]:
-        """Return as many tasks as the server offers, at most 64, by hash; it is told what it need not offer again."""
-        tasks: dict[str, Task] = {}
+    async def _list(self, skill_type: SkillType, order: Order, tasks: dict[str, Task]) -> None:
+        """Collect the tasks that the server offers, at most 64, by hash; it is told what it need not offer again."""
         recent = await order.recent(skill_type, limits.MAX_EXCLUDE)
         while len(tasks) < limits.MAX_OFFERED:
             exclude = [*tasks, *recent][: limits.MAX_EXCLUDE]
@@ -128,7 +154,6 @@ class HttpSource:
             if not fresh:
                 break
             tasks |= fresh
-        return tasks
 
     def _refuse(self, sha256: str, error: TaskSourceError) -> None:
         _log.warning("task_refused", bundle_sha256=sha256, reason=printable(error.detail, 500))

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from validator.protocol.draws import task_draw
 from validator.protocol.errors import ValidatorError
@@ -102,6 +102,10 @@ class InTurn:
         return []
 
 
+FETCH_S: Final = 60.0
+"""Longest time that a task server may take for the tasks of a round."""
+
+
 class TaskError(ValidatorError):
     """The task is refused."""
 
@@ -128,13 +132,16 @@ class SourcedTask:
 class TaskSource(Protocol):
     """Gives out tasks by skill type. Every task it gives was checked whole."""
 
-    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+    async def fetch(
+        self, skill_type: SkillType, count: int, order: Order, within_s: float = FETCH_S
+    ) -> list[SourcedTask]:
         """Return up to `count` tasks of the type, those that are due first, no bundle twice.
 
         Args:
             skill_type: the type asked for.
             count: most tasks wanted, 1 to 16.
             order: ranks the bundle hashes of what the source holds, or of as much as it offers at once.
+            within_s: a server may take so long for all of it; what came until then is returned.
 
         Raises:
             TaskSourceError: nothing usable came; the text says why.
@@ -177,7 +184,13 @@ class MemorySource:
         """Take in one more task; a bundle that exists already for its type stays as it is."""
         self._tasks[task.task.skill_type].setdefault(task.task.bundle_sha256, task)
 
-    async def fetch(self, skill_type: SkillType, count: int, order: Order) -> list[SourcedTask]:
+    async def fetch(
+        self,
+        skill_type: SkillType,
+        count: int,
+        order: Order,
+        within_s: float = FETCH_S,  # noqa: ARG002 - of servers
+    ) -> list[SourcedTask]:
         """Return up to `count` tasks; see `TaskSource`."""
         tasks = self._tasks[skill_type]
         return [tasks[sha256] for sha256 in (await order.rank(skill_type, tasks))[:count]]

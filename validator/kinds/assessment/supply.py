@@ -25,7 +25,7 @@ from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.scoring import Rules
 from validator.sources import RandomBytes
-from validator.tasks.source import Order, SourcedTask, TaskSource, TaskSourceError
+from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskSource, TaskSourceError
 
 _log = structlog.get_logger()
 
@@ -51,15 +51,20 @@ class Bundles:
     async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:
         """Return the round's assessments; () when the source had none. See `Supply`."""
         packed: list[PackedTask] = []
+        loop = asyncio.get_running_loop()
         with_canary_slot = canary_types(salt, round_id, rules.groups.canary_slots) if self.canary else ()
         submitted = None
         if self.submitted is not None:  # not next to a canary: the type keeps a task of the source
             submitted = await self.submitted([one for one in ASSESSED_TYPES if one not in with_canary_slot])
-        for skill_type in ASSESSED_TYPES:
+        left_s = FETCH_S
+        for types, skill_type in zip(range(len(ASSESSED_TYPES), 0, -1), ASSESSED_TYPES, strict=True):
             extra = await self._made(skill_type) if skill_type in with_canary_slot else None
             if submitted is not None and submitted.task.skill_type is skill_type:
                 extra = submitted
-            for slot, sourced in enumerate(await self._slots(rules, skill_type, order, extra)):
+            began = loop.time()
+            filled = await self._slots(rules, skill_type, order, extra, left_s / types)
+            left_s -= loop.time() - began
+            for slot, sourced in enumerate(filled):
                 nonce = sourced.nonce or self.random.token(NONCE_BYTES)
                 task = await asyncio.to_thread(pack_task, rules, round_id, slot, sourced, nonce)
                 if task is not None:
@@ -71,7 +76,7 @@ class Bundles:
         return None if self.canary is None else await self.canary(skill_type)
 
     async def _slots(
-        self, rules: Rules, skill_type: SkillType, order: Order, extra: SourcedTask | None
+        self, rules: Rules, skill_type: SkillType, order: Order, extra: SourcedTask | None, within_s: float
     ) -> list[SourcedTask]:
         """Return what fills a type's slots: tasks of the source, and at a drawn place a canary or a submitted one.
 
@@ -79,7 +84,7 @@ class Bundles:
         """
         wanted = rules.groups.slots_per_type - (extra is not None)
         try:
-            tasks = (await self.source.fetch(skill_type, wanted, order))[:wanted]
+            tasks = (await self.source.fetch(skill_type, wanted, order, within_s))[:wanted]
         except TaskSourceError as error:
             _log.warning("task_source_failed", skill_type=str(skill_type), reason=str(error))
             tasks = []
