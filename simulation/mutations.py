@@ -70,7 +70,7 @@ MUTATIONS: Final = (
         "weights are handed over before they are written down",
         SUBMISSION,
         "                await tx.weights.submit(",
-        "                await self.chain.set_weights(self.told.mechid, vector.uids, valid_blocks=valid_blocks)\n"
+        "                await self.chain.set_weights(self.told.mechid, plan.sent, valid_blocks=valid_blocks)\n"
         "                await tx.weights.submit(",
     ),
     Mutation(

@@ -189,7 +189,7 @@ class FaultyChain(SimulatedChain):
             await self._loop.die()
         fault = self._plan.submission()
         if fault == "refused":
-            return WeightsResult(False, "SettingWeightsTooFast: simulated", None, None)
+            return WeightsResult(False, "rate_limited (SettingWeightsTooFast): simulated", None, None)
         self.faults.unsent += fault == "unsent"
         self.faults.broken += fault == "sent_then_broken"
         self.faults.lost_answers += fault == "lost_answer"

@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import bittensor_core
 import msgspec
 import pytest
+import subtensor_state
 from pump import pumped
 from structlog.testing import capture_logs
 from subtensor_node import NEWER, Node
@@ -177,6 +180,33 @@ async def test_an_old_runtime_that_wants_commitments_is_refused_before_signing()
     result = await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8))
     assert (result.accepted, result.message.partition(":")[0]) == (False, "disabled")
     assert bench.node.sent == []
+
+
+async def test_a_commitment_holds_the_row_byte_for_byte(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = await Bench(reveal_epochs=1, max_weights_limit=455).ready()
+    inside: list[dict[int, int]] = []
+    encrypt = bittensor_core.get_encrypted_commit_v2
+
+    def looked(**given: Any) -> Any:
+        inside.append(dict(zip(given["uids"], given["weights"], strict=True)))
+        return encrypt(**given)
+
+    monkeypatch.setattr(bittensor_core, "get_encrypted_commit_v2", looked)
+    row = {1: 65_535, 2: 32_768, 0: 10_923}
+    assert (await pumped(bench.clock, bench.chain.set_weights(0, row, valid_blocks=8))).accepted
+    assert inside == [row]
+
+
+@pytest.mark.parametrize(
+    ("spec_version", "consensus", "exempt"), [(392, "Yuma", False), (393, "Yuma", True), (440, {"Null": None}, False)]
+)
+async def test_the_runtimes_version_and_consensus_decide_about_the_owners_exemption(
+    spec_version: int, consensus: object, exempt: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = await Bench().ready()
+    bench.node.spec_version = spec_version
+    monkeypatch.setitem(subtensor_state._READS, "SubnetEpochConsensus", lambda *_: consensus)
+    assert (await bench.chain.parameters()).owner_exempt == exempt
 
 
 async def test_a_submission_is_mortal_and_its_connection_is_closed() -> None:

@@ -104,30 +104,32 @@ async def test_weights_are_read_back_as_u16_and_mark_the_update() -> None:
     assert (await chain.snapshot()).neurons[0].last_update == 5
 
 
-async def test_refusals_carry_the_pallets_names_and_change_nothing() -> None:
+async def test_refusals_are_in_a_block_with_the_pallets_names_and_change_nothing() -> None:
     clock = VirtualClock(START)
-    chain = chain_of(clock, weights_rate_limit=5, min_stake_tao=50.0)
-    subnet = chain.subnet
+    chain = chain_of(clock, weights_rate_limit=5, min_stake_tao=50.0, min_allowed_weights=2)
+    subnet, extrinsics = chain.subnet, set[str | None]()
 
     async def refusal(mechid: int = 0, weights: dict[int, float] | None = None) -> str:
         before = subnet.state
         result = await chain.set_weights(mechid, weights if weights is not None else {1: 1.0}, valid_blocks=8)
-        assert (result.accepted, result.block, result.extrinsic) == (False, None, None)
+        assert (result.accepted, result.block) == (False, subnet.blocks.number())
+        extrinsics.add(result.extrinsic)
         assert subnet.state == before
-        return result.message
+        return result.message.removesuffix(": simulated")
 
     await clock.advance(8.0)
-    assert await refusal() == "SettingWeightsTooFast: 1 blocks to wait"
+    assert await refusal() == "rate_limited (SettingWeightsTooFast)"
     await clock.advance(2.0)
-    assert await refusal(mechid=1) == "MechanismDoesNotExist"
-    assert await refusal(weights={1: 0.0}) == "WeightVecLengthIsLow"
-    assert await refusal(weights={1: 1.0, 9: 1.0}) == "UidVecContainInvalidOne"
+    assert await refusal(mechid=1) == "subnet_not_exists (MechanismDoesNotExist)"
+    assert await refusal() == "invalid_argument (WeightVecLengthIsLow)"
+    assert await refusal(weights={1: 1.0, 9: 1.0}) == "invalid_argument (UidVecContainInvalidOne)"
     subnet.set_permit(ME, validator_permit=False)
-    assert await refusal() == "NeuronNoValidatorPermit"
+    assert await refusal() == "not_authorized (NeuronNoValidatorPermit)"
     subnet.set_stake(ME, 49.9)
-    assert await refusal() == "NotEnoughStakeToSetWeights"
+    assert await refusal() == "insufficient_balance (NotEnoughStakeToSetWeights)"
     subnet.deregister(ME)
-    assert await refusal() == "HotKeyNotRegisteredInSubNet"
+    assert await refusal() == "not_registered (HotKeyNotRegisteredInSubNet)"
+    assert len(extrinsics) == 7
 
 
 async def test_mechanisms_have_their_own_weights() -> None:

@@ -90,7 +90,7 @@ async def test_what_waited_is_refused_as_it_meets_the_subnet() -> None:
     await clock.advance(1.0)
     chain.subnet.set_permit(ME, validator_permit=False)
     await clock.advance(2.0)
-    assert (await sending).message == "NeuronNoValidatorPermit"
+    assert (await sending).message == "not_authorized (NeuronNoValidatorPermit): simulated"
 
 
 async def test_a_cancelled_submission_stays_on_its_way() -> None:
@@ -147,9 +147,13 @@ async def test_too_many_commitments_and_an_old_version_are_refused() -> None:
     chain = chain_of(VirtualClock(START), reveal_epochs=2)
     for _ in range(MAX_COMMITS):
         assert (await chain.set_weights(0, {1: 1.0}, valid_blocks=4)).accepted
-    assert (await chain.set_weights(0, {1: 1.0}, valid_blocks=4)).message == "TooManyUnrevealedCommits"
+    assert (
+        await chain.set_weights(0, {1: 1.0}, valid_blocks=4)
+    ).message == "limit_exceeded (TooManyUnrevealedCommits): simulated"
     newer = chain_of(VirtualClock(START), version_key=VERSION_KEY + 1)
-    assert (await newer.set_weights(0, {1: 1.0}, valid_blocks=4)).message == "IncorrectWeightVersionKey"
+    assert (
+        await newer.set_weights(0, {1: 1.0}, valid_blocks=4)
+    ).message == "invalid_argument (IncorrectWeightVersionKey): simulated"
 
 
 async def test_updates_are_kept_per_mechanism_and_begin_with_the_registration() -> None:
@@ -162,7 +166,9 @@ async def test_updates_are_kept_per_mechanism_and_begin_with_the_registration() 
     await chain.set_weights(1, {1: 1.0}, valid_blocks=4)
     assert [await chain.last_update(mechid, 0) for mechid in (0, 1)] == [0, 7]
     assert (await chain.set_weights(0, {1: 1.0}, valid_blocks=4)).accepted
-    assert (await chain.set_weights(1, {1: 1.0}, valid_blocks=4)).message == "SettingWeightsTooFast: 5 blocks to wait"
+    assert (
+        await chain.set_weights(1, {1: 1.0}, valid_blocks=4)
+    ).message == "rate_limited (SettingWeightsTooFast): simulated"
     for call in (chain.last_update(0, 9), chain.registered_at(9)):
         with pytest.raises(ChainError, match="no neuron has uid 9"):
             await call

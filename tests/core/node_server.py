@@ -14,7 +14,7 @@ import bittensor_core
 from aiohttp import WSMsgType, web
 from json_codec import MARK, packed, signed_payload
 from subtensor_node import FINALITY, Node, Sent
-from subtensor_state import announced, commitment, committed, content_of, metagraph, stored
+from subtensor_state import announced, commitment, committed, content_of, metagraph, pallet_error, stored
 
 from validator.chain.base import WeightsResult
 from validator.chain.subnet import Pending
@@ -96,7 +96,7 @@ class NodeServer:
             "state_getKeysPaged": self._keys,
             "state_getMetadata": lambda _=None: "0x" + self._metadata().hex(),
             "state_getRuntimeVersion": lambda _=None: {
-                "specVersion": 1,
+                "specVersion": self.node.spec_version,
                 "transactionVersion": 1,
                 "specName": "node-subtensor",
             },
@@ -321,7 +321,7 @@ class NodeServer:
         place = len(held) + 1
         attributes: dict[str, Any] = {"dispatch_info": {"weight": 0}}
         if not result.accepted:
-            attributes["dispatch_error"] = {result.message.partition(":")[0]: result.message}
+            attributes["dispatch_error"] = {pallet_error(result): result.message}
         event = {
             "module_id": "System",
             "event_id": "ExtrinsicSuccess" if result.accepted else "ExtrinsicFailed",

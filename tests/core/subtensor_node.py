@@ -12,7 +12,7 @@ import bittensor as bt
 from bittensor._transport.errors import StorageFunctionNotFound
 from bittensor.result import ChainError as SdkChainError
 from bittensor.result import chain_error_from_substrate_request
-from subtensor_state import announced, commitment, committed, content_of, metagraph, stored
+from subtensor_state import announced, commitment, committed, content_of, metagraph, pallet_error, stored
 from subtensor_steps import Stepping, Steps
 
 from validator.chain.connection import MISSING, Item, Substrate
@@ -68,6 +68,7 @@ class Node:
         replaced: blocks whose hash is another one than before: a fork won.
         certificates: hotkeys with a certificate on chain.
         gone: it has no such subnet any more.
+        spec_version: of its runtime.
         young_mechanisms: all mechanisms but the first are younger than the neurons.
     """
 
@@ -92,6 +93,7 @@ class Node:
         self.young_mechanisms = False
         self.after_read: Callable[[str], None] = lambda _: None
         self.connections = 0
+        self.spec_version = 425
 
     def connect(self) -> Substrate:
         """Return one more connection."""
@@ -212,6 +214,10 @@ class MemorySubstrate:
         young = name == "LastUpdate" and self.node.young_mechanisms
         return [] if young and params != [self.node.subnet.rules.netuid] else value
 
+    async def spec_version(self) -> int:
+        await self._reach()
+        return self.node.spec_version
+
     async def pin(self) -> str:
         return await self.block_hash()
 
@@ -324,8 +330,8 @@ class MemorySubstrate:
         result = pending.result
         if result.accepted:
             return bt.ExtrinsicResult(success=True, message="Success", extrinsic_id=result.extrinsic)
-        error = SdkChainError(f"The pallet says {result.message}.", result.message.partition(":")[0])
-        return bt.ExtrinsicResult(success=False, message=str(error), extrinsic_id=f"{held}-0002", error=error)
+        error = SdkChainError(f"The pallet says {result.message}.", pallet_error(result))
+        return bt.ExtrinsicResult(success=False, message=str(error), extrinsic_id=result.extrinsic, error=error)
 
     async def _reach(self) -> None:
         assert self._open

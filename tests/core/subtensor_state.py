@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from subtensor_steps import Stepping
 
+from validator.chain.base import WeightsResult
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.round import Axon
 
@@ -21,9 +22,9 @@ _READS: Final[dict[str, Callable[[SimulatedSubnet, list[Any]], Any]]] = {
     "LastUpdate": lambda subnet, params: [
         subnet.last_update(params[0] // MAX_SUBNETS, neuron.uid) for neuron in subnet.snapshot().neurons
     ],
-    "MaxWeightsLimit": lambda _, __: 65_535,
+    "MaxWeightsLimit": lambda subnet, _: subnet.rules.max_weights_limit,
     "MechanismCountCurrent": lambda subnet, _: subnet.rules.mechanisms,
-    "MinAllowedWeights": lambda _, __: 0,
+    "MinAllowedWeights": lambda subnet, _: subnet.rules.min_allowed_weights,
     "NetworkRegisteredAt": lambda _, __: 0,
     "NetworksAdded": lambda _, __: True,
     "RevealPeriodEpochs": lambda subnet, _: subnet.rules.reveal_epochs,
@@ -51,6 +52,11 @@ def stored(subnet: SimulatedSubnet, stepping: Stepping, name: str, params: list[
     if (params[0] - subnet.rules.netuid) % MAX_SUBNETS:
         return False if name == "NetworksAdded" else None
     return _STEPPING[name](stepping) if name in _STEPPING else _READS[name](subnet, params)
+
+
+def pallet_error(result: WeightsResult) -> str:
+    """Return the pallet's name for the reason of a refusal."""
+    return result.message.partition("(")[2].partition(")")[0]
 
 
 def commitment(subnet: SimulatedSubnet, params: list[Any]) -> dict[str, Any] | None:

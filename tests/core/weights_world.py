@@ -16,6 +16,7 @@ from virtual_time import all_wait_for_time, in_the_store, in_threads
 
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
+from validator.health.board import Board
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.signatures import Signer
@@ -55,6 +56,11 @@ class World:
     signing: asyncio.Lock | None = None
     sleepers: int = 1  # that mean calm: a wait for a block has two, its own and its time limit
     task: asyncio.Task[None] | None = None
+    board: Board = field(init=False)
+
+    def conditions(self) -> dict[str, str]:
+        """Return the active conditions with their details."""
+        return {one.condition.name: one.detail for one in self.board.active()}
 
     async def until_block(self, number: int) -> None:
         """Let the clock run to the block, and everything that follows from each block happen before the next."""
@@ -125,6 +131,7 @@ def build(
 
 def restarted(world: World) -> World:
     """The same world with a new service, as after a restart."""
+    world.board = Board(world.clock)
     world.service = WeightService(
         store=world.store,
         chain=world.chain,
@@ -138,6 +145,7 @@ def restarted(world: World) -> World:
         lock=WeightsLock(world.store, world.clock, world.stop_file),
         signing=world.signing,
         metrics=world.metrics,
+        board=world.board,
     )
     return world
 

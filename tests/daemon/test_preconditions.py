@@ -27,7 +27,7 @@ from validator.settings.urls import SecretUrl
 from validator.sources import VirtualClock
 from validator.telemetry import Event
 
-ME = "Validator"
+ME, OWNER = "Validator", "Owner"
 SETTINGS = Settings(
     validator=ValidatorSettings(netuid=1),
     chain=ChainSettings(endpoints=(SecretUrl("wss://user:hunter2@node.example:443/key"), SecretUrl("finney"))),
@@ -110,7 +110,7 @@ async def test_what_only_keeps_weights_back_is_told_and_does_not_stop(
     with structlog.testing.capture_logs() as log:
         await looked(SimulatedChain(subnet, ME), clock)
     assert {line["event"] for line in log} == {Event.PRECONDITION}
-    assert len({line["name"] for line in log}) == len(log) == 7
+    assert len({line["name"] for line in log}) == len(log) == 9
     assert {line["name"]: line.get("reason") for line in log if line["log_level"] == "warning"} == {
         "permit": "weights_no_permit",
         "stake": "weights_low_stake",
@@ -122,6 +122,14 @@ async def test_what_only_keeps_weights_back_is_told_and_does_not_stop(
     [
         ({}, {}, 0, 100, {}),
         ({"validator_permit": False}, {}, 0, 100, {"permit": Reason.WEIGHTS_NO_PERMIT}),
+        ({"hotkey": OWNER, "validator_permit": False, "stake_tao": 0.0}, {}, 0, 100, {}),
+        (
+            {"hotkey": OWNER, "validator_permit": False, "stake_tao": 0.0},
+            {"owner_exempt": False},
+            0,
+            100,
+            {"permit": Reason.WEIGHTS_NO_PERMIT, "stake": Reason.WEIGHTS_LOW_STAKE},
+        ),
         ({"stake_tao": 49.0}, {}, 0, 100, {"stake": Reason.WEIGHTS_LOW_STAKE}),
         ({}, {}, 2, 100, {"mechanism": Reason.WEIGHTS_REJECTED}),
         ({}, {}, 1, 99, {"rate_limit": Reason.WEIGHTS_RATE_LIMITED}),
@@ -140,7 +148,7 @@ def test_each_precondition_has_its_reason(
     me: Mapping[str, Any], parameters: Mapping[str, Any], mechid: int, block: int, reasons: Mapping[str, Reason]
 ) -> None:
     neuron = msgspec.structs.replace(NEURON, **me)
-    snapshot = MetagraphSnapshot(1, block, "00" * 32, 0, 0, 360, None, (neuron,))
+    snapshot = MetagraphSnapshot(1, block, "00" * 32, 0, 0, 360, OWNER, (neuron,))
     found = list(preconditions(snapshot, PARAMETERS._replace(**parameters), neuron, mechid))
     assert {each.name: each.reason for each in found if each.reason} == reasons
     assert all(each.detail for each in found)

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from doctor_kit import FakeNode, Place, findings, listening, node
 from psycopg.conninfo import conninfo_to_dict
+from weights_world import build, give_scores, running
 
 from validator.health.doctor import Diagnosis, Finding
 from validator.health.doctor.storage import far_away
@@ -188,6 +189,19 @@ async def test_without_a_chain_to_ask_only_the_subnet_of_the_store_is_compared(t
     place.settings["validator"]["netuid"] = 2
     (fault,) = told(await place.examined("history"), "fault")
     assert "the store is of netuid 1, the settings name netuid 2" in fault.seen
+
+
+async def test_a_row_of_too_few_weights(tmp_path: Path, store_url: str) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = store_url
+    async with open_store(store_url) as store:
+        world = build(store, min_allowed_weights=5)
+        await give_scores(store, world.subnet, {"miner0": 1.0})
+        async with running(world):
+            await world.until_block(19)
+    (warning,) = told(await place.examined("weights"), "warning")
+    assert warning.seen == f"mechanism 0, epoch 0: {Reason.WEIGHTS_TOO_FEW.meaning}"
+    assert "min_allowed_weights" in warning.advice
 
 
 async def test_locked_weights(tmp_path: Path, store_url: str) -> None:

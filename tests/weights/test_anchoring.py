@@ -182,7 +182,7 @@ async def test_a_refusal_is_said_and_not_tried_again_at_once(world: World) -> No
         await world.at(block)
     assert world.sent == [20]
     (told,) = world.events(Event.LOG_ANCHOR_BLOCKED)
-    assert (told["cause"], told["detail"]) == ("refused", "AccountNotAllowedCommit")
+    assert (told["cause"], told["detail"]) == ("refused", "invalid_argument (AccountNotAllowedCommit): simulated")
 
 
 @pytest.mark.parametrize("delay", [0, 3])

@@ -206,7 +206,10 @@ async def test_the_third_refusal_is_final_for_the_epoch_even_after_a_restart(sto
     async with running(restarted(world)):
         await world.until_block(19)
     (record,) = await world.records()
-    assert (record.state, record.message) == ("rejected", "NotEnoughStakeToSetWeights")
+    assert (record.state, record.message) == (
+        "rejected",
+        "insufficient_balance (NotEnoughStakeToSetWeights): simulated",
+    )
     assert (sent, record.attempts) == ([14, 15, 16], 3)
     assert [(line["attempt"], line["reason"]) for line in lines] == [(n, "weights_rejected") for n in (1, 2, 3)]
 
@@ -222,6 +225,32 @@ async def test_what_is_refused_once_is_sent_again_in_the_same_epoch(store: Store
     (record,) = await world.records()
     assert (record.state, record.block, record.attempts, record.message) == ("confirmed", 15, 2, None)
     assert sent == [14, 15]
+
+
+async def test_a_row_of_too_few_weights_is_said_and_not_sent(store: Store) -> None:
+    world = build(store, min_allowed_weights=20)
+    for number in range(8, 30):
+        world.subnet.register(f"miner{number}")
+    await give_scores(store, world.subnet, {f"miner{number}": 1.0 for number in range(12)})
+    sent = count_submissions(world)
+    async with running(world):
+        await world.until_block(19)
+        assert world.conditions() == {
+            "weights_too_few": "mechanism 0: 12 uids with a weight, at least 20 asked for",
+        }
+        await give_scores(store, world.subnet, {f"miner{number}": 1.0 for number in range(12, 20)}, round_id=1)
+        await world.until_block(35)
+    assert (sent, world.reasons(), world.conditions()) == ([34], ["weights_too_few"], {})
+
+
+async def test_the_owners_hotkey_sends_without_permit_and_stake(store: Store) -> None:
+    world = build(store, owner_hotkey=ME)
+    world.subnet.set_permit(ME, validator_permit=False)
+    world.subnet.set_stake(ME, 0.0)
+    await give_scores(store, world.subnet, {"miner0": 1.0})
+    async with running(world):
+        await world.until_block(15)
+    assert blocks(await world.records()) == [(0, "confirmed", 14)]
 
 
 async def test_a_restart_in_the_same_epoch_sends_nothing_again(store: Store) -> None:

@@ -70,6 +70,15 @@ async def test_the_plan_says_everything_that_stands_in_the_way(store: Store, tmp
     assert "weights_not_registered" in [standing.reason for standing in view.hindrances]
 
 
+async def test_the_plan_says_that_the_subnet_asks_for_more_weights(store: Store) -> None:
+    world = build(store, min_allowed_weights=9, weights_rate_limit=0)
+    await give_scores(store, world.subnet, SCORES)
+    (view,) = await plan_in(world)
+    assert [(found.reason, found.detail) for found in view.hindrances] == [
+        ("weights_too_few", f"{len(view.lines)} uids with a weight, at least 9 asked for")
+    ]
+
+
 @pytest.mark.parametrize(
     ("mark", "lifetime", "standing"),
     [

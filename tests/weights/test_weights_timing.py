@@ -14,7 +14,7 @@ def sight_of(
     neuron: Neuron | None = ME, *, block: int = 50, updated: int = 0, commits: int = 0, version_key: int = 0
 ) -> Sight:
     snapshot = MetagraphSnapshot(1, block, "ab" * 32, 0, 2, 20, None, (neuron,) if neuron else ())
-    slot = None if neuron is None else Slot(neuron, updated, 0, list(range(commits)), {})
+    slot = None if neuron is None else Slot(neuron, updated, 0, list(range(block - commits, block)), {})
     return Sight(snapshot, PARAMETERS._replace(version_key=version_key), slot)
 
 

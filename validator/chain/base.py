@@ -76,6 +76,9 @@ class SubnetParameters(NamedTuple):
         commit_reveal: whether weights are committed first and revealed by the chain later.
         mechanisms: number of mechanism ids; valid ids are 0 to this less one.
         takes_commitments: whether the runtime has the call that commits weights.
+        min_allowed_weights: least number of targets in a row; the number of neurons, if that is smaller.
+        reveal_epochs: a commitment is revealed when so many epochs have begun since.
+        owner_exempt: whether the subnet owner's hotkey needs neither a permit nor the least stake.
     """
 
     tempo: int
@@ -85,6 +88,9 @@ class SubnetParameters(NamedTuple):
     commit_reveal: bool
     mechanisms: int
     takes_commitments: bool = True
+    min_allowed_weights: int = 0
+    reveal_epochs: int = 1
+    owner_exempt: bool = True
 
 
 class WeightsResult(NamedTuple):
@@ -92,7 +98,7 @@ class WeightsResult(NamedTuple):
 
     Attributes:
         accepted: whether the weights (or the commitment to them) are on chain.
-        message: the chain's words, empty when it accepted without any.
+        message: `code (Name): text` of a refusal; empty when it accepted without any.
         block: block of inclusion, None if unknown or refused before inclusion.
         extrinsic: the chain's id of the submission, or None.
     """
@@ -152,11 +158,12 @@ class Chain(Protocol):
 
         Args:
             mechid: mechanism id.
-            weights: uid to relative weight, finite and not negative; the chain scales them.
+            weights: uid to relative weight, finite and not negative. What is sent is `to_u16` of them and nothing else,
+                which leaves a row of u16 as it is.
             valid_blocks: for how many blocks past the head it may be included, from 1.
 
         Returns:
-            The chain's answer; a refusal is a result, not an error.
+            The chain's answer. A refusal is a result, not an error; one by the runtime is in a block, with an id.
 
         Raises:
             ChainUnreachableError: certain not to have been sent.

@@ -48,6 +48,7 @@ from validator.chain.connection import (
 )
 from validator.chain.limits import LIMITS, Limits
 from validator.chain.probe import diagnosis
+from validator.chain.runtime_rules import is_owner_exempt
 from validator.chain.submission import (
     Execute,
     Submission,
@@ -181,12 +182,16 @@ class BittensorChain:
 
     async def parameters(self) -> SubnetParameters:
         """Return the subnet's parameters as of now, item by item: the bundled read needs a newer runtime."""
-        names = ("NetworksAdded", "Tempo", "WeightsSetRateLimit", "WeightsVersionKey", "CommitRevealWeightsEnabled")
-        items = (*(_item(name, self.netuid) for name in (*names, "MechanismCountCurrent")), _item("StakeThreshold"))
+        names: tuple[str, ...] = ("NetworksAdded", "Tempo", "WeightsSetRateLimit", "WeightsVersionKey")
+        names += ("CommitRevealWeightsEnabled", "MechanismCountCurrent", "MinAllowedWeights", "RevealPeriodEpochs")
+        names += ("SubnetEpochConsensus",)
+        items = (_item("StakeThreshold"), *(_item(name, self.netuid) for name in names))
         async with self._node("parameters") as node:
             view = await node.newest()
-            values, takes = await asyncio.gather(view.query_many(*items), node.has_call(_COMMIT))
-            there, tempo, rate_limit, version_key, commit_reveal, count, min_stake = values
+            values, takes, spec = await asyncio.gather(
+                view.query_many(*items), node.has_call(_COMMIT), node.spec_version()
+            )
+            min_stake, there, tempo, rate_limit, version_key, commit_reveal, count, least, reveal, consensus = values
             self._require(there)
             return SubnetParameters(
                 tempo=int(tempo),
@@ -196,6 +201,9 @@ class BittensorChain:
                 commit_reveal=bool(commit_reveal),
                 mechanisms=int(self._or("MechanismCountCurrent", count, 1)),
                 takes_commitments=takes,
+                min_allowed_weights=int(least or 0),
+                reveal_epochs=int(self._or("RevealPeriodEpochs", reveal, 1) or 1),
+                owner_exempt=is_owner_exempt(spec, consensus),
             )
 
     async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:

@@ -124,6 +124,10 @@ class Node:
         """Return the hash of a block."""
         return str(await self._timed(self._substrate.block_hash(number)))
 
+    async def spec_version(self) -> int:
+        """Return the spec version of the runtime."""
+        return int(await self._timed(self._substrate.spec_version()))
+
     async def query(self, pallet: str, name: str, params: list[Any]) -> Any:
         """Return a storage item as it is now, in one round trip."""
         return await self._timed(self._substrate.query(pallet, name, params))

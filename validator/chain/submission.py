@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
 import bittensor as bt
+from bittensor.intents.weights import DEFAULT_COMMIT_REVEAL_VERSION, _build_timelocked
 
 from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, Commitment, MissingError, WeightsResult
 from validator.chain.connection import SDK_ERRORS, Connection, Node, is_missing
@@ -145,35 +146,46 @@ class Submission:
         return ChainUnreachableError(f"{self._what}: nothing was sent: {why}")
 
 
+class OwnRow(bt.SetWeights):  # type: ignore[misc]
+    """The SDK's intent for a row that is sent as it is.
+
+    The SDK's own clips the row to MaxWeightsLimit, which no runtime has applied since 2025-10, and asks again what this
+    program has asked before.
+    """
+
+    async def build(self, substrate: Any, wallet: Any) -> Any:
+        """Return the composed call, a commitment where the subnet wants one."""
+        uids, values = list(self.uids), [int(value) for value in self.weights]
+        if await substrate.query("SubtensorModule", "CommitRevealWeightsEnabled", [self.netuid]):
+            key = self.hotkey_public_key(wallet)
+            row = (self.netuid, self.mechid, uids, values, self.version_key)
+            try:
+                return await _build_timelocked(substrate, key, *row, DEFAULT_COMMIT_REVEAL_VERSION)
+            except ValueError as error:
+                if not is_missing(error):
+                    raise
+            raise bt.ChainError("this runtime is too old for the SDK's commitments", code=bt.ErrorCode.DISABLED)
+        calls, given = bt.calls.SubtensorModule, {"netuid": self.netuid, "dests": uids, "weights": values}
+        given |= {"version_key": self.version_key}
+        try:
+            return await substrate.compose(calls.set_mechanism_weights(mecid=self.mechid, **given))
+        except ValueError as error:
+            if not is_missing(error):
+                raise
+        if self.mechid:
+            raise bt.ChainError("this runtime has no mechanisms", code=bt.ErrorCode.INVALID_ARGUMENT)
+        return await substrate.compose(calls.set_weights(**given))
+
+
 def weights_call(netuid: int, mechid: int, weights: Mapping[int, float], period: int) -> Execute:
-    """Return what submits weights for one mechanism, as a commitment where the subnet wants one."""
+    """Return what submits a row for one mechanism, as a commitment where the subnet wants one."""
+    row = to_u16(weights)
 
     async def execute(client: bt.Client, once: OneSignature) -> Any:
-        intent = bt.SetWeights(netuid=netuid, weights=dict(weights), mechid=mechid, version_key=VERSION_KEY)
-        try:
-            return await client.execute(intent, once, period=period)
-        except ValueError as error:
-            if once.used or not is_missing(error):
-                raise
-        return await _execute_plain(client, once, netuid, mechid, weights, period)
+        intent = OwnRow(netuid=netuid, weights=row, mechid=mechid, version_key=VERSION_KEY)
+        return await client.execute(intent, once, period=period)
 
     return execute
-
-
-async def _execute_plain(  # noqa: PLR0913, PLR0917 - a submission in full
-    client: bt.Client, once: OneSignature, netuid: int, mechid: int, weights: Mapping[int, float], period: int
-) -> Any:
-    """Set plain weights on a runtime that is too old for the SDK's own way."""
-    if mechid:
-        raise bt.ChainError("this runtime has no mechanisms", code=bt.ErrorCode.INVALID_ARGUMENT)
-    if await client.query(("SubtensorModule", "CommitRevealWeightsEnabled"), [netuid]):
-        raise bt.ChainError("this runtime is too old for the SDK's commitments", code=bt.ErrorCode.DISABLED)
-    values = to_u16(weights)
-    call = bt.calls.SubtensorModule.set_weights(
-        netuid=netuid, dests=list(values), weights=list(values.values()), version_key=VERSION_KEY
-    )
-    policy = bt.Policy(max_spend_tao=0, allowed_netuids=[netuid], allow_raw_calls=True)
-    return await client.submit_call(call, once, signer="hotkey", policy=policy, period=period)
 
 
 def _refusal_before_signing(error: Exception) -> WeightsResult | None:

@@ -49,6 +49,8 @@ class SubnetRules(Document, frozen=True):
         immunity_period: blocks during which a new neuron cannot be replaced.
         weights_rate_limit: blocks between two submissions of one neuron.
         min_stake_tao: least stake with which weights may be set, TAO.
+        min_allowed_weights: least number of targets in a row; the number of neurons, if that is smaller.
+        max_weights_limit: most of a row's sum that one weight may have; the runtime does not apply it.
         mechanisms: number of mechanism ids.
         owner_hotkey: the subnet owner's; None if it names nobody.
         version_key: least version key that weights must carry.
@@ -65,6 +67,8 @@ class SubnetRules(Document, frozen=True):
     immunity_period: _Blocks = 4096
     weights_rate_limit: _Blocks = 100
     min_stake_tao: _Tao = 0.0
+    min_allowed_weights: _SMALL = 0
+    max_weights_limit: _SMALL = U16_MAX
     mechanisms: Annotated[int, Meta(ge=1, le=256)] = 1
     owner_hotkey: _Key | None = None
     version_key: _Blocks = 0
@@ -204,6 +208,18 @@ MAX_COMMITS: Final = 10  # of one neuron, not revealed
 _LEAST: Final = 100  # bytes of its space that a commitment takes, however short it is
 
 
+# The SDK's codes of the pallet's errors, where it is not `invalid_argument`.
+_CODES: Final[Mapping[str, str]] = {
+    "HotKeyNotRegisteredInSubNet": "not_registered",
+    "NotEnoughStakeToSetWeights": "insufficient_balance",
+    "MechanismDoesNotExist": "subnet_not_exists",
+    "NeuronNoValidatorPermit": "not_authorized",
+    "SettingWeightsTooFast": "rate_limited",
+    "CommittingWeightsTooFast": "rate_limited",
+    "TooManyUnrevealedCommits": "limit_exceeded",
+}
+
+
 class RegistrationError(ChainError):
     """The subnet refused the registration."""
 
@@ -283,6 +299,10 @@ class SimulatedSubnet:
         state: where it is; `SimulatedSubnet.create` makes a new one.
         clock: blocks follow it.
         file: keeps the state; None keeps it in memory alone.
+
+    Attributes:
+        failing_reveals: so many rows more do not come into force, and nothing says so.
+        altered_rows: so many rows more come into force with all weights equal.
     """
 
     def __init__(self, state: SubnetState, clock: Clock, file: Path | None = None) -> None:
@@ -294,6 +314,9 @@ class SimulatedSubnet:
         self._commits = list(state.commits)
         self._commitments = {row.hotkey: row for row in state.commitments}
         self._pool: list[Pending] = []
+        self._newest_extrinsic = 0, -1  # block, and place in it
+        self.failing_reveals = 0
+        self.altered_rows = 0
 
     @classmethod
     def create(cls, rules: SubnetRules, clock: Clock, file: Path | None = None) -> "SimulatedSubnet":
@@ -394,7 +417,13 @@ class SimulatedSubnet:
         """Return what the subnet asks of validators."""
         rules = self.rules
         asked = (rules.tempo, rules.weights_rate_limit, rules.min_stake_tao, rules.version_key)
-        return SubnetParameters(*asked, rules.reveal_epochs > 0, rules.mechanisms)
+        return SubnetParameters(
+            *asked,
+            rules.reveal_epochs > 0,
+            rules.mechanisms,
+            min_allowed_weights=rules.min_allowed_weights,
+            reveal_epochs=max(1, rules.reveal_epochs),
+        )
 
     # Weights and commitments
 
@@ -481,52 +510,97 @@ class SimulatedSubnet:
         ripe = [row for row in self._commits if row.block // length + self.rules.reveal_epochs <= number // length]
         for row in ripe:
             self._commits.remove(row)
-            self._weights[row.mechid, row.uid] = row
+            # A row that the runtime refuses at the reveal is gone, and no event says so.
+            if not self._refused_row(self._slots[row.uid], row.mechid, dict(row.targets), number):
+                self._reveal(row)
         if ripe:
             self._store()
 
+    def _reveal(self, row: WeightRow) -> None:
+        """Bring a commitment into force, unless a fault says otherwise."""
+        if self.failing_reveals:
+            self.failing_reveals -= 1
+            return
+        if self.altered_rows:
+            self.altered_rows -= 1
+            row = msgspec.structs.replace(row, targets=tuple((uid, U16_MAX) for uid, _ in row.targets))
+        self._weights[row.mechid, row.uid] = row
+
     def _include(self, hotkey: str, mechid: int, values: Mapping[int, int], block: int) -> WeightsResult:
         """Set or commit the neuron's weights in `block`, or refuse them with the pallet's name for the reason."""
-        slot = self._slot(hotkey)
-        refusal = "HotKeyNotRegisteredInSubNet" if slot is None else self._refusal(slot, mechid, values, block)
-        if slot is None or refusal:
-            return WeightsResult(False, refusal, None, None)
+        slot, extrinsic = self._slot(hotkey), self._extrinsic(block)
+        if self.rules.reveal_epochs:
+            error = self._refused_commit(slot, mechid, block)
+        else:
+            error = self._refused_row(slot, mechid, values, block)
+        if slot is None or error:
+            return _refused(error, block, extrinsic)
         row = WeightRow(mechid, slot.uid, block, tuple(values.items()))
-        index = sum(other.block == block for other in (*self._weights.values(), *self._commits))
         if self.rules.reveal_epochs:
             self._commits.append(row)
         else:
-            self._weights[mechid, slot.uid] = row
+            self._reveal(row)
         self._put(msgspec.structs.replace(slot, last_update=block if mechid == 0 else slot.last_update))
-        return WeightsResult(True, "", block, f"{block}-{index:04d}")
+        return WeightsResult(True, "", block, extrinsic)
 
-    def _refusal(self, slot: Slot, mechid: int, values: Mapping[int, int], block: int) -> str:
-        rules = self.rules
-        wait = self._last_update(mechid, slot) + rules.weights_rate_limit - block
+    def _refused_commit(self, slot: Slot | None, mechid: int, block: int) -> str:
+        """Return the pallet's name for the reason to refuse a commitment, in its order; empty if there is none."""
+        rules, length = self.rules, self.rules.tempo + 1
+        if slot is None:
+            return "HotKeyNotRegisteredInSubNet"
+        mine = [one for one in self._committed(mechid, slot.uid) if one // length == block // length]
         checks = (
             (not 0 <= mechid < rules.mechanisms, "MechanismDoesNotExist"),
-            (rules.version_key > VERSION_KEY, "IncorrectWeightVersionKey"),
-            (len(self._committed(mechid, slot.uid)) >= MAX_COMMITS, "TooManyUnrevealedCommits"),
-            (slot.stake_tao < rules.min_stake_tao, "NotEnoughStakeToSetWeights"),
-            (not slot.validator_permit, "NeuronNoValidatorPermit"),
-            (wait > 0, f"SettingWeightsTooFast: {wait} blocks to wait"),
-            (not values, "WeightVecLengthIsLow"),
-            (not values.keys() <= self._slots.keys(), "UidVecContainInvalidOne"),
+            (not self._may_weigh(slot), "NotEnoughStakeToSetWeights"),
+            (self._wait(mechid, slot, block) > 0, "CommittingWeightsTooFast"),
+            (len(mine) >= MAX_COMMITS, "TooManyUnrevealedCommits"),
         )
         return next((name for refused, name in checks if refused), "")
 
+    def _refused_row(self, slot: Slot | None, mechid: int, values: Mapping[int, int], block: int) -> str:
+        """Return the pallet's name for the reason to refuse a row, in its order; empty if there is none."""
+        rules = self.rules
+        if slot is None:
+            return "HotKeyNotRegisteredInSubNet"
+        own = set(values) == {slot.uid}
+        owner = slot.hotkey == rules.owner_hotkey
+        checks = (
+            (not 0 <= mechid < rules.mechanisms, "MechanismDoesNotExist"),
+            (not self._may_weigh(slot), "NotEnoughStakeToSetWeights"),
+            (rules.version_key > VERSION_KEY, "IncorrectWeightVersionKey"),
+            (not rules.reveal_epochs and self._wait(mechid, slot, block) > 0, "SettingWeightsTooFast"),
+            (not (slot.validator_permit or own or owner), "NeuronNoValidatorPermit"),
+            (not values.keys() <= self._slots.keys(), "UidVecContainInvalidOne"),
+            (not own and len(values) < min(rules.min_allowed_weights, len(self._slots)), "WeightVecLengthIsLow"),
+        )
+        return next((name for refused, name in checks if refused), "")
+
+    def _may_weigh(self, slot: Slot) -> bool:
+        return slot.hotkey == self.rules.owner_hotkey or slot.stake_tao >= self.rules.min_stake_tao
+
+    def _wait(self, mechid: int, slot: Slot, block: int) -> int:
+        return self._last_update(mechid, slot) + self.rules.weights_rate_limit - block
+
+    def _extrinsic(self, block: int) -> str:
+        """Return the id of one more extrinsic in a block."""
+        if self._newest_extrinsic[0] != block:
+            self._newest_extrinsic = block, -1
+        self._newest_extrinsic = block, self._newest_extrinsic[1] + 1
+        return f"{block}-{self._newest_extrinsic[1]:04d}"
+
     def _commit(self, hotkey: str, content: bytes, block: int) -> WeightsResult:
         """Take a commitment in `block`, or refuse it with the pallet's name for the reason."""
+        extrinsic = self._extrinsic(block)
         if self._slot(hotkey) is None:
-            return WeightsResult(False, "AccountNotAllowedCommit", None, None)
+            return _refused("AccountNotAllowedCommit", block, extrinsic)
         last, length = self._commitments.get(hotkey), self.rules.tempo + 1
         before = last.space if last is not None and last.block // length == block // length else 0
         space = before + max(_LEAST, len(content))
         if space > self.rules.commitment_space:
-            return WeightsResult(False, "SpaceLimitExceeded", None, None)
+            return _refused("SpaceLimitExceeded", block, extrinsic)
         self._commitments[hotkey] = CommitmentRow(hotkey, block, content.hex(), space)
         self._store()
-        return WeightsResult(True, "", block, f"{block}-9000")
+        return WeightsResult(True, "", block, extrinsic)
 
     def _committed(self, mechid: int, uid: int) -> list[int]:
         return [row.block for row in self._commits if (row.mechid, row.uid) == (mechid, uid)]
@@ -595,6 +669,12 @@ class SimulatedSubnet:
         neurons = tuple(self._slots[uid] for uid in sorted(self._slots))
         commitments = tuple(self._commitments[hotkey] for hotkey in sorted(self._commitments))
         return SubnetState(STATE_VERSION, self.rules, neurons, self._rows(), tuple(self._commits), commitments)
+
+
+def _refused(name: str, block: int, extrinsic: str) -> WeightsResult:
+    """Return a refusal by the runtime, in the form of a real chain's: `code (Name): text`."""
+    code = _CODES.get(name, "invalid_argument")
+    return WeightsResult(False, f"{code} ({name}): simulated", block, extrinsic)
 
 
 def _checked(slot: Slot) -> Slot:

@@ -285,6 +285,18 @@ _ALL: Final = (
         "ValidatorWeightsOld",
     ),
     Condition(
+        "weights_too_few",
+        "degraded",
+        "The subnet asks for more weights in a row than there are paid miners: nothing is sent, the chain would refuse "
+        "it.",
+        "`validator weights plan` names the unpaid windows and what brings each back. If the subnet has too few good "
+        "miners, ask its owner to lower `min_allowed_weights`.",
+        "compares each row with the subnet's least number of weights before it is sent",
+        "weights",
+        "ValidatorWeightsOld",
+        quiet_s=_HOUR_S,
+    ),
+    Condition(
         "no_standing",
         "degraded",
         "This hotkey has no slot on the subnet or no validator permit: it sends no weights. Rounds continue, or wait "

@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 import structlog
 
 from validator.chain.base import (
-    VERSION_KEY,
     Chain,
     ChainError,
     ChainUnreachableError,
@@ -20,6 +19,7 @@ from validator.chain.base import (
     SubnetParameters,
 )
 from validator.chain.clockwatch import ClockWatch
+from validator.chain.runtime_rules import RULES, Asked
 from validator.incoming.server import Bounds
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
@@ -94,24 +94,10 @@ def preconditions(
 ) -> Iterator[Precondition]:
     """Yield what weights depend on, as of the snapshot. Pure."""
     yield Precondition("registered", None, f"uid {me.uid} on netuid {snapshot.netuid}")
-    permit = "a validator permit" if me.validator_permit else "no validator permit; permits follow stake, by epoch"
-    yield Precondition("permit", None if me.validator_permit else Reason.WEIGHTS_NO_PERMIT, permit)
-    low = me.stake_tao < parameters.min_stake_tao
-    stake = f"{me.stake_tao:g} TAO, at least {parameters.min_stake_tao:g} asked for"
-    yield Precondition("stake", Reason.WEIGHTS_LOW_STAKE if low else None, stake)
-    absent = mechid >= parameters.mechanisms
-    mechanism = f"mechanism {mechid} of {parameters.mechanisms}"
-    yield Precondition("mechanism", Reason.WEIGHTS_REJECTED if absent else None, mechanism)
-    keys = f"weights carry {VERSION_KEY}, at least {parameters.version_key} asked for"
-    old = parameters.version_key > VERSION_KEY
-    yield Precondition("version_key", Reason.WEIGHTS_VERSION_KEY if old else None, keys)
-    mode = "committed, revealed by the chain later" if parameters.commit_reveal else "shown at once"
-    cannot = parameters.commit_reveal and not parameters.takes_commitments
-    told = f"weights are {mode}" + ("; this node's runtime has no call for that" if cannot else "")
-    yield Precondition("commit_reveal", Reason.WEIGHTS_REJECTED if cannot else None, told)
-    free = me.last_update + parameters.weights_rate_limit
-    limit = f"{parameters.weights_rate_limit} blocks between weights, the next from block {free}, now {snapshot.block}"
-    yield Precondition("rate_limit", Reason.WEIGHTS_RATE_LIMITED if free > snapshot.block else None, limit)
+    asked = Asked(snapshot, parameters, me, mechid, me.last_update)
+    for rule in RULES:
+        verdict = rule.judge(asked)
+        yield Precondition(rule.name, rule.reason if verdict.refused else None, verdict.detail)
 
 
 async def settle_chain(store: Store, genesis: str, netuid: int, clock: Clock) -> None:

@@ -295,6 +295,7 @@ class Reason(StrEnum):
         "weights_scoring_version",
         "The newest round is of a scoring version that this program does not score: nothing is computed or sent.",
     )
+    WEIGHTS_TOO_FEW = "weights_too_few", "Fewer miners are paid than the subnet asks for in a row: nothing is sent."
     WEIGHTS_REJECTED = "weights_rejected", "The chain refused the weights."
     WEIGHTS_UNKNOWN = (
         "weights_unknown",

@@ -69,7 +69,7 @@ def missing_of(snapshot: MetagraphSnapshot, hotkey: str) -> Reason | None:
     me = snapshot.by_hotkey(hotkey)
     if me is None:
         return Reason.WEIGHTS_NOT_REGISTERED
-    return None if me.validator_permit else Reason.WEIGHTS_NO_PERMIT
+    return None if me.validator_permit or snapshot.owner_hotkey == hotkey else Reason.WEIGHTS_NO_PERMIT
 
 
 _EACH: Final = 2  # descriptors of an open request: its connection, and the file that a large answer waits in

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 from validator.cancellation import together
-from validator.chain.base import VERSION_KEY, Chain, Head, SubnetParameters
+from validator.chain.base import Chain, Head, SubnetParameters
+from validator.chain.runtime_rules import RULES, Asked
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.sources import Clock, within
@@ -81,9 +82,6 @@ class Eyes:
         return await within(self.clock, READ_S, call)
 
 
-_MAX_COMMITS: Final = 10  # the chain takes no more while none is revealed
-
-
 class Hindrance(NamedTuple):
     """A reason why nothing is sent at a block, the numbers behind it, the first block at which it can be otherwise."""
 
@@ -105,26 +103,16 @@ def validity(head: Head, block: int, most: int) -> int:
     return most if head.epoch_end is None else max(1, min(most, head.epoch_end - block))
 
 
-def hindrance(sight: Sight, mechid: int) -> Hindrance | None:
-    """Return what the chain would refuse weights for, None if nothing."""
+def hindrance(sight: Sight, mechid: int, row: Mapping[int, int] | None = None) -> Hindrance | None:
+    """Return what the chain would refuse weights for, this row if it is given; None if nothing."""
     snapshot, parameters, slot = sight
     soon = snapshot.block + 1
     if mechid >= parameters.mechanisms:
         return Hindrance(Reason.WEIGHTS_REJECTED, f"the subnet has no mechanism {mechid}", soon)
     if slot is None:
         return Hindrance(Reason.WEIGHTS_NOT_REGISTERED, "", soon)
-    me = slot.neuron
-    stake = f"{me.stake_tao:g} TAO of the {parameters.min_stake_tao:g} that the subnet asks for"
-    keys = f"the subnet asks for {parameters.version_key}, this program has {VERSION_KEY}"
-    free = slot.last_update + parameters.weights_rate_limit
-    checks = (
-        (not me.validator_permit, Hindrance(Reason.WEIGHTS_NO_PERMIT, "", soon)),
-        (me.stake_tao < parameters.min_stake_tao, Hindrance(Reason.WEIGHTS_LOW_STAKE, stake, soon)),
-        (parameters.version_key > VERSION_KEY, Hindrance(Reason.WEIGHTS_VERSION_KEY, keys, soon)),
-        (
-            len(slot.commits) >= _MAX_COMMITS,
-            Hindrance(Reason.WEIGHTS_UNREVEALED, f"{len(slot.commits)} commitments", soon),
-        ),
-        (free > snapshot.block, Hindrance(Reason.WEIGHTS_RATE_LIMITED, f"until block {free}", free)),
-    )
-    return next((found for stands, found in checks if stands), None)
+    asked = Asked(snapshot, parameters, slot.neuron, mechid, slot.last_update, slot.commits, row)
+    for rule in RULES:
+        if (verdict := rule.judge(asked)).refused:
+            return Hindrance(rule.reason, verdict.detail, verdict.retry or soon)
+    return None

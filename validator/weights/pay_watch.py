@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
-from validator.chain.weight_rows import to_u16
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, Share, version
@@ -118,7 +117,7 @@ class PayWatch:
         self._show(crowd)
         of, types = f"mechanism {mechid}", {name for kind in kinds for name in kind.types}
         answered = sum(not types.isdisjoint(its) for its in crowd.types.values())
-        paid, row = sum(weight > 0 for weight in vector.weights.values()), to_u16(vector.uids)
+        paid, row = sum(weight > 0 for weight in vector.weights.values()), vector.row
         total, uid = sum(row.values()), max(row, key=row.__getitem__, default=None)
         share = row[uid] / total if uid is not None else 0.0
         self.saw("pay", mechid=mechid, epoch=snapshot.epoch, paid=paid, answered=answered, largest=round(share, 4))

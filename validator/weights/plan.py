@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from validator.chain.weight_rows import left_over, shares_of
+from validator.chain.weight_rows import left_over, shares_of, to_u16
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import Share, TallyPay, Version, WeightPlan
@@ -48,6 +48,11 @@ class Vector(NamedTuple):
     def positive(self) -> bool:
         """True if any miner has a score above 0; without one nothing is sent."""
         return bool(self.weights)
+
+    @property
+    def row(self) -> dict[int, int]:
+        """The row as it is sent, uid to u16; empty without a positive score."""
+        return to_u16(self.uids)
 
     def told(self) -> dict[str, Any]:
         """Return what a line of the log says of it."""

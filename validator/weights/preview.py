@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from validator.chain.base import Chain, Head
 from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
-from validator.chain.weight_rows import to_u16
 from validator.protocol.reasons import Reason
 from validator.scoring import Share
 from validator.settings.model import Settings
@@ -103,7 +102,7 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
     known = await known_of(tx, netuid, eyes)
     record = await tx.weights.of_epoch(netuid, mechid, head.epoch)
     due = due_block(head, settings.weights.blocks_before_epoch_end)
-    standing = [*_standing(settings, known, sight, eyes)]
+    standing = [*_standing(settings, known, sight, eyes, vector)]
     lock = await tx.weight_guard.locked()
     seen = read_stop_file(stop_file_of(settings)) if lock is None else lock.seen
     if seen is not None:
@@ -129,13 +128,14 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
     )
 
 
-def _standing(settings: Settings, known: Known, sight: Sight, eyes: Eyes) -> list[Standing]:
+def _standing(settings: Settings, known: Known, sight: Sight, eyes: Eyes, vector: Vector) -> list[Standing]:
     found = []
     if not settings.weights.enabled:
         found.append(_said(Reason.WEIGHTS_DISABLED, ""))
     if settings.weights.dry_run:
         found.append(_said(Reason.WEIGHTS_DRY_RUN, ""))
-    of_ours, of_the_chain = rule(known, sight, eyes.clock.now()).hindrance, hindrance(sight, eyes.mechid)
+    row = vector.row if vector.positive else None
+    of_ours, of_the_chain = rule(known, sight, eyes.clock.now()).hindrance, hindrance(sight, eyes.mechid, row)
     return found + [_said(each.reason, each.detail) for each in (of_ours, of_the_chain) if each is not None]
 
 
@@ -145,7 +145,7 @@ def _said(reason: Reason, detail: str) -> Standing:
 
 def _lines(sight: Sight, vector: Vector) -> tuple[PlanLine, ...]:
     holders = {neuron.uid: neuron.hotkey for neuron in sight.snapshot.neurons}
-    planned = to_u16(vector.uids) if vector.positive else {}
+    planned = vector.row
     stored = {} if sight.slot is None else sight.slot.weights
     scored = {uid for uid, hotkey in holders.items() if hotkey in vector.scores}
     total, total_stored = sum(planned.values()), sum(stored.values())

@@ -75,6 +75,15 @@ class Trouble:
         elif fate.state == "confirmed":
             self._board.clear("weights_refused", self._of)
 
+    def too_few(self, found: Hindrance | None) -> None:
+        """Show that the row has fewer weights than the subnet asks for; None: it has as many."""
+        if self._board is None:
+            return
+        if found is None:
+            self._board.clear("weights_too_few", self._of)
+        else:
+            self._board.raise_("weights_too_few", f"{self._of}: {found.detail}", self._of)
+
     def chain_lost(self, error: Exception, *, sending: bool) -> None:
         """Say that the chain did not do its part; `sending`: of a submission."""
         self._unsent |= sending
@@ -275,7 +284,7 @@ class WeightService:
         fate = await self._submitter.submit(sight, vector, validity(head, snapshot.block, self._settings.valid_blocks))
         self._trouble.served()
         self._trouble.answered(fate)
-        if fate is not None and fate.block is not None:
+        if fate is not None and fate.state == "confirmed":
             # An older runtime's epoch may change before its step: the next one's weights would only replace these.
             self._last_update, self._served_end = fate.block, head.epoch_end
         return soon
@@ -288,18 +297,23 @@ class WeightService:
         if found is not None and self._computed == (snapshot.epoch, found.reason):
             return found
         try:
-            vector = await self._compute(snapshot, found)
+            vector = await self._compute(sight, found)
         except UnknownScoringVersionError as error:
             return Hindrance(Reason.WEIGHTS_SCORING_VERSION, error.detail, snapshot.block + 1)
         except BehindError as error:
             return Hindrance(Reason.WEIGHTS_CHAIN_BEHIND, error.detail, snapshot.block + 1)
         if self._pay is not None:
             await self._pay.saw_vector(self._mechid, self._kinds, snapshot, vector)
-        if found is None and not vector.positive:
-            return Hindrance(Reason.WEIGHTS_NONE_POSITIVE, "", snapshot.block + 1)
+        found = self._hindrance(sight, vector, found)
+        self._trouble.too_few(found if found is not None and found.reason is Reason.WEIGHTS_TOO_FEW else None)
         return found or vector
 
-    async def _compute(self, snapshot: MetagraphSnapshot, found: Hindrance | None) -> Vector:
+    def _hindrance(self, sight: Sight, vector: Vector, found: Hindrance | None) -> Hindrance | None:
+        if found is None and not vector.positive:
+            return Hindrance(Reason.WEIGHTS_NONE_POSITIVE, "", sight.snapshot.block + 1)
+        return found or hindrance(sight, self._mechid, vector.row)
+
+    async def _compute(self, sight: Sight, found: Hindrance | None) -> Vector:
         """Compute the epoch's vector and write down that it was: the next epoch's asks what has come since (D-23).
 
         The log learns of it in the same transaction: the rounds in front of its receipt are those that were used.
@@ -307,13 +321,16 @@ class WeightService:
         Raises:
             BehindError: the snapshot is older than that of the mechanism's newest vector.
         """
+        snapshot = sight.snapshot
         async with self._store.begin() as tx:
             newest = await tx.vectors.newest(self._netuid, self._mechid)
             if newest is not None and snapshot.block < newest.block:
                 raise BehindError(f"block {snapshot.block}, and weights were computed in block {newest.block}")
             basis = await basis_of(tx, self._netuid, self._mechid, snapshot.epoch, snapshot.block)
             vector = plan_vector(basis, snapshot, self._hotkey, self._kinds)
-            link = await self._told.vector(tx, snapshot, basis, vector, self._unsent(vector, found))
+            in_the_way = self._hindrance(sight, vector, found)
+            reason = in_the_way.reason if in_the_way else Reason.WEIGHTS_DRY_RUN if self._settings.dry_run else None
+            link = await self._told.vector(tx, snapshot, basis, vector, reason)
             vector = vector._replace(link=link)
             if link is not None:
                 await tx.vectors.put(self._record(snapshot, basis, vector))
@@ -322,14 +339,6 @@ class WeightService:
         if self._metrics is not None:
             self._metrics.pays(self._mechid, [one.reason for one in vector.unpaid])
         return vector
-
-    def _unsent(self, vector: Vector, found: Hindrance | None) -> Reason | None:
-        """Return why the vector is not sent, None if it is."""
-        if found is not None:
-            return found.reason
-        if not vector.positive:
-            return Reason.WEIGHTS_NONE_POSITIVE
-        return Reason.WEIGHTS_DRY_RUN if self._settings.dry_run else None
 
     def _record(self, snapshot: MetagraphSnapshot, basis: Basis, vector: Vector) -> VectorRecord:
         return VectorRecord(

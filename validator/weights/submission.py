@@ -9,7 +9,6 @@ from msgspec import UNSET
 
 from validator.cancellation import complete
 from validator.chain.base import Chain, ChainError, ChainUnreachableError
-from validator.chain.weight_rows import to_u16
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import (
     FateLink,
@@ -118,7 +117,7 @@ def document_of(snapshot: MetagraphSnapshot, basis: Basis, vector: Vector, kinds
         miners=_miners(snapshot, vector, unpaid),
         workflow_share=vector.workflow_share,
         unallocated=vector.unallocated,
-        row=tuple(to_u16(vector.uids).items()),
+        row=tuple(vector.row.items()),
         pool=UNSET if vector.tallied is None else vector.tallied.told_pool(),
     )
 
@@ -193,7 +192,7 @@ class Submitter:
             ChainUnreachableError: certainly not sent; the row is prepared again.
             StoreError: it could not be written down; then nothing was sent, or the row says that it may have been.
         """
-        plan = PlannedWeights(vector.weights, vector.scores, vector.unallocated, to_u16(vector.uids), vector.link)
+        plan = PlannedWeights(vector.weights, vector.scores, vector.unallocated, vector.row, vector.link)
         epoch, head = sight.snapshot.epoch, sight.snapshot.block
         lifetime = self.chain.submission_lifetime(valid_blocks)
         try:
@@ -211,7 +210,7 @@ class Submitter:
         started = self.clock.monotonic()
         fate = Fate("unknown", Reason.WEIGHTS_UNKNOWN, _STOPPED)
         try:
-            fate = await self._send(vector, valid_blocks)
+            fate = await self._send(plan.sent, valid_blocks)
         except ChainUnreachableError as error:
             fate = Fate("prepared", Reason.WEIGHTS_CHAIN_DOWN, printable(str(error), _MAX_MESSAGE))
             raise
@@ -220,8 +219,8 @@ class Submitter:
             await complete(self._note(prepared, sight, vector, fate, started))
         return fate
 
-    async def _send(self, vector: Vector, valid_blocks: int) -> Fate:
-        sending = self.chain.set_weights(self.told.mechid, vector.uids, valid_blocks=valid_blocks)
+    async def _send(self, row: Mapping[int, int], valid_blocks: int) -> Fate:
+        sending = self.chain.set_weights(self.told.mechid, row, valid_blocks=valid_blocks)
         try:
             result = await within(self.clock, self.timeout_s, sending)
         except ChainUnreachableError:

@@ -99,7 +99,9 @@ _PRECONDITIONS: Final[Mapping[str, str]] = {
     "mechanism": "set weights.assessment_mechid and weights.workflow_mechid to mechanisms that the subnet has",
     "version_key": "upgrade this program",
     "commit_reveal": "name a node with the network's present runtime in chain.endpoints, or let the owner turn it off",
+    "commitments": "nothing: the next weights wait until one is revealed",
     "rate_limit": "nothing: the next weights wait for it",
+    "least_weights": CONDITIONS["weights_too_few"].advice,
 }
 
 

@@ -33,9 +33,10 @@ from validator.health.doctor.examination import (
 )
 from validator.health.doctor.network_checks import nodes, simulated
 from validator.health.status import disk_of
+from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
-from validator.store import open_store, schema_state
+from validator.store import Transaction, open_store, schema_state
 from validator.store.connections import make_engine, writing
 from validator.store.engine import ROOM
 from validator.store.errors import OtherStoreError, StoreDamagedError, StoreError, StoreUrlError
@@ -45,6 +46,7 @@ from validator.store.rows import RoundRecord, WeightsRecord
 from validator.store.schema import SchemaState, require_place
 from validator.store.size import FEW_DAYS, DiskUse
 from validator.store.urls import StoreUrl, parse_url
+from validator.weights.plan import mechanisms
 from validator.weights.watch import read_stop_file, stop_file_of
 
 _SLOW_S: Final = 0.25
@@ -330,11 +332,23 @@ async def check_weights(site: Site) -> Sequence[Finding]:
         async with open_store(site.settings.store.url.reveal()) as store, store.read() as tx:
             newest = await tx.weights.listing(1)
             lock = await tx.weight_guard.locked() if await tx.weight_guard.present() else None
+            for mechid in mechanisms(site.settings.weights):
+                found += await _few_weights(tx, site.settings.validator.netuid, mechid)
     except StoreError:
         return [*found, unknown("weights", "needs the store, which cannot be read or has no tables yet")]
     if lock is not None and seen is None:
         found.append(fault("weights", f"locked in the store: {lock.seen}", FATAL["weights_locked"].advice))
     return [*found, _newest_weights(newest[0]) if newest else note("weights", "none were sent from this store yet")]
+
+
+async def _few_weights(tx: Transaction, netuid: int, mechid: int) -> list[Finding]:
+    """Return a warning if the newest vector has fewer weights than the subnet asks for."""
+    vector = await tx.vectors.newest(netuid, mechid)
+    last = None if vector is None else await tx.weight_links.newest(netuid, mechid, vector.epoch)
+    if vector is None or last is None or last.reason != Reason.WEIGHTS_TOO_FEW:
+        return []
+    seen = f"mechanism {mechid}, epoch {vector.epoch}: {Reason.WEIGHTS_TOO_FEW.meaning}"
+    return [warning("weights", seen, CONDITIONS["weights_too_few"].advice)]
 
 
 def _newest_weights(record: WeightsRecord) -> Finding:

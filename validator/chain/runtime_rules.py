@@ -1,0 +1,146 @@
+"""Rules of the subtensor runtime that this program copies, in one table, each with its source and spec version. Pure.
+
+What the runtime can be asked is asked: the subnet's parameters, the calls that it has, the plan of its epochs, its spec
+version. What is here can only be read in its source, opentensor/subtensor at spec version 425, under
+pallets/subtensor/src.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from validator.chain.base import VERSION_KEY, SubnetParameters
+from validator.protocol.reasons import Reason
+from validator.protocol.round import MetagraphSnapshot, Neuron
+
+MOST_COMMITS: Final = 10
+OWNER_EXEMPT: Final = 393  # spec version (#2532)
+_NULL: Final = ("Null", {"Null": None}, 1)  # SubnetEpochConsensus: one validator sets all weights, whoever owns
+
+
+def is_owner_exempt(spec_version: int, consensus: object) -> bool:
+    """Return whether the owner's hotkey needs neither a permit nor the least stake; `consensus` as the chain has it."""
+    return spec_version >= OWNER_EXEMPT and consensus not in _NULL
+
+
+class Asked(NamedTuple):
+    """Facts that decide whether the runtime takes a row of weights.
+
+    Attributes:
+        me: this hotkey's slot.
+        last_update: block of its last weights or commitment for the mechanism.
+        commits: blocks of its commitments that are not revealed.
+        row: target uid to u16; None before it is computed.
+    """
+
+    snapshot: MetagraphSnapshot
+    parameters: SubnetParameters
+    me: Neuron
+    mechid: int
+    last_update: int
+    commits: Sequence[int] = ()
+    row: Mapping[int, int] | None = None
+
+    @property
+    def is_exempt(self) -> bool:
+        """True for the subnet owner's hotkey, where the runtime exempts it."""
+        return self.parameters.owner_exempt and self.snapshot.owner_hotkey == self.me.hotkey
+
+
+class Verdict(NamedTuple):
+    """A rule's answer: refused or not, the numbers behind it, the first block at which that can change, if known."""
+
+    refused: bool
+    detail: str
+    retry: int | None = None
+
+
+class RuntimeRule(NamedTuple):
+    """One rule of the runtime.
+
+    Attributes:
+        name: of the precondition, in the log and in `validator doctor`.
+        source: file and function of the runtime.
+        since: spec version since which it is as here; 0: as far back as was read.
+        reason: why nothing is sent where it refuses.
+        judge: compares a row with it.
+    """
+
+    name: str
+    source: str
+    since: int
+    reason: Reason
+    judge: Callable[[Asked], Verdict]
+
+
+def _permit(asked: Asked) -> Verdict:
+    if asked.me.validator_permit:
+        return Verdict(False, "a validator permit")
+    if asked.is_exempt:
+        return Verdict(False, "no validator permit; the subnet owner's hotkey needs none")
+    return Verdict(True, "no validator permit; permits follow stake, by epoch")
+
+
+def _stake(asked: Asked) -> Verdict:
+    least = asked.parameters.min_stake_tao
+    exempt = "; the subnet owner's hotkey needs none" if asked.is_exempt else ""
+    detail = f"{asked.me.stake_tao:g} TAO, at least {least:g} asked for{exempt}"
+    return Verdict(asked.me.stake_tao < least and not exempt, detail)
+
+
+def _mechanism(asked: Asked) -> Verdict:
+    count = asked.parameters.mechanisms
+    return Verdict(asked.mechid >= count, f"mechanism {asked.mechid} of {count}")
+
+
+def _version_key(asked: Asked) -> Verdict:
+    least = asked.parameters.version_key
+    return Verdict(least > VERSION_KEY, f"weights carry {VERSION_KEY}, at least {least} asked for")
+
+
+def _commit_reveal(asked: Asked) -> Verdict:
+    hidden, takes = asked.parameters.commit_reveal, asked.parameters.takes_commitments
+    mode = "committed, revealed by the chain later" if hidden else "shown at once"
+    cannot = hidden and not takes
+    return Verdict(cannot, f"weights are {mode}" + ("; this node's runtime has no call for that" if cannot else ""))
+
+
+def _commits(asked: Asked) -> Verdict:
+    """Count the commitments of this epoch: those of the last tempo's blocks, which may be some more."""
+    recent = [block for block in asked.commits if block > asked.snapshot.block - asked.parameters.tempo]
+    return Verdict(len(recent) >= MOST_COMMITS, f"{len(recent)} commitments in this epoch, less than {MOST_COMMITS}")
+
+
+def _rate_limit(asked: Asked) -> Verdict:
+    limit, block = asked.parameters.weights_rate_limit, asked.snapshot.block
+    free = asked.last_update + limit
+    return Verdict(
+        free > block, f"{limit} blocks between weights, the next from block {free}, now {block}", max(free, block + 1)
+    )
+
+
+def _least_weights(asked: Asked) -> Verdict:
+    least = min(asked.parameters.min_allowed_weights, len(asked.snapshot.neurons))
+    if asked.row is None:
+        return Verdict(False, f"at least {least} uids with a weight asked for")
+    few = len(asked.row) < least and set(asked.row) != {asked.me.uid}
+    return Verdict(few, f"{len(asked.row)} uids with a weight, at least {least} asked for")
+
+
+_WEIGHTS: Final = "subnets/weights.rs"
+# In the order in which a reason is looked for. Three more rules refuse nothing:
+# - Since spec version 330 the limit on one weight is not applied, whatever the subnet sets as MaxWeightsLimit
+#   (utils/misc.rs, get_max_weight_limit); so rows are sent as they are.
+# - The runtime scales a row so that its largest weight is 65,535 (internal_set_weights), as in ours.
+# - Where a runtime tells no plan of its epochs, `chain/bittensor.py` computes it (coinbase/run_coinbase.rs).
+RULES: Final = (
+    RuntimeRule("mechanism", f"{_WEIGHTS}, ensure_mechanism_exists", 0, Reason.WEIGHTS_REJECTED, _mechanism),
+    RuntimeRule("permit", f"{_WEIGHTS}, check_validator_permit", OWNER_EXEMPT, Reason.WEIGHTS_NO_PERMIT, _permit),
+    RuntimeRule("stake", "lib.rs, check_weights_min_stake", OWNER_EXEMPT, Reason.WEIGHTS_LOW_STAKE, _stake),
+    RuntimeRule("version_key", f"{_WEIGHTS}, check_version_key", 0, Reason.WEIGHTS_VERSION_KEY, _version_key),
+    RuntimeRule("commit_reveal", "macros/dispatches.rs", 0, Reason.WEIGHTS_REJECTED, _commit_reveal),
+    RuntimeRule(
+        "commitments", f"{_WEIGHTS}, internal_commit_timelocked_weights", 0, Reason.WEIGHTS_UNREVEALED, _commits
+    ),
+    RuntimeRule("rate_limit", f"{_WEIGHTS}, check_rate_limit", 0, Reason.WEIGHTS_RATE_LIMITED, _rate_limit),
+    RuntimeRule("least_weights", f"{_WEIGHTS}, check_length", 0, Reason.WEIGHTS_TOO_FEW, _least_weights),
+)
