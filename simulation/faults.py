@@ -26,7 +26,6 @@ EVENTS: Final = (
     "stall",
     "uid_changes_hands",
     "subnet_shrinks",
-    "archive",
     "retention",
     "intruder",
 )  # at one moment

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -23,9 +22,9 @@ from validator.daemon.assembly import assembled
 from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch
 from validator.store import open_store
-from validator.store.archiving import Archiver, prune
 from validator.store.connections import Handles
 from validator.store.errors import StoreError
+from validator.store.pruning import prune
 
 _STOP_S: Final = 150.0  # the longest grace, an outage of the store and what its writers wait between tries
 _HAND_BACK_S: Final = 10.0  # longer than a stop waits for the store before it leaves work as running
@@ -246,17 +245,6 @@ class History:
             else:
                 return
 
-    async def _archive(self, loop: VirtualLoop) -> None:
-        """Archive old rounds, as `validator db archive` does: from another process."""
-        folder = self.universe.folder / "archive"
-        folder.mkdir(exist_ok=True)
-        with suppress(StoreError):  # busy: the operator tries again
-            async with open_store(self._url, archive=folder, handles=self._visitor(loop)) as store:
-                now = self.universe.own.now()
-                archiver = Archiver(store, folder, VALIDATOR, now, keep=3, file_rounds=2)
-                async for _ in archiver.run(now + timedelta(days=1)):
-                    self.faults.count("archive")
-
     async def _prune(self, loop: VirtualLoop) -> None:
         """Remove raw answers and bundles as `validator db prune` does, from another process and within a round."""
         await self._round_begun()
@@ -290,7 +278,7 @@ class History:
         """Let an event happen."""
         subnet = self.universe.subnet
         miners = [one.hotkey for one in subnet.snapshot().neurons if one.hotkey != VALIDATOR.hotkey]
-        visit = {"archive": self._archive, "retention": self._prune, "intruder": self._intrude}.get(event.kind)
+        visit = {"retention": self._prune, "intruder": self._intrude}.get(event.kind)
         if visit is not None:
             visits.append(loop.create_task(visit(loop)))
             return
@@ -332,11 +320,7 @@ class History:
         loop = VirtualLoop(self.time, self._random, Steps())
 
         async def check() -> None:
-            if (self.universe.folder / "archive").exists():
-                await self._archive(loop)  # the operator continues with a run that was cut off
-            async with open_store(
-                self._url, archive=self.universe.folder / "archive", handles=self._visitor(loop)
-            ) as store:
+            async with open_store(self._url, handles=self._visitor(loop)) as store:
                 await invariants.check_whole(self, store)
 
         before, state = self.time.now, self._random.getstate()

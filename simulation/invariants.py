@@ -226,7 +226,7 @@ def _weights_are_set_once(history: "History", database: sqlite3.Connection, *, w
 async def _store_is_whole(history: "History", store: Store) -> None:
     """Run the checks of `validator db check`, state against steps over the log included; rounds continue."""
     async with store.read() as tx:
-        async for one in checks(tx, history.universe.folder / "archive"):
+        async for one in checks(tx):
             require(not one.faults, f"{one.name}: {one.faults}")
         calm = [one for one in await tx.rounds.listing(_GO_ON * 20) if one.round_id in history.calm_rounds]
     require(sum(one.state == "settled" for one in calm) >= _GO_ON, "rounds do not continue after the faults")

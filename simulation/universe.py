@@ -402,7 +402,7 @@ class Universe:
             {
                 "validator": {"netuid": 1},
                 "chain": {"kind": "simulated"},
-                "store": {"url": f"sqlite:///{self.folder}/store.sqlite", "archive": str(self.folder / "archive")},
+                "store": {"url": f"sqlite:///{self.folder}/store.sqlite"},
                 "rounds": {
                     "interval_s": shape.interval_s,
                     "grace_s": random.choice((0.5, 45.0)),

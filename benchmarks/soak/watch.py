@@ -21,8 +21,8 @@ from soak.soak_report import Report, report
 from validator.chain.subnet import Blocks, load_state
 from validator.sources import SystemClock
 from validator.store import open_store
-from validator.store.archiving import prune
 from validator.store.errors import StoreError
+from validator.store.pruning import prune
 
 EVERY_S = 10.0
 SILENT_S = 6 * INTERVAL_S  # without a settled round for so long, rounds have stopped

@@ -24,17 +24,6 @@ def upgrade() -> None:
         sa.Column("told_in", sa.BigInteger()),
     )
     op.create_table(
-        "archives",
-        sa.Column("first_round", sa.BigInteger(), primary_key=True, autoincrement=False),
-        sa.Column("last_round", sa.BigInteger(), nullable=False),
-        sa.Column("file", sa.Text(), nullable=False),
-        sa.Column("sha256", sa.Text(), nullable=False),
-        sa.Column("bytes", sa.BigInteger(), nullable=False),
-        sa.Column("removed_through", sa.BigInteger(), nullable=False),
-        sa.Column("archived_at", sa.DateTime(timezone=True), nullable=False),
-        sa.CheckConstraint("removed_through BETWEEN first_round - 1 AND last_round", name="removed"),
-    )
-    op.create_table(
         "bundles",
         sa.Column("sha256", sa.Text(), primary_key=True),
         sa.Column("data", sa.LargeBinary(), nullable=False),

@@ -88,7 +88,6 @@ def test_a_check_says_what_was_looked_at_and_how_it_ends(own: Example) -> None:
         "digests",
         "receipts",
         "state",
-        "archives",
     ]
     with closing(sqlite3.connect(own.database)) as connection:
         connection.execute("UPDATE rounds SET outcome_sha256 = 'aa' WHERE round_id = 0")

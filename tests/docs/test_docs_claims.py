@@ -96,7 +96,7 @@ def figures_of_the_architecture() -> dict[str, object]:
     makefile = (ROOT / "Makefile").read_text()
     return {
         r"computes (100,000) of them": re.findall(r"RANDOM_ROUNDS\),(\d+)\)", makefile)[0],
-        r"Every (256) rounds, and": COPY_ROUNDS,
+        r"Every (256) rounds": COPY_ROUNDS,
     }
 
 

@@ -153,15 +153,6 @@ def lower_case_without_section(place: Place) -> None:
     place.environ["validator_netuid"] = "3"
 
 
-def archive_missing(place: Place) -> None:
-    place.settings["store"]["archive"] = f"{place.folder}/archive"
-
-
-def archive_a_file(place: Place) -> None:
-    archive_missing(place)
-    (place.folder / "archive").write_text("")
-
-
 def store_folder_missing(place: Place) -> None:
     place.settings["store"]["url"] = f"sqlite:///{place.folder}/nowhere/validator.sqlite"
 
@@ -346,8 +337,6 @@ SETUPS: Final[tuple[Break | Opened, ...]] = (
     lower_case_variable,
     lower_case_stranger,
     lower_case_without_section,
-    archive_missing,
-    archive_a_file,
     store_folder_missing,
     store_is_text,
     store_is_foreign,

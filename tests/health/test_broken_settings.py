@@ -8,8 +8,6 @@ import pytest
 from doctor_kit import QUICK, Place, findings
 from setups import (
     Break,
-    archive_a_file,
-    archive_missing,
     bad_base,
     bad_shape,
     blank_behind_the_url,
@@ -76,8 +74,6 @@ from validator.health.doctor import diagnose
         (lower_case_variable, "settings", "fault", "did you mean VALIDATOR_ROUNDS__INTERVAL_S?", "correct it"),
         (lower_case_without_section, "settings", "fault", "did you mean VALIDATOR_VALIDATOR__NETUID?", "correct it"),
         (lower_case_stranger, "settings", "warning", "validator_store_uri sets nothing", "unset it"),
-        (archive_missing, "database", "warning", "{folder}/archive, is not there", "make the folder, mount it"),
-        (archive_a_file, "database", "warning", "{folder}/archive, is a file", "correct store.archive"),
         (nothing, "tasks", "warning", "none in {folder}/tasks; rounds have canaries alone", "validator tasks pack"),
         (nothing, "bases", "note", "canaries are made of built-in bundles", "set tasks.bases"),
         (bad_shape, "bases", "fault", "tasks.shapes: {folder}/own/mine.shape: severity: must be", "correct the file"),

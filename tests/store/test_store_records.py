@@ -241,17 +241,14 @@ async def test_a_document_that_an_answer_names_must_be_there(store: Store) -> No
         recorded(found._replace(documents={}), RoundEnding(Reason.SETTLED, b"{}", outcome.groups))
 
 
-def test_nothing_but_settling_and_archiving_writes_records() -> None:
+def test_nothing_but_settling_writes_records() -> None:
     writes = re.compile(r"(?:insert|update|delete|_insert\w*|_upsert|_update_each)\(records\b")
     found = {
         path.relative_to(PACKAGE).as_posix(): writes.findall(path.read_text())
         for path in PACKAGE.rglob("*.py")
         if writes.search(path.read_text())
     }
-    assert found == {
-        "store/repositories/records.py": ["_insert(records"],
-        "store/archiving.py": ["delete(records"],
-    }
+    assert found == {"store/repositories/records.py": ["_insert(records"]}
 
 
 @pytest.mark.parametrize(("size", "level"), [(200_000, 19), (3 * 1024 * 1024, 3)])

@@ -6,7 +6,7 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
 from validator.store import DispatchKey, Store
-from validator.store.archiving import prune
+from validator.store.pruning import prune
 from validator.store.repositories import operations
 from validator.store.rows import EndState, Pruned
 from validator.store.tables import answers, bundles, sssas

@@ -9,7 +9,7 @@ from store_examples import at
 from world import World, on_virtual_time, tasks_of_all_types
 
 from validator.store import Store
-from validator.store.archiving import prune
+from validator.store.pruning import prune
 from validator.store.size import DiskUse, disk_use, store_size, table_sizes
 from validator.store.tables import answers, bundles, metadata, rounds
 from validator.tasks.source import MemorySource
@@ -68,7 +68,7 @@ async def test_growth_is_that_of_seven_days_without_what_retention_takes_away(st
 
 
 async def test_pruning_removes_all_that_is_past_its_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("validator.store.archiving._ROWS", 7)  # several transactions
+    monkeypatch.setattr("validator.store.pruning._ROWS", 7)  # several transactions
     world = World(store, source=MemorySource(tasks_of_all_types()))
     await on_virtual_time(world, world.service.one_round())
     long_after = world.clock.now() + timedelta(days=1)

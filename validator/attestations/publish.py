@@ -120,7 +120,7 @@ class Publisher:
         return tuple(sorted(sha256 for sha256, url in self.purls.items() if url == purl))
 
     async def attestation_of(self, tx: Transaction, sha256: str) -> Answer:
-        """Return the attestation of a bundle (DamagedError, ArchivedError, ArchiveError: a record cannot be read)."""
+        """Return the attestation of a bundle (DamagedError: a record cannot be read)."""
         revoked = await tx.receipts.about("revocation", sha256)
         if revoked is not None:
             return Revoked(sha256, revoked.line)

@@ -96,7 +96,7 @@ async def export_tables(
 
     Raises:
         ExportError: something has the folder's name, or a file cannot be written.
-        DamagedError, ArchivedError, ArchiveError: a record cannot be read.
+        DamagedError: a record cannot be read.
     """
     written = []
     try:

@@ -10,26 +10,21 @@ import typer
 
 from validator.audit.replay.batches import replay_rounds
 from validator.audit.replay.round_replay import RoundReplay
-from validator.chain.wallet import load_signer
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Json, group
 from validator.cli.output import byte_size, print_json, print_line
-from validator.cli.rendering import print_listing, print_rows, print_table, progress
+from validator.cli.rendering import print_listing, print_table, progress
 from validator.cli.replay import Summary, print_replay
 from validator.cli.session import ask_store, settings_of, use_store
 from validator.daemon.exits import Exit
-from validator.files import made_folders
-from validator.kinds.explained.selection import count
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.settings.model import Settings, StoreSettings
 from validator.store import SchemaState, Store, Transaction, open_store, schema_state, upgrade
-from validator.store.archiving import STEPS, Archiver, Choice, prune
 from validator.store.backup import amount, back_up, restoring
 from validator.store.copying import copy_store, row_counts
-from validator.store.rows import ArchivedSpan
+from validator.store.pruning import prune
 from validator.store.size import store_size, table_sizes
-from validator.store.urls import url_of
 
 if TYPE_CHECKING:
     from validator.store.checking import Check
@@ -88,15 +83,11 @@ def copy(
 
     To move permanently, stop the validator first. A password is better in ~/.pgpass or $PGPASSWORD than in the url.
     """
-    store = settings_of(config).store
-    source = store.url.get_secret_value()
+    source = settings_of(config).store.url.get_secret_value()
     rows = sum(asyncio.run(row_counts(source)).values())
     with progress("copying", rows) as advance:
         copied = asyncio.run(copy_store(source, target, lambda _table, many: advance(many)))
     print_listing("tables", copied, "table=name rows> digest_of_all_rows=digest", as_json=as_json)
-    if not as_json:
-        spans = asyncio.run(_spans(source))
-        _note_archives(spans, store.archive, "they serve the copy as well: keep store.archive as it is")
 
 
 @DB.command()
@@ -123,11 +114,11 @@ def check(config: Config = None, as_json: Json = False) -> None:
         raise typer.Exit(Exit.STORE_DAMAGED if "pages" in faulty else EXIT_NO)
 
 
-async def _checks(store: Store, settings: Settings) -> "list[Check]":
+async def _checks(store: Store, _: Settings) -> "list[Check]":
     from validator.store.checking import checks  # noqa: PLC0415 - it compares with the migrations, which takes Alembic
 
     async with store.read() as tx:
-        return [one async for one in checks(tx, settings.store.archive)]
+        return [one async for one in checks(tx)]
 
 
 @DB.command()
@@ -173,18 +164,15 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Write the store into a new SQLite file that its owner alone can read; a validator may be running."""
-    store = settings_of(config).store
-    url = store.url
+    url = settings_of(config).store.url
     with progress("copying", amount(url.get_secret_value())) as advance:
         made = back_up(url.get_secret_value(), file, advance)
-    spans = asyncio.run(_spans(url_of(file)))
     if as_json:
-        print_json({**made._asdict(), "archives": [span.file for span in spans]})
+        print_json(made)
         return
     print_line(f"{url} is in {made.file}: {made.bytes} bytes, sha256 {made.sha256}")
     if made.state != "current":
         print_line(f"its tables are {made.state} of this program, as those of the store are")
-    _note_archives(spans, store.archive, "the backup does not hold them: back up that folder as well")
 
 
 @DB.command()
@@ -207,7 +195,7 @@ def restore(
         summary = Summary()
         replays: list[RoundReplay] = []
         with progress("replaying", len(ids)) as advance:
-            for replayed in replay_rounds(waiting.url, ids, archive=settings.store.archive):
+            for replayed in replay_rounds(waiting.url, ids):
                 replays.append(replayed)
                 summary.add(replayed)
                 advance()
@@ -216,39 +204,21 @@ def restore(
                 print_replay(replayed, as_json=as_json)
             print_line("nothing was restored: take an older backup")
             raise typer.Exit(EXIT_NO)
-        spans = asyncio.run(_spans(waiting.url))
         waiting.take()
     equal = sum(replayed.verdict == "equal" for replayed in replays)
     newest = ids[-1] if ids else None
     if as_json:
         said = {"store": str(url), "file": str(file), "was": waiting.found, "newest_round": newest}
-        print_json({**said, "replayed": len(replays), "equal": equal, "archives": [span.file for span in spans]})
+        print_json({**said, "replayed": len(replays), "equal": equal})
         return
     print_line(f"{url} holds {file}, which was {waiting.found}; newest round {'none' if newest is None else newest}")
     print_line(f"{len(replays)} rounds replayed, {equal} equal, {len(replays) - equal} without scores")
     print_line(_ADVICE)
-    _note_archives(spans, settings.store.archive, "the backup did not hold them: have them there")
 
 
 async def _newest(url: str, many: int) -> tuple[int, ...]:
     async with open_store(url) as store, store.read() as tx:
         return (await tx.rounds.ids())[-many:]
-
-
-async def _spans(url: str) -> tuple[ArchivedSpan, ...]:
-    """Return the files that a store names; none of tables of another version, which cannot be asked."""
-    if await schema_state(url) != "current":
-        return ()
-    async with open_store(url) as store, store.read() as tx:
-        return await tx.archives.spans()
-
-
-def _note_archives(spans: tuple[ArchivedSpan, ...], folder: Path | None, does: str) -> None:
-    """Name the archive files of a store in `folder`, and what to do about them: `does`."""
-    if spans:
-        many = count(len(spans), "archive file")
-        place = "of which store.archive does not tell the folder" if folder is None else f"in {folder}"
-        print_line(f"rounds {spans[0].first_round} to {spans[-1].last_round} are in {many} {place}; {does}")
 
 
 @DB.command("prune")
@@ -297,78 +267,3 @@ def prune_(config: Config = None, as_json: Json = False) -> None:
 def _kept_days(store: StoreSettings) -> dict[str, int]:
     """Return how long the rows of tables are kept that lose them again."""
     return {"answers": store.retention_raw_days, "bundles": store.retention_bundles_days}
-
-
-@DB.command()
-def archive(
-    before: Annotated[
-        datetime | None,
-        typer.Option("--before", metavar="DATE", help="Rounds that ended before, UTC; else store.archive_days ago."),
-    ] = None,
-    to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="DIR", file_okay=False, help="The folder for the files; else store.archive."),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; write and remove nothing.")] = False,
-    config: Config = None,
-    as_json: Json = False,
-) -> None:
-    """Take old, wholly settled rounds out of the store into signed files, which every reader still finds.
-
-    A validator may be running. What something still needs stays: the newest rounds, open ones, secret salts, executions
-    and code checks that are not over. Run it again after it was stopped: it continues where it was.
-    """
-    settings = settings_of(config)
-    folder = to or settings.store.archive
-    if folder is None:
-        raise typer.BadParameter("name a folder, here or in store.archive", param_hint="--to")
-    now = datetime.now(UTC)
-    until = now - timedelta(days=settings.store.archive_days) if before is None else before.replace(tzinfo=UTC)
-    if dry_run:
-        choice, left, files = use_store(settings, lambda store, _: _archived(store, settings, folder, until, now))
-    else:
-        with made_folders(folder, mode=0o700):
-            choice, left, files = use_store(
-                settings, lambda store, _: _archived(store, settings, folder, until, now, moves=True)
-            )
-    some = choice.last >= choice.first
-    if as_json:
-        print_json(
-            {
-                "location": str(settings.store.url),
-                "folder": str(folder),
-                "dry_run": dry_run,
-                "first_round": choice.first if some else None,
-                "last_round": choice.last if some else None,
-                "held": choice.held,
-                "left": left,
-                "files": files,
-            }
-        )
-        return
-    if files:
-        print_rows(
-            "file from=first_round> to=last_round> size=bytes:B> sha256_of_its_manifest=sha256",
-            files,
-        )
-    if dry_run and left:
-        print_line(f"{left} rounds are in files and in the store still: they would be removed from the store")
-    said = "would go into" if dry_run else "are in"
-    print_line(f"rounds {choice.first} to {choice.last} {said} {folder}" if some else "no round may go")
-    if choice.held is not None:
-        print_line(f"the rest stays: {choice.held}")
-    if files and (settings.store.archive is None or settings.store.archive.resolve() != folder.resolve()):
-        print_line(f"set store.archive to {folder}: replay, explain and audit export look there for these rounds")
-
-
-async def _archived(  # noqa: PLR0913 - what is moved, where, and until when
-    store: Store, settings: Settings, folder: Path, until: datetime, now: datetime, *, moves: bool = False
-) -> tuple[Choice, int, tuple[ArchivedSpan, ...]]:
-    """Return what may go, how many rounds of files that were begun before are left, and the files that were written."""
-    archiver = Archiver(store, folder, load_signer(settings.wallet), now)
-    choice, left = await archiver.plan(until)
-    if not moves:
-        return choice, left, ()
-    with progress("archiving", STEPS * (choice.last - choice.first + 1) + left) as advance:
-        moving = Archiver(store, folder, archiver.signer, now, advance=advance)
-        return choice, left, tuple([span async for span in moving.run(until)])

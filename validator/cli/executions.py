@@ -133,8 +133,6 @@ def _retry(config: Path | None, name: str, work_id: str, queue: Callable[[Transa
     found = _found(config, name, work_id, queue)
 
     async def retry(tx: Transaction) -> str | None:
-        if found.round_id <= await tx.archives.removed_through():
-            return f"round {found.round_id} is archived: nothing of it is run again"
         if await queue(tx).retry(work_id, datetime.now(UTC)):
             return None
         return f"{work_id} is {found.state}: only what waits or ended inconclusive can be tried again"

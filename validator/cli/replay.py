@@ -83,9 +83,9 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if distributed and jobs != 1:
         raise typer.BadParameter("--jobs is of this machine, --distributed of others: say one of them")
     summary = Summary()
-    url, archive = settings.store.url.get_secret_value(), settings.store.archive
+    url = settings.store.url.get_secret_value()
     with progress("replaying", len(ids)) as advance:
-        for replayed in replay_elsewhere(url, ids) if distributed else replay_rounds(url, ids, jobs, archive):
+        for replayed in replay_elsewhere(url, ids) if distributed else replay_rounds(url, ids, jobs):
             print_replay(replayed, as_json=as_json)
             summary.add(replayed)
             advance()

@@ -76,7 +76,7 @@ def use_store(config: Path | Settings | None, work: Callable[["Store", Settings]
     url = settings.store.url.get_secret_value()
 
     async def run() -> T:
-        async with open_store(url, archive=settings.store.archive) as store:
+        async with open_store(url) as store:
             async with store.read() as tx:
                 await require_known_version(tx)
             return await work(store, settings)

@@ -31,8 +31,8 @@ from validator.rounds.facts import EndedRound, facts_of
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock
 from validator.store import Store
-from validator.store.archiving import prune
 from validator.store.errors import DamagedError, StoreAwayError, StoreBusyError, StoreDamagedError, StoreNoWriteError
+from validator.store.pruning import prune
 from validator.store.rows import LogHead
 from validator.store.size import KEPT_ROUNDS, store_size
 from validator.telemetry import Event

@@ -62,7 +62,6 @@ class Outfit:
         concurrency: so many tries at the same time.
         sandbox: where strangers' images run; None where no kind needs it.
         code: where the code of plans is judged; None where no kind needs it.
-        archive: the folder with the files of old rounds, for replays.
         heartbeat_s: between two signs of life; far less than the validator takes a worker for lost after.
     """
 
@@ -73,7 +72,6 @@ class Outfit:
     sandbox: Sandbox | None
     heartbeat_s: float = 10.0
     code: CodeSandbox | None = None
-    archive: Path | None = None
 
 
 def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, signals: Signals) -> int:
@@ -94,7 +92,7 @@ def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, sig
         )
     code = ContainerCodeSandbox(sandbox) if CODE in kinds and sandbox is not None else None
     store = settings.store
-    outfit = Outfit(name, store.url.reveal(), kinds, concurrency, sandbox, code=code, archive=store.archive)
+    outfit = Outfit(name, store.url.reveal(), kinds, concurrency, sandbox, code=code)
     return run_whole(serve(outfit, signals))
 
 
@@ -183,7 +181,7 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         code = CodeWork(store, outfit.code, clock, board)
         found.append(make(works=[code], fit=fit, able=lambda: not board.is_active("code_waits")))
     if REPLAY in outfit.kinds:
-        errand = ReplayErrand(outfit.url, jobs, outfit.concurrency, outfit.archive)
+        errand = ReplayErrand(outfit.url, jobs, outfit.concurrency)
         stack.callback(errand.close)
         found.append(make(errands=[errand]))
     return found

@@ -159,20 +159,6 @@ class StoreSettings(Section):
     )
     retention_raw_days: int = _key(30, "How long raw answers and trace bundles are kept.", unit="days", ge=1, le=3_650)
     retention_bundles_days: int = _key(30, "How long task bundles are kept.", unit="days", ge=1, le=3_650)
-    archive: PlainPath | None = _key(
-        None,
-        "The folder with the files of rounds that `validator db archive` took out of the store. Not set: what asks for "
-        "such a round ends and says so.",
-        allowed="a path",
-        example="/data/archive",
-    )
-    archive_days: int = _key(
-        90,
-        "How long `validator db archive` leaves rounds in the store, unless told otherwise.",
-        unit="days",
-        ge=1,
-        le=3_650,
-    )
 
 
 class ScoringSettings(Section):

@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -18,9 +16,8 @@ from validator.protocol.canonical import sha256_hex
 from validator.protocol.receipt import RoundEnd
 from validator.protocol.text import printable
 from validator.state.values import State
-from validator.store.archive import ArchiveFile, archives_in, open_known, refused
 from validator.store.codec import expanded
-from validator.store.errors import ArchivedError, ArchiveError, DamagedError
+from validator.store.errors import DamagedError
 from validator.store.log import round_lines
 from validator.store.repositories.state import NOTHING
 from validator.store.schema import VERSION_TABLE
@@ -141,11 +138,10 @@ async def _look_at_digests(tx: Transaction, check: Check) -> None:
 
 
 async def _of_records(tx: Transaction, check: Check) -> None:
-    """Compare the records in the store with what the tables say of their rounds."""
-    archived = await tx.archives.removed_through()
+    """Compare the records with what the tables say of their rounds."""
     r = rounds.c
     ended = select(r.round_id, r.input_sha256, r.outcome_sha256)
-    statement = ended.where(r.state != "open", r.round_id > archived).order_by(r.round_id)
+    statement = ended.where(r.state != "open").order_by(r.round_id)
     for row in (await tx.connection.execute(statement)).all():
         check.looked += 1
         try:
@@ -231,8 +227,6 @@ async def _held(tx: Transaction, end: RoundEnd) -> bool:
     try:
         async for _ in round_lines(tx, end):
             pass
-    except (ArchivedError, ArchiveError):
-        return True  # what is wrong with a file is told of the archives
     except DamagedError:
         return False
     return True
@@ -249,8 +243,6 @@ async def _look_at_state(tx: Transaction, check: Check) -> None:
                 state = after
                 check.looked += round_id is not None
             kept = await tx.state.whole() if following is None else await tx.state.copied(following)
-        except (ArchivedError, ArchiveError):
-            continue  # what is wrong with a file is told of the archives
         except DamagedError as error:
             check.fault(error.detail)
             continue
@@ -267,42 +259,10 @@ def _compare(check: Check, computed: State, kept: State, which: str) -> None:
         check.fault(f"{', '.join(names)} of the state{which} do not follow from the rounds")
 
 
-async def _look_at_archives(folder: Path | None, tx: Transaction, check: Check) -> None:
-    """Look at the archives, each of whose files is read in whole; without a folder, at the rows alone."""
-    check.looked = await tx.archives.removed_through() + 1
-    spans = await tx.archives.spans()
-    following = 0
-    for span in spans:
-        if span.first_round != following:
-            check.fault(f"{span.file} begins with round {span.first_round} where {following} follows")
-        following = span.last_round + 1
-    if folder is None:
-        return
-    owner = await tx.receipts.last_receipt()
-    for span in spans:
-        try:
-            file = open_known(folder, span)
-            if owner is not None and file.manifest.validator_hotkey != owner.validator_hotkey:
-                raise refused(file.path, f"is of the validator {file.manifest.validator_hotkey}")
-            await asyncio.to_thread(_read_in_whole, file)
-        except ArchiveError as error:
-            check.fault(error.detail)
-    known = {span.file for span in spans}
-    for path in archives_in(folder):
-        if path.name not in known:
-            check.fault(f"{path} is no file that the store knows: left by a run that was killed, or a copy")
-
-
-def _read_in_whole(file: ArchiveFile) -> None:
-    for round_id in range(file.manifest.first_round, file.manifest.last_round + 1):
-        file.frames(round_id)
-
-
-async def checks(tx: Transaction, archive: Path | None = None) -> AsyncIterator[Check]:
+async def checks(tx: Transaction) -> AsyncIterator[Check]:
     """Yield each check as it is done. Where the file itself is damaged nothing else is looked at.
 
     What was changed and fits its digests all the same shows only when rounds are computed again (`validator replay`).
-    Without the folder `archive` the files of old rounds are not looked at.
     """
     if tx.connection.dialect.name == "sqlite":
         pages = await _guarded("pages", tx, _look_at_pages)
@@ -314,7 +274,6 @@ async def checks(tx: Transaction, archive: Path | None = None) -> AsyncIterator[
     yield await _guarded("digests", tx, _look_at_digests)
     yield await _guarded("receipts", tx, _look_at_receipts)
     yield await _guarded("state", tx, _look_at_state)
-    yield await _guarded("archives", tx, partial(_look_at_archives, archive))
 
 
 async def _guarded(name: str, tx: Transaction, look: Callable[[Transaction, Check], Any]) -> Check:

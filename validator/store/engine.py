@@ -16,7 +16,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.protocol.text import printable
-from validator.store.archive import Shelf
 from validator.store.connections import Handles, make_engine, only_there, opened_to_read, reading, use_wal, writing
 from validator.store.errors import (
     SchemaStateError,
@@ -126,7 +125,6 @@ class Store:
         url: StoreUrl,
         lock: WriterLock,
         place: Place | None = None,
-        archive: Path | None = None,
     ) -> None:
         self._engine = engine
         self._writing = writing(engine)
@@ -134,7 +132,6 @@ class Store:
         self._url = url
         self._lock = lock
         self._place = place
-        self._shelf = Shelf(archive)
         self._patience = Patience()
         self.tell = lambda _: None
         self._turn = asyncio.Lock()
@@ -222,8 +219,6 @@ class Store:
     async def read(self) -> AsyncIterator[Transaction]:
         """One read transaction: a single consistent view, not disturbed by a writer and not able to write.
 
-        Records that are in archive files are read from there, if the store was opened with their folder.
-
         Raises:
             StoreAwayError: the database is gone; StoreUnreachableError when it was before.
             StoreDamagedError: the file is.
@@ -235,7 +230,7 @@ class Store:
                 except DBAPIError as error:
                     trouble = told(self._url, error)
                     raise trouble if isinstance(trouble, StoreLostError) else unreachable(self._url, error) from None
-                yield Transaction(connection, self._shelf)
+                yield Transaction(connection)
         except DBAPIError as error:
             if reading_only(error) or (trouble := told(self._url, error)) is None:
                 raise
@@ -269,7 +264,6 @@ class Opening:
     writer: bool
     create: bool
     connections: int | None
-    archive: Path | None
     handles: Handles | None
     _store: Store | None = field(init=False, default=None)
 
@@ -301,7 +295,7 @@ class Opening:
                 place = Place(url.path) if self.writer and url.path is not None else None
                 if place is not None:
                     only_there(engine, place.require)
-                store = Store(engine, url, lock, place, self.archive)
+                store = Store(engine, url, lock, place)
                 if place is not None:
                     await store.hold()
                 elif self.writer:
@@ -333,13 +327,12 @@ _SCHEMA_ADVICE: dict[SchemaState, str] = {
 }
 
 
-def open_store(  # noqa: PLR0913 - what may be said of one, each with its default
+def open_store(
     url: str,
     *,
     writer: bool = False,
     create: bool = False,
     connections: int | None = None,
-    archive: Path | None = None,
     handles: Handles | None = None,
 ) -> Opening:
     """Return an opening: `async with` it, or `await` it and close the store yourself.
@@ -350,7 +343,6 @@ def open_store(  # noqa: PLR0913 - what may be said of one, each with its defaul
             administrative changes.
         create: make the tables of an empty database.
         connections: Postgres only; of one of many processes: at most so many.
-        archive: the folder with the files of old rounds (`store.archive`); None: who asks for one is told where it is.
         handles: hold its connections and its claim to write; None for handles that nobody drops.
 
     Raises:
@@ -359,4 +351,4 @@ def open_store(  # noqa: PLR0913 - what may be said of one, each with its defaul
         StoreLockedError: `writer` was asked for and another process is it.
         SchemaStateError: the tables are missing, behind or ahead; the message says what to do.
     """
-    return Opening(url, writer, create, connections, archive, handles)
+    return Opening(url, writer, create, connections, handles)

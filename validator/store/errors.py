@@ -1,4 +1,4 @@
-"""Errors of the store: what callers may see when a database, a record or an archive does not do as asked."""
+"""Errors of the store: what callers may see when a database or a record does not do as asked."""
 
 from sqlalchemy.exc import DontWrapMixin
 
@@ -107,11 +107,3 @@ class StoreEncodingError(StoreError):
 
 class CopyError(StoreError):
     """The copy is not what was copied."""
-
-
-class ArchiveError(StoreError):
-    """An archive file cannot be used."""
-
-
-class ArchivedError(StoreError):
-    """The round is archived."""

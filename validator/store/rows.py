@@ -386,21 +386,6 @@ class LogHead:
     issued_at: str
 
 
-class ArchivedSpan(NamedTuple):
-    """An archive file that the store knows: every round from its first to its last, and the sha256 of its manifest.
-
-    `removed_through`: the rows of this round and those before are in files alone; those after in the store as well.
-    """
-
-    first_round: int
-    last_round: int
-    file: str
-    sha256: str
-    bytes: int
-    removed_through: int
-    archived_at: datetime
-
-
 class UnpaidWindow(Document, frozen=True):
     """A window with entries that did not pay, for the first reason of D-23 that held, with the numbers behind it.
 

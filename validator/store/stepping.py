@@ -1,4 +1,4 @@
-"""States computed again from records: where none is stored, or to check one. Called by archiving and `db check`."""
+"""States computed again from records, for `db check`."""
 
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -16,7 +16,6 @@ from validator.state.round_end import Ended, UnknownFlagError, apply, clouded, p
 from validator.state.values import Delta, State
 from validator.store.codec import expanded
 from validator.store.errors import DamagedError
-from validator.store.repositories.state import NOTHING
 from validator.store.tables import receipts, rounds, weight_links
 from validator.store.transaction import Transaction
 
@@ -38,15 +37,6 @@ _EVENTS: Final = (
     .outerjoin(weight_links, weight_links.c.sequence == receipts.c.sequence)
     .order_by(receipts.c.sequence)
 )
-
-
-async def state_after(tx: Transaction, round_id: int) -> State:
-    """Return the state that rounds up to this one left, from the copy before it (DamagedError)."""
-    base = max((one for one in await tx.state.copies() if one <= round_id), default=None)
-    state = NOTHING if base is None else await tx.state.copied(base)
-    async for _, after in steps(tx, base, state, round_id):
-        state = after
-    return state
 
 
 async def steps(

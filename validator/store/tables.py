@@ -275,7 +275,7 @@ answers = Table(
 
 RECEIPT_KINDS: Final = ("opening", "round", "closing", "weights", "fate", "key", "revocation")
 
-# Of every round that has ended: see `record.py`. Nothing changes a row; `validator db archive` moves them into files.
+# Of every round that has ended: see `record.py`. Nothing changes or removes a row.
 records = Table(
     "records",
     metadata,
@@ -349,21 +349,6 @@ state_copies = Table(
     metadata,
     Column("round_id", BigInteger, primary_key=True, autoincrement=False),
     Column("state", LargeBinary, nullable=False),  # State, compressed
-)
-
-
-# One after the other from round 0 on, without a gap.
-archives = Table(
-    "archives",
-    metadata,
-    Column("first_round", BigInteger, primary_key=True, autoincrement=False),
-    Column("last_round", BigInteger, nullable=False),
-    Column("file", Name, nullable=False),
-    Column("sha256", Name, nullable=False),  # of its manifest, which has the digests of all the rest
-    Column("bytes", BigInteger, nullable=False),
-    Column("removed_through", BigInteger, nullable=False),  # records up to this round are in files alone
-    Column("archived_at", Moment, nullable=False),
-    CheckConstraint("removed_through BETWEEN first_round - 1 AND last_round", name="removed"),
 )
 
 

@@ -2,13 +2,12 @@
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from validator.store.archive import Shelf
 from validator.store.repositories.base import Session
 from validator.store.repositories.dispatches import Arrivals, Dispatches
 from validator.store.repositories.miners import CapabilityDocuments, Flags, Miners, OperatorActs
 from validator.store.repositories.operations import Chains, Drains, Retention
 from validator.store.repositories.receipts import Receipts, Salts
-from validator.store.repositories.records import Archives, Proofs, Records, Scores, Submissions
+from validator.store.repositories.records import Proofs, Records, Scores, Submissions
 from validator.store.repositories.rounds import Rounds, Stalls
 from validator.store.repositories.state import States
 from validator.store.repositories.tasks import Bundles, GivenTasks, Groups, RetiredTasks, SubmittedSkills, Tasks
@@ -20,8 +19,8 @@ from validator.store.repositories.windows import Windows
 class Transaction(Session):
     """Everything done through it is committed together or not at all; it ends with its `async with`."""
 
-    def __init__(self, connection: AsyncConnection, shelf: Shelf | None = None) -> None:
-        super().__init__(connection, shelf)
+    def __init__(self, connection: AsyncConnection) -> None:
+        super().__init__(connection)
         self.chain = Chains(self)
         self.drains = Drains(self)
         self.miners = Miners(self)
@@ -53,4 +52,3 @@ class Transaction(Session):
         self.executions = Executions(self)
         self.code_checks = CodeChecks(self)
         self.retention = Retention(self)
-        self.archives = Archives(self)

@@ -147,7 +147,7 @@ class Views:
     async def opened(cls, settings: Settings, clock: Clock) -> AsyncIterator["Views"]:
         """Open the store that the settings name (StoreError: it cannot be read; UnknownScoringVersionError)."""
         handles = Handles(_connect_to_read)
-        async with open_store(settings.store.url.reveal(), archive=settings.store.archive, handles=handles) as store:
+        async with open_store(settings.store.url.reveal(), handles=handles) as store:
             async with store.read() as tx:
                 await require_known_version(tx)
             views = cls(settings, clock, store, handles)

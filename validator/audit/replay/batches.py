@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, Self
 
 from sqlalchemy.exc import DBAPIError
@@ -24,7 +23,7 @@ _OBJECTS: Final = 20_000  # new ones that the collector lets wait: some megabyte
 _AHEAD: Final = 4  # batches of each process that wait for it, or for the reader
 
 
-def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1, archive: Path | None = None) -> Iterator[RoundReplay]:
+def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1) -> Iterator[RoundReplay]:
     """Yield the replay of each round in the order of `ids`; those that are not in the store are left out.
 
     A few rounds are read in one transaction, so a validator may be running. `jobs` processes do it, 1: this one.
@@ -34,13 +33,13 @@ def replay_rounds(url: str, ids: Sequence[int], jobs: int = 1, archive: Path | N
     """
     batches = batches_of(ids)
     if jobs == 1:
-        with Replayer(url, archive) as replayer:
+        with Replayer(url) as replayer:
             for batch in batches:
                 yield from replayer.replays(batch)
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])  # imported once: it takes as long as ten rounds
-    with ProcessPoolExecutor(min(jobs, len(batches) or 1), context, _open_here, (url, archive)) as pool:
+    with ProcessPoolExecutor(min(jobs, len(batches) or 1), context, _open_here, (url,)) as pool:
         running: deque[Future[list[RoundReplay]]] = deque()
         try:
             for batch in batches:
@@ -58,9 +57,9 @@ def batches_of(ids: Sequence[int]) -> list[Sequence[int]]:
     return [ids[i : i + _BATCH] for i in range(0, len(ids), _BATCH)]
 
 
-def replay_batch(url: str, ids: Sequence[int], archive: Path | None = None) -> list[RoundReplay]:
+def replay_batch(url: str, ids: Sequence[int]) -> list[RoundReplay]:
     """Return the replays of a few rounds."""
-    with Replayer(url, archive) as replayer:
+    with Replayer(url) as replayer:
         return replayer.replays(ids)
 
 
@@ -72,7 +71,6 @@ class Replayer:
     """
 
     url: str
-    archive: Path | None = None
     _runner: asyncio.Runner = field(init=False, default_factory=asyncio.Runner)
     _store: Store | None = field(init=False, default=None)
     _past: Past = field(init=False, default_factory=Past)
@@ -95,7 +93,7 @@ class Replayer:
 
     async def _replays(self, ids: Sequence[int]) -> list[RoundReplay]:
         if self._store is None:
-            self._store = await open_store(self.url, archive=self.archive)
+            self._store = await open_store(self.url)
         async with self._store.read() as tx:
             found = [await replay_round(tx, round_id, self._past) for round_id in ids]
         return [replay for replay in found if replay is not None]
@@ -115,8 +113,8 @@ def _few_searches() -> Iterator[None]:
 _here: list[Replayer] = []  # of a process of the pool, which ends with it
 
 
-def _open_here(url: str, archive: Path | None) -> None:
-    _here.append(Replayer(url, archive))
+def _open_here(url: str) -> None:
+    _here.append(Replayer(url))
 
 
 def _replay_here(ids: Sequence[int]) -> list[RoundReplay]:

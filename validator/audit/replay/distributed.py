@@ -12,7 +12,6 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -48,7 +47,6 @@ class ReplayErrand:
     url: str
     jobs: "JobQueue"
     processes: int
-    archive: Path | None = None
     name: str = KIND
     _pool: ProcessPoolExecutor | None = field(init=False, default=None)
 
@@ -60,7 +58,7 @@ class ReplayErrand:
             self._pool = ProcessPoolExecutor(self.processes, context, _end_with_parent)
         pool = self._pool
         try:
-            replays = await asyncio.get_running_loop().run_in_executor(pool, replay_batch, self.url, ids, self.archive)
+            replays = await asyncio.get_running_loop().run_in_executor(pool, replay_batch, self.url, ids)
         except BrokenProcessPool:
             if self._pool is pool:  # not the one that another errand has begun since
                 self._pool = None

@@ -16,7 +16,6 @@ from validator.state.inputs import learned
 from validator.state.round_end import Ended, UnknownFlagError, acted, apply, known_from
 from validator.state.values import State
 from validator.store import DispatchKey, Transaction
-from validator.store.errors import ArchivedError, ArchiveError
 from validator.store.rows import RoundRecord, SaltRecord, StoredRound
 
 
@@ -137,8 +136,6 @@ async def _score(tx: Transaction, filled: FilledQuality, answered: _Answered) ->
     task = next((task for task in tasks if task.task_id == filled.task_id), None)
     try:
         results = await tx.submissions.results(int(filled.round_id), [filled.task_id])
-    except (ArchivedError, ArchiveError):
-        raise
     except ValidatorError as error:
         return printable(str(error))
     ran = results.answers(filled.task_id, WorkflowSubmission)

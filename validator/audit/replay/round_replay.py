@@ -20,7 +20,7 @@ from validator.scoring import UnknownScoringVersionError, Version, version
 from validator.state.round_end import Ended
 from validator.store import Transaction
 from validator.store.dispatch_record import Dispatch, PlannedDispatch, planned_dispatches
-from validator.store.errors import ArchivedError, ArchiveError, DamagedError
+from validator.store.errors import DamagedError
 from validator.store.rows import (
     RoundRecord,
     RoundState,
@@ -319,8 +319,6 @@ class _Replay:
         """Hold the late qualities that the round entered against the rounds of their answers."""
         try:
             self.found.extend([difference async for difference in filled_differences(self.tx, frozen)][:1])
-        except (ArchivedError, ArchiveError):
-            raise
         except Exception as error:  # noqa: BLE001 - altered inputs may break any rule that honest ones keep
             self._note(uncomputed("input.filled", error))
 

@@ -1,4 +1,4 @@
-"""Doctor's checks of the store: its database, the rounds and weights in it, and the archive."""
+"""Doctor's checks of the store: its database, and the rounds and weights in it."""
 
 import asyncio
 import os
@@ -100,22 +100,7 @@ async def check_database(site: Site) -> list[Finding]:
     except StoreError as error:
         user = "let the user whom the validator runs as read and write it, or set another store.url"
         return [fault("database", error.detail, user)]
-    found = await (_sqlite(url, url.path) if url.path is not None else _postgres(url))
-    return [*found, *await asyncio.to_thread(_archive, site.settings.store.archive)]
-
-
-def _archive(folder: Path | None) -> list[Finding]:
-    """Look at the folder with the files of old rounds."""
-    if folder is None:
-        return []
-    shown = printable(str(folder))
-    seen = "is a file" if folder.is_file() else "is not there" if not folder.is_dir() else ""
-    if not seen and not os.access(folder, os.R_OK | os.X_OK):
-        seen = f"cannot be read by user {os.getuid()}"
-    if seen:
-        advice = "make the folder, mount it, or correct store.archive: replay, explain and export read old rounds there"
-        return [warning("archive", f"store.archive, {shown}, {seen}", advice)]
-    return [ok("archive", f"{sum(1 for _ in folder.iterdir())} files in {shown}")]
+    return await (_sqlite(url, url.path) if url.path is not None else _postgres(url))
 
 
 async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:

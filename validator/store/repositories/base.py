@@ -8,9 +8,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import CursorResult
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from validator.store.archive import Shelf
 from validator.store.record import Head
-from validator.store.rows import ArchivedSpan
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -33,15 +31,11 @@ class Session:
     """A connection inside a transaction, and what its reader remembers.
 
     Attributes:
-        shelf: the archive files of a reader; None for a writer, which does not use them.
-        spans: the archive files that the store knows, once they were asked for.
         recent: the record that was read last: what `explain` and `replay` ask for has many parts.
     """
 
-    def __init__(self, connection: AsyncConnection, shelf: Shelf | None = None) -> None:
+    def __init__(self, connection: AsyncConnection) -> None:
         self.connection = connection
-        self.shelf = shelf
-        self.spans: tuple[ArchivedSpan, ...] | None = None
         self.recent = Recent()
 
 

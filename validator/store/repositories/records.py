@@ -1,4 +1,4 @@
-"""Records of ended rounds, in the store or in archive files, and what is read from them."""
+"""Records of ended rounds, and what is read from them."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from itertools import groupby
@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 import msgspec
-from sqlalchemy import Select, and_, bindparam, func, insert, select, update
+from sqlalchemy import Select, and_, bindparam, select
 
 from validator.protocol import typed
 from validator.protocol.results import (
@@ -23,40 +23,11 @@ from validator.protocol.round import MemberOutcome, RoundOutcome, RoundPlan
 from validator.protocol.text import printable
 from validator.store.codec import packed_documents, unpack
 from validator.store.dispatch_record import RUN, Dispatch
-from validator.store.errors import ArchivedError, DamagedError, MismatchError
+from validator.store.errors import DamagedError, MismatchError
 from validator.store.record import Group, Head, Items, group_of, head_of
 from validator.store.repositories.base import ROUND, Recent, Repository
-from validator.store.rows import ArchivedSpan, ProofRecord, ScoreRecord
-from validator.store.tables import archives, dispatches, records, rounds, sssas, tasks, workflow_runs
-
-_A = archives.c
-
-
-class Archives(Repository):
-    """Files by the rounds that they hold; they follow each other without a gap."""
-
-    async def spans(self) -> tuple[ArchivedSpan, ...]:
-        """Return every file, oldest rounds first."""
-        return await self._each(ArchivedSpan, select(archives).order_by(_A.first_round))
-
-    async def removed_through(self) -> int:
-        """Return the newest round whose record is in a file alone, -1 where there is none."""
-        newest = await self._scalar(select(func.max(_A.removed_through)))
-        return -1 if newest is None else int(newest)
-
-    async def add(self, span: ArchivedSpan) -> None:
-        """Note a file that is whole; nothing of its rounds is removed yet (MismatchError)."""
-        following = await self._next(archives, "last_round")
-        if span.first_round != following or span.removed_through != following - 1:
-            raise MismatchError(f"an archive from round {span.first_round} on where {following} is the next")
-        await self._connection.execute(insert(archives).values(**span._asdict()))
-
-    async def advance(self, first_round: int, before: int, through: int) -> None:
-        """Note that the records of a file's rounds are removed up to and with `through` (MismatchError)."""
-        mine = (_A.first_round == first_round) & (_A.removed_through == before)
-        if not await self._changed(update(archives).where(mine).values(removed_through=through)):
-            raise MismatchError("another `validator db archive` is at it")
-
+from validator.store.rows import ProofRecord, ScoreRecord
+from validator.store.tables import dispatches, records, rounds, sssas, tasks, workflow_runs
 
 T = TypeVar("T")
 TOGETHER: Final = 4  # frames read at a time
@@ -70,12 +41,10 @@ _FRAMES: Final[Select[Any]] = (
 
 
 class Records(Repository):
-    """Records by (round_id, part), in the store or in an archive file.
+    """Records by (round_id, part).
 
     Raises:
         DamagedError: on reading, where a record is missing or is not what was written.
-        ArchivedError: it is in a file that cannot be reached from here.
-        ArchiveError: the file is not what the store knows.
     """
 
     async def put(self, round_id: int, frames: Sequence[bytes]) -> None:
@@ -141,7 +110,6 @@ class Records(Repository):
         if part == 0 and recent.round_id == round_id and recent.frames:
             return recent.frames
         found = tuple([bytes(row.frame) for row in await self._all(_FRAMES, {"round_id": round_id, "part": part})])
-        found = found or await self._archived(round_id, part)
         if part == 0:
             if not found:
                 await self._require_open(round_id)
@@ -149,24 +117,11 @@ class Records(Repository):
             self._session.recent = Recent(round_id, kept, recent.head if recent.round_id == round_id else None)
         return found
 
-    async def _archived(self, round_id: int, part: int) -> tuple[bytes, ...]:
-        """Return the same of a round that is in an archive file alone; nothing of others, and to a writer."""
-        session = self._session
-        if session.shelf is None:
-            return ()
-        if session.spans is None:
-            session.spans = await self._as(Archives).spans()
-        span = next((one for one in session.spans if one.first_round <= round_id <= one.removed_through), None)
-        return () if span is None else session.shelf.file(span, f"round {round_id}").frames(round_id, part, TOGETHER)
-
     async def _require_open(self, round_id: int) -> None:
         """Refuse a round that has ended: it has a record."""
         state = await self._scalar(select(rounds.c.state).where(rounds.c.round_id == round_id))
-        if state in (None, "open"):
-            return
-        if round_id <= await self._as(Archives).removed_through():
-            raise ArchivedError(f"the record of round {round_id} is in an archive file, where a change does not look")
-        raise DamagedError(f"round {round_id} has ended and has no record")
+        if state not in (None, "open"):
+            raise DamagedError(f"round {round_id} has ended and has no record")
 
 
 def _read(round_id: int, which: str, kind: type[T], data: bytes) -> T:
@@ -177,7 +132,7 @@ def _read(round_id: int, which: str, kind: type[T], data: bytes) -> T:
 
 
 class Scores(Repository):
-    """Member outcomes by round, and by miner (DamagedError, ArchivedError, ArchiveError: as `Records`)."""
+    """Member outcomes by round, and by miner (DamagedError: as `Records`)."""
 
     async def of_round(self, round_id: int) -> tuple[MemberOutcome, ...]:
         """Return a round's outcomes in plan order, primaries by rank, then auditors by draw."""

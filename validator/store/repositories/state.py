@@ -15,7 +15,6 @@ from validator.state.values import FROZEN_ROUNDS, LATE_ROUNDS, Delta, FrozenRoun
 from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError
 from validator.store.repositories.base import Repository
-from validator.store.repositories.records import Archives
 from validator.store.tables import flags, state_copies, state_late, state_miners, state_rounds, state_shared
 
 T = TypeVar("T")
@@ -95,16 +94,10 @@ class States(Repository):
         return _decoded(_STATE, expanded(blob))
 
     async def copy(self, round_id: int, state: State) -> None:
-        """Keep the state after a round, and let go of copies that nobody needs.
-
-        The newest stay, and the one that the oldest record in the store is stepped from.
-        """
+        """Keep the state after a round, and delete all but the newest copies."""
         blob = await asyncio.to_thread(lambda: compressed(_ENCODER.encode(state)))
         await self._upsert(state_copies, [{"round_id": round_id, "state": blob}])
-        kept = await self.copies()
-        spans = await self._as(Archives).spans()
-        first = max((one for one in kept if spans and one <= spans[-1].last_round), default=-1)
-        gone = [one for one in kept[:-_COPIES] if one != first]
+        gone = (await self.copies())[:-_COPIES]
         await self._changed(delete(state_copies).where(state_copies.c.round_id.in_(gone)))
 
     async def _read(
