@@ -159,7 +159,7 @@ pictures: setup  ## Make docs/pictures again from a run of the local network; so
 	$(BIN)/python tests/golden/regenerate_pictures.py
 
 lock: setup  ## Lock requirements/*.in again, with hashes and without an index host
-	for name in setup build sbom runtime scale analysis miner dev fuzz pages runner scanners; do \
+	for name in setup build sbom runtime scale miner dev fuzz pages runner scanners; do \
 	  $(UV) pip compile $$([ $$name != scanners ] || echo --no-deps) --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url \
 	    requirements/$$name.in -o requirements/$$name.txt; done
 

@@ -2,8 +2,6 @@
 
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -138,27 +136,3 @@ def test_pruning_shows_before_and_after(own: Example) -> None:
     shown = called("db", "prune", *where)
     assert (shown.returncode, shown.stderr) == (Exit.FINE, "")
     assert "free to be filled again" in shown.stdout
-
-
-def test_an_export_names_its_files_and_refuses_what_is_no_table(own: Example, tmp_path: Path) -> None:
-    where = ["--config", str(own.config)]
-    folder = tmp_path / "analysis"
-    wrong = called("db", "export", str(folder), "--table", "salt", *where)
-    assert wrong.returncode == Exit.INPUT
-    assert "no table `salt`; there are acts, agreements, answers," in " ".join(wrong.stderr.split())
-    assert not folder.exists()
-    said = answered("db", "export", str(folder), "--table", "scores", *where)
-    assert said == {"tables": [{"name": "scores", "file": str(folder / "scores.parquet"), "rows": 60}]}
-    again = called("db", "export", str(folder), *where)
-    assert (again.returncode, again.stdout) == (Exit.INPUT, "")
-    assert again.stderr == f"Nothing was exported: {folder} exists; name a new folder\n"
-
-
-def test_an_export_without_the_extra_says_how_to_get_it(own: Example, tmp_path: Path) -> None:
-    without = "import sys; sys.modules['pyarrow'] = None; from validator.cli import main; main()"
-    command = [sys.executable, "-c", without, "db", "export", str(tmp_path / "new"), "--config", str(own.config)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (Exit.INPUT, "")
-    advice = 'install it: pip install "sssa-validator[analysis]"'
-    assert done.stderr == f"The extra `analysis` is not installed: {advice}\n"
-    assert not (tmp_path / "new").exists()

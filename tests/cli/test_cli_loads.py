@@ -26,7 +26,6 @@ HEAVY = {
     "procrastinate",
     "prometheus_client",
     "psycopg",
-    "pyarrow",
     "pydantic",
     "rapidfuzz",
     "re2",

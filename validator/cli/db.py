@@ -1,7 +1,6 @@
 """`validator db …`: the tables of the store, copies of them, its size, and the removal of old rows."""
 
 import asyncio
-import importlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,12 +14,10 @@ from validator.cli.options import Config, Json, group
 from validator.cli.output import byte_size, print_json, print_line
 from validator.cli.rendering import print_listing, print_table, progress
 from validator.cli.replay import Summary, print_replay
-from validator.cli.session import ask_store, settings_of, use_store
+from validator.cli.session import settings_of, use_store
 from validator.daemon.exits import Exit
-from validator.protocol.errors import ValidatorError
-from validator.protocol.limits import MAX_ROUND_ID
 from validator.settings.model import Settings, StoreSettings
-from validator.store import SchemaState, Store, Transaction, open_store, schema_state, upgrade
+from validator.store import SchemaState, Store, open_store, schema_state, upgrade
 from validator.store.backup import amount, back_up, restoring
 from validator.store.copying import copy_store, row_counts
 from validator.store.pruning import prune
@@ -35,10 +32,6 @@ _ADVICE = (
     " ends with exit code 15 and no other program uses the hotkey, `validator weights unlock --reason TEXT` declares"
     " them its own"
 )
-
-
-class NoParquetError(ValidatorError):
-    """The extra `analysis` is not installed."""
 
 
 @DB.command("upgrade")
@@ -119,42 +112,6 @@ async def _checks(store: Store, _: Settings) -> "list[Check]":
 
     async with store.read() as tx:
         return [one async for one in checks(tx)]
-
-
-@DB.command()
-def export(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder.")],
-    config: Config = None,
-    table: Annotated[
-        list[str] | None, typer.Option("--table", metavar="NAME", help="This table alone; may be given several times.")
-    ] = None,
-    since: Annotated[
-        int, typer.Option("--since", metavar="ROUND", min=0, max=MAX_ROUND_ID, help="This round and all later ones.")
-    ] = 0,
-    as_json: Json = False,
-) -> None:
-    """Write the store's tables as Parquet files into a new folder, without anybody's bytes. A validator may be running.
-
-    Needs the extra `analysis`. The files hold the truth of tasks.
-    """
-    try:
-        importlib.import_module("pyarrow")
-    except ImportError:
-        raise NoParquetError('install it: pip install "sssa-validator[analysis]"') from None
-    from validator.audit.parquet import ExportedTable, export_tables, table_names  # noqa: PLC0415 - needs the extra
-
-    names = sorted(set(table or ()))
-    if unknown := set(names) - set(table_names()):
-        raise typer.BadParameter(f"no table `{min(unknown)}`; there are {', '.join(table_names())}")
-    settings = settings_of(config)
-    counts = asyncio.run(row_counts(settings.store.url.get_secret_value()))
-
-    async def write(tx: Transaction, _: Settings) -> tuple[ExportedTable, ...]:
-        return await export_tables(tx, folder, names=names, since=since, progress=advance)
-
-    with progress("exporting", sum(many for name, many in counts.items() if not names or name in names)) as advance:
-        written = ask_store(settings, write)
-    print_listing("tables", written, "table=name rows> file", as_json=as_json)
 
 
 @DB.command()
