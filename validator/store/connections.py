@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import quote
@@ -19,6 +19,11 @@ from validator.protocol.text import printable
 from validator.store.errors import StoreDamagedError, StoreUnreachableError
 from validator.store.urls import StoreUrl
 
+READ_ONLY: Final = "25006"  # the SQLSTATE of a write where only reading is allowed
+MAKE_WRITABLE: Final = (
+    "make room on its disk, then ALTER DATABASE … RESET default_transaction_read_only (or ALTER ROLE); the server must"
+    " be no standby"
+)
 BUSY_MS: Final = 10_000  # longest wait for another program's write transaction
 Creator = Callable[..., Awaitable[Any]]
 """Makes a connection of aiosqlite's kind from the arguments of `sqlite3.connect`."""
@@ -143,6 +148,49 @@ LOCK_WRITE: Final = 1
 LOCK_WRITER: Final = 2
 
 
+# Every option of a session that the program relies on, at Postgres' own default: a server, a database or a role can
+# have another one. With the version that brought it. default_transaction_read_only stays: hosts set it when a disk is
+# full, and a write that it refuses says so.
+SESSION: Final[Mapping[str, tuple[str, int]]] = {
+    "statement_timeout": ("0", 0),
+    "lock_timeout": ("0", 0),
+    "idle_in_transaction_session_timeout": ("0", 0),
+    "idle_session_timeout": ("0", 14),
+    "transaction_timeout": ("0", 17),
+    "client_encoding": ("'UTF8'", 0),
+    "search_path": ('"$user", public', 0),
+    "default_transaction_isolation": ("'read committed'", 0),
+    "default_transaction_deferrable": ("off", 0),
+    "synchronous_commit": ("on", 0),
+    "datestyle": ("'ISO, MDY'", 0),
+    "timezone": ("'UTC'", 0),
+    "intervalstyle": ("'postgres'", 0),
+    "standard_conforming_strings": ("on", 0),
+    "bytea_output": ("'hex'", 0),
+    "extra_float_digits": ("1", 0),
+    "array_nulls": ("on", 0),
+    "transform_null_equals": ("off", 0),
+    "exit_on_error": ("off", 0),
+    "row_security": ("on", 0),
+    "check_function_bodies": ("on", 0),
+    "client_min_messages": ("'notice'", 0),
+}
+
+
+def session_sql(version: int, url_options: str, **own: object) -> str:
+    """Return the statements that every new session on Postgres begins with.
+
+    Args:
+        version: of the server, as libpq counts it (160004).
+        url_options: `options` of the store's url; a search_path there is the operator's choice.
+        own: other values of this program's, as SQL.
+    """
+    values = {name: value for name, (value, since) in SESSION.items() if version >= since * 10_000}
+    if "search_path" in url_options:
+        del values["search_path"]
+    return "; ".join(f"SET {name} = {value}" for name, value in {**values, **own}.items())
+
+
 def make_engine(
     url: StoreUrl,
     *,
@@ -168,11 +216,12 @@ def make_engine(
         options["poolclass"] = NullPool
     if url.path is None:
         arguments = {"connect_timeout": CONNECT_S, "application_name": "validator", "client_encoding": "utf8"}
+        own: dict[str, object] = {}
         if connections is not None:
-            given = url.url.query.get("options", "")
-            arguments["options"] = f"{given} -c idle_in_transaction_session_timeout={GUEST_IDLE_MS}".strip()
+            own["idle_in_transaction_session_timeout"] = GUEST_IDLE_MS
             options |= {"pool_size": connections, "max_overflow": 0}
         engine = create_async_engine(url.url, connect_args=arguments, pool_pre_ping=pooled, **options)
+        _prepare_postgres(engine.sync_engine, str(url.url.query.get("options", "")), own)
         handles.hold(engine)
         return engine
     # aiosqlite writes every statement's parameters to its debug log: salts and bodies do not belong there.
@@ -268,6 +317,18 @@ class _SqliteConnection(sqlite3.Connection):
                 self.rollback()
         finally:
             super().close()
+
+
+def _prepare_postgres(engine: Engine, url_options: str, own: Mapping[str, object]) -> None:
+    """Set the options of every new session, before SQLAlchemy asks it anything."""
+
+    @event.listens_for(engine, "connect", insert=True)
+    def settle(connection: Any, record: Any) -> None:  # noqa: ARG001 - SQLAlchemy's signature
+        connection.set_autocommit(True)  # one message: nothing is idle in between
+        cursor = connection.cursor()
+        cursor.execute(session_sql(connection.driver_connection.info.server_version, url_options, **own))
+        cursor.close()
+        connection.set_autocommit(False)
 
 
 def _prepare_sqlite(engine: Engine, busy_ms: int, *, foreign_keys: bool) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from validator.protocol.text import printable
+from validator.store.connections import READ_ONLY
 from validator.store.errors import StoreAwayError, StoreBusyError, StoreDamagedError, StoreError, StoreNoWriteError
 from validator.store.transaction import Transaction
 from validator.store.urls import StoreUrl
@@ -76,7 +77,7 @@ def told(url: StoreUrl, error: DBAPIError) -> StoreError | None:
 def reading_only(error: DBAPIError) -> bool:
     """Return whether somebody wrote where only reading is allowed: in a read transaction that is no trouble."""
     code, state = getattr(error.orig, "sqlite_errorcode", 0), getattr(error.orig, "sqlstate", None)
-    return code == sqlite3.SQLITE_READONLY or state == "25006"
+    return code == sqlite3.SQLITE_READONLY or state == READ_ONLY
 
 
 def words(error: DBAPIError) -> str:

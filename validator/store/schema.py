@@ -14,7 +14,16 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from validator.files import why
 from validator.protocol.text import printable
 from validator.sources import SystemClock
-from validator.store.connections import Handles, create_file, make_engine, reading, use_wal, writing
+from validator.store.connections import (
+    MAKE_WRITABLE,
+    READ_ONLY,
+    Handles,
+    create_file,
+    make_engine,
+    reading,
+    use_wal,
+    writing,
+)
 from validator.store.errors import (
     SchemaStateError,
     StoreDamagedError,
@@ -118,6 +127,8 @@ def unreachable(url: StoreUrl, error: DBAPIError | OSError) -> StoreError:
     """Return the error for a database that cannot be used, without the statement or its parameters."""
     cause = error.orig if isinstance(error, DBAPIError) else why(error)
     said = f"{url.shown}: {printable(' '.join(str(cause).split()))}"  # Postgres says it in several lines
+    if getattr(cause, "sqlstate", None) == READ_ONLY:
+        return StoreNoWriteError(f"{said}; {MAKE_WRITABLE}")
     match getattr(cause, "sqlite_errorcode", 0):
         case sqlite3.SQLITE_CORRUPT:
             return StoreDamagedError(said)

@@ -5,9 +5,10 @@ nothing, because a try is begun and ended in the table alone.
 """
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, LiteralString, NamedTuple
 
 import psycopg
@@ -24,7 +25,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
 from validator.sources import Clock
 from validator.store import Store
-from validator.store.connections import CONNECT_S
+from validator.store.connections import CONNECT_S, session_sql
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.urls import StoreUrl, parse_url
 from validator.store.waiting_work import Upcoming
@@ -60,24 +61,35 @@ class Place(NamedTuple):
     schema: str
     shown: str
 
+    async def settle(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Set the options of a new session."""
+        own = {
+            "search_path": sql.Identifier(self.schema).as_string(),
+            "statement_timeout": _STATEMENT_MS,
+            "idle_in_transaction_session_timeout": _IDLE_MS,
+        }
+        await _set_options(connection, "", **own)
+
+
+async def _set_options(connection: psycopg.AsyncConnection[Any], url_options: str, **own: object) -> None:
+    statements = session_sql(connection.info.server_version, url_options, **own)
+    usual = connection.autocommit
+    await connection.set_autocommit(True)  # one message: nothing is idle in between
+    await connection.execute(sql.SQL(statements))
+    await connection.set_autocommit(usual)
+
 
 async def jobs_place(url: StoreUrl) -> Place:
     """Return where the jobs of a store on Postgres lie (QueueAwayError: the database does not answer)."""
     given: Mapping[str, Any] = conninfo_to_dict(
         url.url.set(drivername="postgresql").render_as_string(hide_password=False)
     )
-    async with _connected(make_conninfo(**given, connect_timeout=CONNECT_S), url.shown) as connection:
+    wanted = {**given, "connect_timeout": CONNECT_S, "application_name": "validator queue", "client_encoding": "utf8"}
+    conninfo = make_conninfo(**wanted)
+    configure = partial(_set_options, url_options=str(given.get("options", "")))
+    async with _connected(conninfo, url.shown, configure) as connection:
         row = await (await connection.execute("SELECT current_schema()")).fetchone()
-    schema = f"{row[0] if row else 'public'}_queue"
-    options = " ".join(
-        (
-            str(given.get("options", "")),
-            f"-c search_path={schema} -c statement_timeout={_STATEMENT_MS}",
-            f"-c idle_in_transaction_session_timeout={_IDLE_MS}",
-        )
-    )
-    wanted = {**given, "connect_timeout": CONNECT_S, "application_name": "validator queue", "options": options.strip()}
-    return Place(make_conninfo(**wanted), schema, url.shown)
+    return Place(conninfo, f"{row[0] if row else 'public'}_queue", url.shown)
 
 
 async def make_tables(place: Place) -> None:
@@ -90,7 +102,7 @@ async def make_tables(place: Place) -> None:
         QueueAwayError: the database does not answer.
     """
     name = sql.Identifier(place.schema)
-    async with _connected(place.conninfo, place.shown) as connection:
+    async with _connected(place.conninfo, place.shown, place.settle) as connection:
         found = await _mark(connection, place.schema)
         if found == _mark_of_this():
             return
@@ -122,7 +134,7 @@ async def require_tables(place: Place) -> None:
         QueueError: there are none, or another version made them; the text says what to do.
         QueueAwayError: the database does not answer.
     """
-    async with _connected(place.conninfo, place.shown) as connection:
+    async with _connected(place.conninfo, place.shown, place.settle) as connection:
         found = await _mark(connection, place.schema)
     if found is None:
         raise QueueError(
@@ -150,9 +162,12 @@ async def _mark(connection: psycopg.AsyncConnection[Any], schema: str) -> str | 
 
 
 @asynccontextmanager
-async def _connected(conninfo: str, shown: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+async def _connected(
+    conninfo: str, shown: str, configure: Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]
+) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
     try:
         async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
+            await configure(connection)
             yield connection
     except psycopg.OperationalError as error:
         raise QueueAwayError(f"{shown}: {printable(str(error), 200)}") from None
@@ -323,6 +338,7 @@ async def open_jobs(url: str, *, make: bool, connections: int = 1) -> AsyncItera
 
 def _app(place: Place, connections: int) -> App:
     options: dict[str, Any] = {"conninfo": place.conninfo, "min_size": 1, "max_size": connections, "timeout": 10.0}
+    options["configure"] = place.settle
     return App(connector=PsycopgConnector(**options))
 
 

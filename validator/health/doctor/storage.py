@@ -7,7 +7,6 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -37,7 +36,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
 from validator.store import Transaction, open_store, schema_state
-from validator.store.connections import make_engine, writing
+from validator.store.connections import MAKE_WRITABLE, make_engine, writing
 from validator.store.engine import ROOM
 from validator.store.errors import OtherStoreError, StoreDamagedError, StoreError, StoreUrlError
 from validator.store.identity import require_chain, require_hotkey
@@ -85,7 +84,7 @@ _TABLE: Final = text("CREATE TABLE doctor_trial (n integer)")
 _START_SERVER: Final = (
     "start the server, or correct host and port in store.url; from a container, localhost is the container"
 )
-_RIGHTS: Final = "let its user write: it must own the tables, and the server must be no standby"
+_RIGHTS: Final = f"let its user write: it must own the tables; {MAKE_WRITABLE}"
 
 
 @check(_START_SERVER, LIMITS.database + 8.0)
@@ -155,8 +154,7 @@ def _file(url: StoreUrl, path: Path) -> list[Finding]:
 
 
 async def _postgres(url: StoreUrl) -> list[Finding]:
-    # What a database of another encoding says can be read all the same.
-    engine = make_engine(replace(url, url=url.url.update_query_dict({"client_encoding": "utf8"})), pooled=False)
+    engine = make_engine(url, pooled=False)
     try:
         return await _asked(url, engine)
     finally:
