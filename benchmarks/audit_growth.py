@@ -2,7 +2,6 @@
 
 Run `make bench-log`; `LOG_ROUNDS` says how many rounds the longest log has: five miners, two tasks a round, seven
 rounds and a vector an epoch. Logs of a sixteenth, a quarter and all of it are verified, each in its own process.
-The cost of continuing from a checkpoint is measured too, for a log that grew by one epoch.
 """
 
 import asyncio
@@ -34,17 +33,9 @@ START: Final = b'{"receipt":'
 VERIFY: Final = """
 import json, sys, time
 from pathlib import Path
-from validator.audit.log.checkpoint import Key, verify_on, write_checkpoint
 from validator.audit.log.verify import verify_file
-log, checkpoint = Path(sys.argv[1]), Path(sys.argv[2])
 begun = time.perf_counter()
-if sys.argv[3] == "plain":
-    found = verify_file(log)
-else:
-    gone = verify_on(log, checkpoint, Key(b"k" * 32))
-    found = gone.found
-    if gone.kept is not None:
-        write_checkpoint(checkpoint, gone.kept, Key(b"k" * 32))
+found = verify_file(Path(sys.argv[1]))
 seconds = time.perf_counter() - begun
 status = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
 peak = int(status["VmHWM"].split()[0]) * 1024
@@ -67,7 +58,6 @@ def main() -> None:
         (few, peak_few), (many, peak_many) = measured[1], measured[2]
         slope = (peak_many - peak_few) / (many - few)
         print(f"memory grows by {slope:.0f} bytes a round: {slope * YEAR / MIB:.0f} MiB a year")
-        _print_going_on(folder, lines, ends)
 
 
 async def _played(folder: Path, rounds: int) -> tuple[bytes, int]:
@@ -111,24 +101,16 @@ def _raw(document: Mapping[str, Any]) -> int:
 
 def _verified(folder: Path, lines: list[bytes]) -> tuple[int, int]:
     data = b"".join(lines)
-    found = _run(folder, data, "plain")
+    found = _run(folder, data)
     rounds, seconds, peak = found["rounds"], found["seconds"], found["peak"]
     print(f"{rounds:>8} {len(data) / MIB:>8.1f} {peak / MIB:>9.1f} {rounds / seconds:>9.1f}")
     return rounds, peak
 
 
-def _print_going_on(folder: Path, lines: list[bytes], ends: list[int]) -> None:
-    _run(folder, b"".join(lines[: ends[-ROUNDS_AN_EPOCH - 4]]), "checkpoint")
-    size = (folder / "checkpoint").stat().st_size
-    found = _run(folder, b"".join(lines), "checkpoint")
-    took = f"{found['seconds']:.1f} s and {found['peak'] / MIB:.1f} MiB for {found['rounds']} rounds"
-    print(f"a checkpoint of {size / MIB:.1f} MiB; going on from it for an epoch: {took}")
-
-
-def _run(folder: Path, data: bytes, how: str) -> dict[str, Any]:
+def _run(folder: Path, data: bytes) -> dict[str, Any]:
     log = folder / "log.jsonl"
     log.write_bytes(data)
-    command = [sys.executable, "-c", VERIFY, str(log), str(folder / "checkpoint"), how]
+    command = [sys.executable, "-c", VERIFY, str(log)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found

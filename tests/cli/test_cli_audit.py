@@ -45,24 +45,6 @@ def test_standard_output_carries_the_same_bytes(exported: Path, example: Example
     assert done.stdout == exported.read_text()
 
 
-def test_a_verification_goes_on_from_its_checkpoint(
-    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    checkpoint = tmp_path / "checkpoint"
-    plain = called("audit", "verify", str(exported))
-    first = called("audit", "verify", str(exported), "--checkpoint", str(checkpoint))
-    again = called("audit", "verify", str(exported), "--checkpoint", str(checkpoint))
-    assert (first.returncode, again.returncode) == (0, 0)
-    assert plain.stdout == first.stdout == again.stdout
-    assert "verified from the first line\n" in first.stderr
-    assert "went on behind receipt 0, line 1;" in again.stderr  # its only epoch has not ended
-    checkpoint.write_bytes(checkpoint.read_bytes() + b"x")
-    changed = called("audit", "verify", str(exported), "--checkpoint", str(checkpoint))
-    assert (changed.returncode, changed.stderr.count("\n")) == (2, 1)
-    assert "was changed" in changed.stderr
-
-
 def test_a_touched_file_names_the_place(exported: Path, tmp_path: Path) -> None:
     touched = tmp_path / "touched.jsonl"
     lines = exported.read_bytes().splitlines(keepends=True)
@@ -190,22 +172,25 @@ def test_two_exports_are_compared(exported: Path, example: Example, tmp_path: Pa
     assert (
         called("audit", "export", "--config", str(example.config), "--since", "0", "--out", str(part)).returncode == 0
     )
-    done = called("audit", "compare", str(exported), str(part))
+    done = called("audit", "verify", str(exported), "--compare", str(part))
     assert done.returncode == 0
-    assert done.stdout.startswith("one history, to the same end: log of 5")
+    assert done.stdout.startswith("holds: log of 5")
+    assert "\none history, to the same end: log of 5" in done.stdout
     first = tmp_path / "first.jsonl"
     first.write_bytes(exported.read_bytes().splitlines(keepends=True)[0])
-    done = called("audit", "compare", str(first), str(exported))
+    done = called("audit", "verify", str(first), "--compare", str(exported))
     assert (done.returncode, f"{exported} continues where the other one ends" in done.stdout) == (0, True)
     other = tmp_path / "other.jsonl"
     other.write_bytes(forged(exported.read_bytes(), 1, lambda one: replace(one, issued_at="2031-01-01T00:00:00Z")))
-    done = called("audit", "compare", str(part), str(other), "--json")
+    done = called("audit", "verify", str(part), "--compare", str(other), "--json")
     found = json.loads(done.stdout)
-    assert (done.returncode, found["ok"], found["relation"], found["common"]) == (1, False, "forked", 0)
+    assert (done.returncode, found["ok"], found["compared"]["one_history"]) == (1, False, False)
+    found = found["compared"]
+    assert (found["relation"], found["common"], found["file"]) == ("forked", 0, str(other))
     assert (found["a"]["last"]["round_id"], found["b"]["last"]["issued_at"]) == ("0", "2031-01-01T00:00:00Z")
     damaged = tmp_path / "damaged.jsonl"
     damaged.write_bytes(exported.read_bytes()[:-1])
-    done = called("audit", "compare", str(exported), str(damaged))
+    done = called("audit", "verify", str(exported), "--compare", str(damaged))
     assert (done.returncode, done.stdout.startswith(f"{damaged}: The audit file does not hold: line ")) == (1, True)
     damaged.write_text("{}\n")
-    assert called("audit", "compare", str(exported), str(damaged)).returncode == 2
+    assert called("audit", "verify", str(exported), "--compare", str(damaged)).returncode == 2

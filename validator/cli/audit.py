@@ -21,7 +21,6 @@ from validator.audit.log.chain_evidence import (
     read_row,
     row_fault,
 )
-from validator.audit.log.checkpoint import GoneOn, Key, key_file, own_key, verify_on, write_checkpoint
 from validator.audit.log.comparing import Compared, InFileError, Relation, compare_files
 from validator.audit.log.folders import Folder, Given
 from validator.audit.log.lines import FaultError
@@ -35,7 +34,6 @@ from validator.cli.output import picked, print_json, print_line
 from validator.cli.rendering import progress
 from validator.cli.session import checked_hotkeys, settings_of, use_store
 from validator.protocol.limits import CLOCK_TOLERANCE_S, MAX_ROUND_ID
-from validator.protocol.text import printable
 from validator.protocol.times import format_time, parse_time
 
 if TYPE_CHECKING:
@@ -111,7 +109,7 @@ def _line(reach: Reach, found: Verified) -> str:
     return f"reaches {reach.digest}: receipt {at.sequence}, {where}; {found.last - at.sequence} more behind it"
 
 
-AUDIT = group("audit", "The log of receipts: export it, verify an export, compare two.")
+AUDIT = group("audit", "The log of receipts: export it, verify an export.")
 _SAID: Final[Mapping[Relation, str]] = {
     "same": "one history, to the same end",
     "prefix": "one history",
@@ -177,10 +175,14 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
             help="A row of weights on chain, to compare with the newest confirmed vector.",
         ),
     ] = None,
-    checkpoint: Annotated[
+    compare: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", dir_okay=False, help="Continue from this checkpoint, and write the new one there."
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="Another export of this log: whether both tell one history. Of it receipts alone are looked at.",
         ),
     ] = None,
     against: Annotated[
@@ -202,94 +204,41 @@ def verify(  # noqa: PLR0913, PLR0917 - each is an option
 
     With --against or --chain also whether it goes as far as a receipt that is known from elsewhere, with --rows or
     --chain whether the row on chain is that of its newest vector (exit 1: it is not). Only --chain needs settings, and
-    of them only the subnet and its chain. With folders of what it names, these are compared with it as well.
+    of them only the subnet and its chain. With folders of what it names, these are compared with it as well; with
+    --compare also another export of the log (exit 1: two histories, or nothing in common).
     """
     reach = named(against)
     row = None if rows is None else given_row(rows)
     checked_hotkeys(None if hotkey is None else [hotkey], "--hotkey")
     require_regular(file)
-    if checkpoint is not None and (bundles or tasks or answers):
-        raise typer.BadParameter("excludes folders: lines before it are not read again", param_hint="--checkpoint")
+    if compare is not None:
+        require_regular(compare)
     folders = [None if folder is None else Folder(folder) for folder in (bundles, tasks, answers)]
     given = Given(bundles=folders[0], tasks=folders[1], answers=folders[2])
     settings = settings_of(config) if chain else None
     with progress("verifying", file.stat().st_size) as advance:
         try:
-            found = _verified(file, checkpoint, hotkey, lambda offset: advance(to=offset), given)
+            found = verify_file(file, hotkey, lambda offset: advance(to=offset), given)
             anchor, there = (None, ()) if settings is None else ask_chain(settings, found)
             reaches = [one for one in (reach, anchor and anchor.reach) if one is not None]
             look_for(file, reaches)
+            compared = None if compare is None else compare_files(file, compare)
         except FaultError as fault:
-            _print_fault(fault, as_json=as_json)
+            _print_fault(fault, as_json=as_json, file=fault.file if isinstance(fault, InFileError) else None)
             raise typer.Exit(EXIT_NO) from None
     held = [*([] if row is None else [HeldRow(row, row_fault(found, row))]), *there]
     ok = all(one.at is not None for one in reaches) and all(one.holds for one in held)
+    ok &= compared is None or compared.one_history
     if as_json:
-        _print_document(found, reach, anchor, held, ok=ok)
+        relation = None if compared is None else {**_compared_document(compared), "file": str(compare)}
+        print_json({"ok": ok, **_verified_document(found, reach, anchor, held), "compared": relation})
     else:
         _print_verified(found)
         for line in (*row_lines(held, found, asked=chain), *_open(found), *_reach_lines(found, reach, anchor)):
             print_line(line)
+        if compared is not None and compare is not None:
+            _print_compared(compared, (file, compare))
     if not ok:
-        raise typer.Exit(EXIT_NO)
-
-
-def _verified(
-    file: Path, checkpoint: Path | None, hotkey: str | None, progress: Callable[[int], None], given: Given
-) -> Verified:
-    """Verify a file, from its checkpoint on where there is one, and write that anew; without one also what is given.
-
-    Raises:
-        CheckpointError: the checkpoint was changed, or is of another file or key.
-        NotAnAuditFileError, FaultError, OSError: as `verify_file`.
-    """
-    if checkpoint is None:
-        return verify_file(file, hotkey, progress, given)
-    key = own_key(key_file())
-    gone = verify_on(file, checkpoint, key, hotkey, progress)
-    if gone.begun is not None:
-        at = f"receipt {gone.begun.sequence}, line {gone.begun.line}"
-        _note(f"went on behind {at}; the bytes before are those that were verified")
-    else:
-        _note("verified from the first line" + (": another program made the checkpoint" if checkpoint.exists() else ""))
-    _note(_written(gone, checkpoint, key))
-    return gone.found
-
-
-def _written(gone: GoneOn, checkpoint: Path, key: Key) -> str:
-    if gone.kept is None:
-        return "no checkpoint yet: the first round of the file waits for its epoch's salt"
-    try:
-        write_checkpoint(checkpoint, gone.kept, key)
-    except OSError as error:
-        return f"no checkpoint could be written: {error}"
-    return f"{checkpoint}: continues after receipt {gone.kept.position.sequence}"
-
-
-def _note(text: str) -> None:
-    typer.echo(printable(text, 2_000), err=True)
-
-
-@AUDIT.command()
-def compare(
-    a: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="From `audit export`.")],
-    b: Annotated[Path, typer.Argument(exists=True, dir_okay=False, readable=True, help="Another one of that log.")],
-    as_json: Json = False,
-) -> None:
-    """Say whether two exports tell one history. Exit 1: they do not, and where they part; 2: one is no such file.
-
-    Receipts alone are compared: they name everything else. `audit verify` says whether a file holds to its receipts.
-    """
-    for file in (a, b):
-        require_regular(file)
-    with progress("comparing", a.stat().st_size + b.stat().st_size) as advance:
-        try:
-            found = compare_files(a, b, lambda offset: advance(to=offset))
-        except InFileError as fault:
-            _print_fault(fault, as_json=as_json, file=fault.file)
-            raise typer.Exit(EXIT_NO) from None
-    _print_compared(found, (a, b), as_json=as_json)
-    if not found.one_history:
         raise typer.Exit(EXIT_NO)
 
 
@@ -303,14 +252,14 @@ def _print_fault(fault: FaultError, *, as_json: bool, file: Path | None = None) 
         print_line(str(fault) if file is None else f"{file}: {fault}")
 
 
-def _print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool) -> None:
-    """Print how two files stand to each other."""
-    if as_json:
-        named = zip("ab", files, found.first, found.last, strict=True)
-        sides = {side: {"file": path, "first": first, "last": last} for side, path, first, last in named}
-        told = {"relation": found.relation, "longer": found.longer, "hotkey": found.hotkey, "common": found.common}
-        print_json({"ok": found.one_history, **told, **sides})
-        return
+def _compared_document(found: Compared) -> dict[str, Any]:
+    """Return the relation of the verified file (a) to another one (b)."""
+    ends = {side: {"first": found.first[i], "last": found.last[i]} for i, side in enumerate("ab")}
+    return {"one_history": found.one_history, **picked(found, "relation longer common"), **ends}
+
+
+def _print_compared(found: Compared, files: tuple[Path, Path]) -> None:
+    """Print how two files relate to each other."""
     print_line(f"{_SAID[found.relation]}: log of {found.hotkey}")
     print_line(f"receipts that both have: {found.common}")
     for path, first, last in zip(files, found.first, found.last, strict=True):
@@ -321,12 +270,12 @@ def _print_compared(found: Compared, files: tuple[Path, Path], *, as_json: bool)
         print_line(f"{files['ab'.index(found.longer)]} continues where the other one ends")
 
 
-def _print_document(
-    found: Verified, reach: Reach | None, anchor: Anchored | None, rows: Sequence[HeldRow], *, ok: bool
-) -> None:
+def _verified_document(
+    found: Verified, reach: Reach | None, anchor: Anchored | None, rows: Sequence[HeldRow]
+) -> dict[str, Any]:
     held = {"rows": [one.document() for one in rows], "warnings": _warnings(found)}
     anchored = anchor and {**picked(anchor, "block problem"), **(_document(anchor.reach) or {})}
-    print_json({"ok": ok, **asdict(found), **held, "against": _document(reach), "anchor": anchored})
+    return {**asdict(found), **held, "against": _document(reach), "anchor": anchored}
 
 
 def _reach_lines(found: Verified, reach: Reach | None, anchor: Anchored | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Comparison of two audit files, `validator audit compare`: one history, one that continues the other, or two."""
+"""Comparison of two audit files (`audit verify --compare`): one history, one that continues the other, or two."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

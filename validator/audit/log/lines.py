@@ -128,14 +128,12 @@ def require_audit_file(file: BinaryIO) -> None:
 class LineReader:
     """A reader of lines, which hands each out once.
 
-    `number` and `offset` are those of the end of the line read last; `taken` is a hash that takes in every byte, where
-    somebody asks for it.
+    `number` and `offset` are those of the end of the line read last.
     """
 
     file: BinaryIO
     number: int = 0
     offset: int = 0
-    taken: Any = None
 
     def receipts(self) -> Iterator[Line]:
         """Yield the receipts among the lines that are left.
@@ -158,8 +156,6 @@ class LineReader:
             return None
         self.number += 1
         self.offset += len(raw)
-        if self.taken is not None:
-            self.taken.update(raw)
 
         def fault(what: str) -> FaultError:
             return FaultError(self.number, expected, round_id, what)

@@ -4,9 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal, get_origin
+from typing import BinaryIO, Final, Literal
 
-import msgspec
 from msgspec import UNSET
 
 from validator.audit.input_check import input_fault, late_counts
@@ -16,7 +15,6 @@ from validator.audit.log.folders import Given
 from validator.audit.log.lines import (
     START,
     FaultError,
-    Line,
     LineReader,
     Planned,
     Wrong,
@@ -219,7 +217,6 @@ def _check_plan(planned: Planned, scored_by: Version) -> None:
 
 
 Progress = Callable[[int], None]
-Before = Callable[[Line, "Reading"], None]
 
 _PREFIX: Final = b'{"receipt":'
 _SALTS: Final = b'"salts":[{'  # in canonical form; without it there is nothing to find
@@ -239,20 +236,6 @@ class Reading:
     first_round: int | None = None
     last_round: int | None = None
     blocks: tuple[int, int] | None = None
-
-    @classmethod
-    def begin(cls, hotkey: str | None) -> "Reading":
-        """Return what is known before the first line; `hotkey` is whose log it must be, None for anybody's."""
-        return cls(Chain(hotkey))
-
-    @classmethod
-    def decoded(cls, data: bytes) -> "Reading":
-        """Return what `encoded` gave (msgspec.MsgspecError: it is something else)."""
-        return _DECODER.decode(data)
-
-    def encoded(self) -> bytes:
-        """Return it as bytes (OverflowError: a number in the log is larger than any honest one)."""
-        return msgspec.msgpack.encode(self)
 
     def saw(self, receipt: Receipt) -> None:
         """Take note of the block that a receipt's round or vector was taken at."""
@@ -303,16 +286,6 @@ def _counts(counted: Mapping[str, int]) -> dict[str, int]:
     return {name: many for name, many in sorted(counted.items()) if many}
 
 
-def _counter(kind: type, counts: Any) -> Any:
-    """Return a Counter from what msgspec made of it."""
-    if get_origin(kind) is not Counter:
-        raise NotImplementedError
-    return Counter(counts)
-
-
-_DECODER: Final = msgspec.msgpack.Decoder(Reading, dec_hook=_counter)
-
-
 def verify_file(
     path: Path, hotkey: str | None = None, progress: Progress = lambda _: None, given: Given | None = None
 ) -> Verified:
@@ -329,20 +302,16 @@ def verify_file(
         require_audit_file(file)
         salts = public_salts(file)
         file.seek(0)
-        return verify_lines(LineReader(file), Reading.begin(hotkey), salts, progress, given=given)
+        return _verify_lines(LineReader(file), Reading(Chain(hotkey)), salts, progress, given or Given())
 
 
-def public_salts(file: BinaryIO, saw: Callable[[bytes], None] = lambda _: None) -> Mapping[str, bytes]:
-    """Return commitment to salt, of every salt in the file. Unchecked lines may say anything: a salt proves itself.
-
-    `saw` is shown all bytes, in pieces that end where a line ends or that are longer than a receipt may be.
-    """
+def public_salts(file: BinaryIO) -> Mapping[str, bytes]:
+    """Return commitment to salt, of every salt in the file. Unchecked lines may say anything: a salt proves itself."""
     found: dict[str, bytes] = {}
     number = 1
     while raw := file.readline(MAX_RECEIPT + 1):
         if len(found) > MAX_LOG_SALTS:
             raise FaultError(number, "receipt", None, f"more than {MAX_LOG_SALTS} salts in one file")
-        saw(raw)
         number += raw.endswith(b"\n")
         if not raw.startswith(START) or _SALTS not in raw:
             continue
@@ -356,28 +325,13 @@ def public_salts(file: BinaryIO, saw: Callable[[bytes], None] = lambda _: None) 
     return found
 
 
-def verify_lines(  # noqa: PLR0913 - the lines, what is known, and who looks on
-    reader: LineReader,
-    reading: Reading,
-    salts: Mapping[str, bytes],
-    progress: Progress,
-    before: Before | None = None,
-    *,
-    given: Given | None = None,
+def _verify_lines(
+    reader: LineReader, reading: Reading, salts: Mapping[str, bytes], progress: Progress, given: Given
 ) -> Verified:
-    """Check the lines that are left behind those that `reading` knows, and take them in.
-
-    `before` is shown every receipt first, and what was known before it.
-
-    Raises:
-        FaultError: the first thing that does not hold, with its line.
-    """
-    given = given or Given()
+    """Check all lines (FaultError: the first thing that does not hold, with its line)."""
     while (found := reader.next("receipt", None)) is not None:
         if found.kind != "receipt":
             raise found.fault("no receipt names this line: repeated, out of order or added")
-        if before is not None:
-            before(found, reading)
         receipt = reading.chain.add(found)
         if receipt.first_round == "0":
             reading.state = known_from(reading.state, 0)
