@@ -364,8 +364,12 @@ def upgrade() -> None:
         sa.Column("link", sa.BigInteger(), sa.ForeignKey("weight_links.sequence")),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("row_state", sa.Text()),
         sa.CheckConstraint(
             "state IN ('prepared', 'submitted', 'confirmed', 'rejected', 'unknown', 'expired')", name="state"
+        ),
+        sa.CheckConstraint(
+            "row_state IN ('committed', 'revealed', 'reveal_failed', 'as_sent', 'altered', 'unseen')", name="row_state"
         ),
         sa.UniqueConstraint("netuid", "mechid", "epoch"),
     )

@@ -337,7 +337,7 @@ class Beside(SimulatedChain):
 async def test_weights_of_another_mechanism_that_arrive_during_a_look_stand_in_nobodys_way(store: Store) -> None:
     world = build(store, chain=Beside, mechanisms=2)
     world.chain.store = store  # type: ignore[attr-defined]
-    sight, hindrance = await world.service._watch.check()
+    sight, hindrance, _ = await world.service._watch.check()
     assert (sight.snapshot.block, hindrance) == (0, None)
     async with store.read() as tx:
         assert await tx.weights.highest_confirmed(1) == 1

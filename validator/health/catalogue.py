@@ -285,6 +285,28 @@ _ALL: Final = (
         "ValidatorWeightsOld",
     ),
     Condition(
+        "weights_altered",
+        "degraded",
+        "The row on chain is not the one that this validator sent: miners are paid by other weights.",
+        "Compare `validator weights show` with the chain. If another program uses this hotkey, stop it. Else report it "
+        "with the runtime's version (`validator doctor`): it does something with rows that this program does not know.",
+        "reads back each row after its inclusion, or after its reveal",
+        Unseen("It follows from a submission."),
+        "ValidatorWeightsOld",
+    ),
+    Condition(
+        "weights_reveal_failed",
+        "degraded",
+        "The chain has not revealed the newest commitment whose time has come: its weights are lost, and the row "
+        "before stays in force.",
+        "Nothing, if it happens once: the next commitment replaces it. Again and again: see whether the rows of other "
+        "validators change, else the chain gets no pulses of drand; `validator weights plan` names what the runtime "
+        "would refuse at the reveal, such as too few weights or a lost permit.",
+        "compares the row on chain with each commitment in the epoch of its reveal",
+        Unseen("It follows from a submission."),
+        "ValidatorWeightsOld",
+    ),
+    Condition(
         "weights_too_few",
         "degraded",
         "The subnet asks for more weights in a row than there are paid miners: nothing is sent, the chain would refuse "

@@ -65,7 +65,14 @@ CHECKS: Final[Mapping[str, Check]] = {
     ),
     "weights": Check(
         "The chain takes weights, and the last are not older than `health.weights_epochs`.",
-        ("weights_old", "weights_failing", "weights_refused", "weights_too_few"),
+        (
+            "weights_old",
+            "weights_failing",
+            "weights_refused",
+            "weights_altered",
+            "weights_reveal_failed",
+            "weights_too_few",
+        ),
     ),
     "standing": Check("The hotkey is registered and has a validator permit.", ("no_standing",)),
     "chain": Check(

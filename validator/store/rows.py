@@ -29,6 +29,7 @@ RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]
 TaskState = Literal["open", "settled", "void", "skipped"]
 WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
+RowState = Literal["committed", "revealed", "reveal_failed", "as_sent", "altered", "unseen"]
 
 
 class StoreChain(NamedTuple):
@@ -296,6 +297,9 @@ class WeightsRecord:
         sent: uid to u16 as the chain should store it.
         vector, scores: by hotkey.
         link: number of the receipt of what is sent (SPEC 16, D-28).
+        row_state: of a confirmed one, the result of comparing the row on chain with `sent`; None before that.
+            `committed`: the chain reveals it later; `revealed`, `as_sent`: it is in force as sent; `altered`: with
+            other weights; `reveal_failed`: the row before it stayed; `unseen`: a later row replaced it unseen.
     """
 
     id: int
@@ -317,6 +321,12 @@ class WeightsRecord:
     created_at: datetime
     updated_at: datetime
     link: int | None = None
+    row_state: RowState | None = None
+
+    @property
+    def shown_state(self) -> str:
+        """The state in one word, for people."""
+        return self.row_state or self.state
 
 
 class WeightMark(NamedTuple):

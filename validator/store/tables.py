@@ -439,6 +439,7 @@ waiting_work = Table(
 
 
 WEIGHT_STATES: Final = ("prepared", "submitted", "confirmed", "rejected", "unknown", "expired")
+ROW_STATES: Final = ("committed", "revealed", "reveal_failed", "as_sent", "altered", "unseen")
 
 weight_submissions = Table(
     "weight_submissions",
@@ -462,7 +463,9 @@ weight_submissions = Table(
     Column("link", BigInteger, ForeignKey("weight_links.sequence")),  # its receipt
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
+    Column("row_state", Name),  # of the row on chain, once it was compared; null before
     one_of("state", WEIGHT_STATES),
+    one_of("row_state", ROW_STATES),
     UniqueConstraint("netuid", "mechid", "epoch"),
 )
 

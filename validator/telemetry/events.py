@@ -400,6 +400,12 @@ class Event(StrEnum):
         "netuid mechid block uid detail",
         todo="Nothing; on an old store: was the hotkey registered again?",
     )
+    WEIGHTS_ROW = _entry(
+        "weights_row",
+        "The row on chain was compared with the one that was sent; `different` counts the weights that differ.",
+        "netuid mechid epoch block state different",
+        todo="`altered`, `reveal_failed`: see [conditions](conditions.md). Else nothing.",
+    )
     WEIGHTS_MODE = _entry(
         "weights_mode",
         "The subnet now has weights committed first and revealed later, or set in the open again.",

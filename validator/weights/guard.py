@@ -1,13 +1,13 @@
 """Rules of the weights loop: reasons to refuse signing, and whose an update on chain is (ours or not). Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final, NamedTuple
 
 from validator.chain.weight_rows import U16_MAX
 from validator.protocol.reasons import Reason
-from validator.store.rows import WeightMark, WeightsRecord
+from validator.store.rows import RowState, WeightMark, WeightsRecord
 from validator.weights.chain_view import Hindrance, Sight, Slot
 
 OPEN: Final = ("submitted", "unknown")
@@ -17,13 +17,15 @@ _CLOCK_SLACK: Final = timedelta(seconds=1)  # corrections by NTP
 class Known(NamedTuple):
     """The store's knowledge of our updates: what was last known (None before the first look), the newest submission.
 
-    `highest_confirmed` is the highest block with weights of ours, over all mechanisms.
+    `highest_confirmed` is the highest block with weights of ours, over all mechanisms. `rows` are the mechanism's
+    submissions on chain, newest first: some of the newest, and all that are not compared with the row on chain.
     """
 
     mark: WeightMark | None
     newest: WeightsRecord | None
     highest_confirmed: int | None
     last_written: datetime | None
+    rows: Sequence[WeightsRecord] = ()
 
     @property
     def open(self) -> WeightsRecord | None:
@@ -106,9 +108,10 @@ def judge(known: Known, slot: Slot, *, hidden: bool) -> Finding:
 def explains(record: WeightsRecord, slot: Slot, *, hidden: bool) -> bool:
     """Return whether the slot's last update can be this submission.
 
-    It must be between signing and expiry. Weights in the open must be those that were sent; hidden ones are told by
-    the update alone, unless there are two commitments where one was sent. Where the chain keeps no block of it, the
-    weights or the commitment are all that tells.
+    It must be between signing and expiry. Weights in the open must be those that were sent, or for an open submission
+    targets of it with other weights: a chain that alters a row is no reason to lock. Hidden ones are told by the update
+    alone, unless there are two commitments where one was sent. Where the chain keeps no block of it, the weights or the
+    commitment are all that tells.
     """
     update = slot.last_update
     if record.signed_block is None or record.state == "confirmed":
@@ -124,7 +127,8 @@ def explains(record: WeightsRecord, slot: Slot, *, hidden: bool) -> bool:
     if record.sent is None:
         return record.state in OPEN
     if not hidden:
-        return same_weights(slot.weights, record.sent)
+        altered = record.state in OPEN and bool(slot.weights) and slot.weights.keys() <= record.sent.keys()
+        return altered or same_weights(slot.weights, record.sent)
     return record.state in OPEN and len(since) <= 1
 
 
@@ -134,6 +138,35 @@ def same_weights(stored: Mapping[int, int], sent: Mapping[int, int]) -> bool:
         return False
     top, top_sent = max(stored.values()), max(sent.values())
     return all(abs(stored[uid] * U16_MAX / top - sent[uid] * U16_MAX / top_sent) <= 1 for uid in stored)
+
+
+def row_state(record: WeightsRecord, known: Known, sight: Sight, slot: Slot) -> RowState | None:
+    """Return the result of comparing the row on chain with a confirmed submission's; None: it cannot be told yet."""
+    if record.row_state == "committed":
+        return _revealed(record, known, sight, slot)
+    if slot.last_update == record.block or slot.untold:
+        return "as_sent" if slot.weights == record.sent else "altered"
+    return "unseen" if sight.snapshot.epoch > record.epoch else None
+
+
+def _revealed(record: WeightsRecord, known: Known, sight: Sight, slot: Slot) -> RowState | None:
+    """Return the result of a reveal.
+
+    Nothing on chain tells that one has failed: the commitment goes, and the row stays as it was.
+    """
+    epoch, due = sight.snapshot.epoch, record.epoch + sight.parameters.reveal_epochs
+    first, last = record.signed_block or 0, record.expiry_block or slot.last_update
+    if any(first <= block <= last for block in slot.commits):
+        return None if epoch <= due else "reveal_failed"
+    if slot.weights == record.sent:
+        return "revealed"
+    if epoch < due:
+        return None  # epochs of an older runtime change some blocks before or after its step
+    same = [other.epoch for other in known.rows if other.sent == slot.weights]
+    if any(other > record.epoch for other in same):
+        return "unseen"
+    altered = not same and bool(slot.weights) and slot.weights.keys() <= (record.sent or {}).keys()
+    return "altered" if altered else "reveal_failed"
 
 
 def refusal(known: Known, sight: Sight, now: datetime) -> Hindrance | None:

@@ -16,7 +16,7 @@ from validator.settings.model import WeightsSettings
 from validator.sources import Clock, RandomBytes, within
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
-from validator.store.rows import VectorRecord
+from validator.store.rows import RowState, VectorRecord, WeightsRecord
 from validator.store.vector_inputs import Basis, basis_of
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
@@ -29,6 +29,7 @@ from validator.weights.submission import Fate, Submitter, WeightsLog
 from validator.weights.watch import Checked, Watch, WeightsLock, WeightsLockedError
 
 _QUIET_S: Final = 60.0
+_WRONG_ROWS: Final[Mapping[RowState, str]] = {"altered": "weights_altered", "reveal_failed": "weights_reveal_failed"}
 _log = structlog.get_logger()
 
 
@@ -74,6 +75,16 @@ class Trouble:
             self._board.raise_("weights_refused", f"{self._of}: {fate.message}", self._of)
         elif fate.state == "confirmed":
             self._board.clear("weights_refused", self._of)
+
+    def compared(self, row: WeightsRecord | None) -> None:
+        """Show how the newest row that was compared is on chain."""
+        if self._board is None or row is None:
+            return
+        for state, name in _WRONG_ROWS.items():
+            if row.row_state == state:
+                self._board.raise_(name, f"{self._of}: weights of epoch {row.epoch}", self._of)
+            else:
+                self._board.clear(name, self._of)
 
     def too_few(self, found: Hindrance | None) -> None:
         """Show that the row has fewer weights than the subnet asks for; None: it has as many."""
@@ -192,7 +203,7 @@ class WeightService:
         self._served_end: int | None = None
         # The epoch whose vector was computed, and what stood in the way.
         self._computed: tuple[int, Reason] | None = None
-        self._looked = False
+        self._looked_in: int | None = None  # the epoch
         self._trying = False  # since the last attempt that ended without an error
         self._last_update: int | None = None
         self._hidden: bool | None = None
@@ -244,8 +255,9 @@ class WeightService:
             if not await tx.weight_guard.present():
                 self._trouble.block(None, Reason.WEIGHTS_GUARD_MISSING, "")
                 return soon
-        if not self._settings.dry_run and (not self._looked or (await self._watch.known()).open is not None):
+        if not self._settings.dry_run and await self._has_to_look(head):
             await self._look()
+            self._looked_in = head.epoch
         due = due_block(head, self._settings.blocks_before_epoch_end)
         if await self._done(head.epoch) or (head.epoch_end is not None and head.epoch_end == self._served_end):
             return soon if head.epoch_end is None else head.epoch_end + 1
@@ -253,6 +265,19 @@ class WeightService:
             return due
         async with self._signing:
             return await self._attempt(head)
+
+    async def _has_to_look(self, head: Head) -> bool:
+        """Return whether the chain may show something that the store does not know yet.
+
+        At the start; while a submission is open; for a row that is not compared; at the beginning of each epoch for
+        those that are revealed then.
+        """
+        if self._looked_in is None:
+            return True
+        known = await self._watch.known()
+        states = {row.row_state for row in known.rows}
+        begun = "committed" in states and self._looked_in != head.epoch
+        return known.open is not None or None in states or begun
 
     async def _attempt(self, head: Head) -> int:
         """Send if nothing is in the way; return the block at which to look again."""
@@ -362,8 +387,9 @@ class WeightService:
 
     async def _look(self) -> Sight | None:
         """Compare the chain with the store; None if nothing may be signed, which is said."""
-        sight, found = Checked(await self._eyes.look(), None) if self._settings.dry_run else await self._watch.check()
-        self._looked = True
+        checked = Checked(await self._eyes.look(), None) if self._settings.dry_run else await self._watch.check()
+        sight, found = checked.sight, checked.hindrance
+        self._trouble.compared(checked.row)
         self._last_update = None if sight.slot is None else sight.slot.last_update
         hidden = sight.parameters.commit_reveal
         if self._hidden not in (None, hidden):

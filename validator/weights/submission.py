@@ -246,8 +246,15 @@ class Submitter:
                 await tx.weights.lose(submission.id, None, now, message)
                 await self.told.fate(tx, submission.link, "unknown")
                 return
+            hidden = sight.parameters.commit_reveal and fate.state == "confirmed"
             await tx.weights.update(
-                submission.id, fate.state, now, block=fate.block, message=message, extrinsic=fate.extrinsic
+                submission.id,
+                fate.state,
+                now,
+                block=fate.block,
+                message=message,
+                extrinsic=fate.extrinsic,
+                row_state="committed" if hidden else None,
             )
             if fate.state in ("confirmed", "rejected"):
                 await self.told.fate(tx, submission.link, fate.state, fate.block, fate.extrinsic)

@@ -4,7 +4,7 @@ Writes the store and, with a lock, the stop-file. Called by the weights loop; an
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
@@ -17,11 +17,11 @@ from validator.protocol.times import format_time
 from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.store import Store, Transaction
-from validator.store.rows import WeightMark, WeightsRecord
+from validator.store.rows import RowState, WeightMark, WeightsRecord
 from validator.store.urls import file_beside
 from validator.telemetry import Event
 from validator.weights.chain_view import Eyes, Hindrance, Sight, Slot
-from validator.weights.guard import Finding, Known, expiry, rule
+from validator.weights.guard import Finding, Known, expiry, row_state, rule
 from validator.weights.submission import WeightsLog
 
 CLEAR: Final = "validator weights unlock --reason TEXT"
@@ -116,10 +116,14 @@ _log = structlog.get_logger()
 
 
 class Checked(NamedTuple):
-    """A look at the chain, and why nothing may be signed, None if nothing speaks against it."""
+    """A look at the chain; why nothing may be signed, None if nothing speaks against it.
+
+    `row` is the newest submission whose row on chain was compared with it; None before the first.
+    """
 
     sight: Sight
     hindrance: Hindrance | None
+    row: WeightsRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +153,37 @@ class Watch:
             finding, found = rule(known, sight, self.eyes.clock.now())
         if finding is not None and sight.slot is not None:
             await self._follow(finding, known, sight, sight.slot)
-        return Checked(sight, found)
+        row = None if sight.slot is None or finding is Finding.BEHIND else await self._compare_rows(sight, sight.slot)
+        return Checked(sight, found, row)
+
+    async def _compare_rows(self, sight: Sight, slot: Slot) -> WeightsRecord | None:
+        """Compare the row on chain with our submissions; return the newest that was compared."""
+        known = await self.known()
+        newest = None
+        for record in known.rows:
+            state = record.row_state
+            if state in (None, "committed") and (state := row_state(record, known, sight, slot)) is not None:
+                now = self.eyes.clock.now()
+                async with self.store.begin() as tx:
+                    await tx.weights.note_row(record.id, state, now)
+                self._log_row(record, state, slot)
+            if newest is None and state not in (None, "committed", "unseen"):
+                newest = replace(record, row_state=state)
+        return newest
+
+    def _log_row(self, record: WeightsRecord, state: RowState, slot: Slot) -> None:
+        """Say how the row on chain compares with the one that was sent."""
+        sent, wrong = record.sent or {}, state in ("altered", "reveal_failed")
+        different = sum(slot.weights.get(uid) != sent.get(uid) for uid in sent.keys() | slot.weights.keys())
+        (_log.warning if wrong else _log.info)(
+            Event.WEIGHTS_ROW,
+            netuid=self.netuid,
+            mechid=self.eyes.mechid,
+            epoch=record.epoch,
+            block=record.block,
+            state=state,
+            different=different,
+        )
 
     async def _follow(self, finding: Finding, known: Known, sight: Sight, slot: Slot) -> None:
         """Write down what follows from the finding."""
@@ -176,7 +210,8 @@ class Watch:
         block = max(slot.last_update, (known.newest.signed_block if known.newest else None) or 0)
         async with self.store.begin() as tx:
             if finding is Finding.OURS and known.newest is not None:
-                await tx.weights.update(known.newest.id, "confirmed", now, block=block)
+                hidden: RowState | None = "committed" if sight.parameters.commit_reveal else None
+                await tx.weights.update(known.newest.id, "confirmed", now, block=block, row_state=hidden)
                 await self.told.fate(tx, known.newest.link, "confirmed", block, known.newest.extrinsic)
             await tx.weight_guard.set_mark(self.netuid, self.eyes.mechid, self.eyes.hotkey, mark, now)
         if finding is Finding.OURS and known.newest is not None:
@@ -223,4 +258,5 @@ async def known_of(tx: Transaction, netuid: int, eyes: Eyes) -> Known:
         await tx.weights.newest(netuid, eyes.mechid),
         await tx.weights.highest_confirmed(netuid),
         await tx.weight_guard.last_written(netuid),
+        await tx.weights.rows(netuid, eyes.mechid),
     )

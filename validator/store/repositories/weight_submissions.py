@@ -12,7 +12,7 @@ from validator.protocol.receipt import WeightsLink
 from validator.store.codec import pack, unpack
 from validator.store.errors import AlreadyPreparedError, EmptyReasonError, WrongStateError
 from validator.store.repositories.base import Repository
-from validator.store.rows import VectorRecord, WeightLock, WeightMark, WeightsRecord, WeightsState
+from validator.store.rows import RowState, VectorRecord, WeightLock, WeightMark, WeightsRecord, WeightsState
 from validator.store.tables import weight_links, weight_locks, weight_marks, weight_submissions, weight_vectors
 
 _V = weight_vectors.c
@@ -87,6 +87,7 @@ def _of(netuid: int, mechid: int, epoch: int) -> tuple[ColumnElement[bool], ...]
 
 _W = weight_submissions.c
 # What was refused never comes into force, and the cause may pass (a nonce, a full pool, a limit missed by a block).
+_RECENT: Final = 4  # epochs
 _MAX_REFUSED: Final = 3  # attempts, of which the last was refused
 
 
@@ -174,9 +175,10 @@ class WeightSubmissions(Repository):
         block: int | None = None,
         message: str | None = None,
         extrinsic: str | None = None,
+        row_state: RowState | None = None,
     ) -> None:
         """Note the result of a submission; what is None stays as it was (WrongStateError)."""
-        given = {"block": block, "message": message, "extrinsic": extrinsic}
+        given = {"block": block, "message": message, "extrinsic": extrinsic, "row_state": row_state}
         values = {name: value for name, value in given.items() if value is not None}
         await self._note(submission_id, {"state": state, "updated_at": at, **values})
 
@@ -215,10 +217,31 @@ class WeightSubmissions(Repository):
         return block
 
     async def confirmed_epoch(self, netuid: int, mechid: int) -> int | None:
-        """Return the newest epoch whose weights are on chain; None where none are."""
-        mine = select(func.max(_W.epoch)).where(_W.netuid == netuid, _W.mechid == mechid, _W.state == "confirmed")
-        epoch: int | None = await self._scalar(mine)
-        return epoch
+        """Return the newest epoch whose weights are on chain; None where none are.
+
+        A commitment counts before its reveal, unless the newest reveal failed.
+        """
+        mine = select(_W.row_state, func.max(_W.epoch).label("epoch")).group_by(_W.row_state)
+        mine = mine.where(_W.netuid == netuid, _W.mechid == mechid, _W.state == "confirmed")
+        newest: dict[str | None, int] = {row.row_state: row.epoch for row in await self._all(mine)}
+        failed, committed = newest.pop("reveal_failed", -1), newest.pop("committed", -1)
+        newest.pop("unseen", None)
+        shown = max(newest.values(), default=-1)
+        epoch = shown if failed > shown else max(shown, committed)
+        return None if epoch < 0 else epoch
+
+    async def rows(self, netuid: int, mechid: int) -> tuple[WeightsRecord, ...]:
+        """Return submissions on chain, newest first: those of the newest epochs, and all that are not compared yet."""
+        mine = (_W.netuid == netuid, _W.mechid == mechid, _W.state == "confirmed")
+        recent = _W.epoch > select(func.max(_W.epoch) - _RECENT).where(*mine).scalar_subquery()
+        waiting = or_(_W.row_state.is_(None), _W.row_state == "committed")
+        rows = select(weight_submissions).where(*mine, or_(recent, waiting)).order_by(_W.epoch.desc())
+        return await self._each(WeightsRecord, rows)
+
+    async def note_row(self, submission_id: int, row_state: RowState, at: datetime) -> None:
+        """Note the result of comparing the row on chain with a submission that is on chain."""
+        mine = update(weight_submissions).where(_W.id == submission_id, _W.state == "confirmed")
+        await self._changed(mine.values(row_state=row_state, updated_at=at))
 
     async def latest(self, mechid: int) -> WeightsRecord | None:
         """Return the mechanism's newest submission, whatever the result."""
