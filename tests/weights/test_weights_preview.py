@@ -46,7 +46,7 @@ async def test_the_plan_is_what_is_sent_and_then_equals_the_chain(store: Store) 
         await world.until_block(15)
     (after,) = await plan_in(world)
     assert world.subnet.weights(0, 0) == {line.uid: line.planned_u16 for line in view.lines}
-    assert (after.state, after.blocks_until) == ("confirmed", 0)
+    assert (after.state, after.blocks_until) == ("as_sent", 0)
     assert all(line.difference == 0 for line in after.lines)
     assert [standing.reason for standing in after.hindrances] == ["weights_rate_limited"]
 

@@ -178,7 +178,7 @@ def _weights(seen: Overview, stored: Stored) -> Iterator[str]:
     for record in stored.weights:
         ago = span((seen.at - record.updated_at).total_seconds())
         block = "" if record.block is None else f" at block {record.block}"
-        sent = f"mechanism {record.mechid}: epoch {record.epoch} {record.state}{block}, {ago} ago"
+        sent = f"mechanism {record.mechid}: epoch {record.epoch} {record.shown_state}{block}, {ago} ago"
         yield _line("weights", sent + _on_chain(record, rows.get(record.mechid)))
 
 

@@ -17,7 +17,7 @@ from validator.store.rows import UnpaidTold
 if TYPE_CHECKING:
     from validator.weights.preview import PlanView
 
-_FACTS: Final = "id netuid mechid epoch state block message extrinsic created_at updated_at"
+_FACTS: Final = "id netuid mechid epoch state row_state block message extrinsic created_at updated_at"
 WEIGHTS = group("weights", "Weights on the chain.")
 _WHICH_SCORE: Final = (
     "score: the miner's for what the mechanism pays; the mixed score where it pays assessments and workflows"
@@ -45,7 +45,7 @@ def show(
         return
     record = found.record
     block = NONE if record.block is None else record.block
-    print_line(f"Submission {record.id}: {record.state}, netuid {record.netuid}, mechanism {record.mechid}")
+    print_line(f"Submission {record.id}: {record.shown_state}, netuid {record.netuid}, mechanism {record.mechid}")
     print_line(f"epoch {record.epoch}, block {block}, extrinsic {record.extrinsic or NONE}")
     if found.scoring_version:
         print_line(f"computed under scoring version {found.scoring_version}")

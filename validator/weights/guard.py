@@ -11,6 +11,8 @@ from validator.store.rows import RowState, WeightMark, WeightsRecord
 from validator.weights.chain_view import Hindrance, Sight, Slot
 
 OPEN: Final = ("submitted", "unknown")
+WRONG_ROWS: Final[Mapping[RowState, str]] = {"altered": "weights_altered", "reveal_failed": "weights_reveal_failed"}
+"""The condition that each of these states raises."""
 _CLOCK_SLACK: Final = timedelta(seconds=1)  # corrections by NTP
 
 

@@ -117,7 +117,7 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
         epoch_end=head.epoch_end,
         due_block=due,
         blocks_until=max(0, due - head.number),
-        state=None if record is None else record.state,
+        state=None if record is None else record.shown_state,
         commit_reveal=sight.parameters.commit_reveal,
         unallocated=vector.unallocated,
         owner=vector.owner,

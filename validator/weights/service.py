@@ -16,20 +16,20 @@ from validator.settings.model import WeightsSettings
 from validator.sources import Clock, RandomBytes, within
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
-from validator.store.rows import RowState, VectorRecord, WeightsRecord
+from validator.store.rows import VectorRecord, WeightsRecord
 from validator.store.vector_inputs import Basis, basis_of
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.telemetry.repetition import Once, Outage, place_of
 from validator.telemetry.reports import Reports
 from validator.weights.chain_view import Eyes, Hindrance, Sight, due_block, hindrance, validity
+from validator.weights.guard import WRONG_ROWS
 from validator.weights.pay_watch import PayWatch
 from validator.weights.plan import Vector, plan_vector
 from validator.weights.submission import Fate, Submitter, WeightsLog
 from validator.weights.watch import Checked, Watch, WeightsLock, WeightsLockedError
 
 _QUIET_S: Final = 60.0
-_WRONG_ROWS: Final[Mapping[RowState, str]] = {"altered": "weights_altered", "reveal_failed": "weights_reveal_failed"}
 _log = structlog.get_logger()
 
 
@@ -80,7 +80,7 @@ class Trouble:
         """Show how the newest row that was compared is on chain."""
         if self._board is None or row is None:
             return
-        for state, name in _WRONG_ROWS.items():
+        for state, name in WRONG_ROWS.items():
             if row.row_state == state:
                 self._board.raise_(name, f"{self._of}: weights of epoch {row.epoch}", self._of)
             else:

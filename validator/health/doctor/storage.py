@@ -45,6 +45,7 @@ from validator.store.rows import RoundRecord, WeightsRecord
 from validator.store.schema import SchemaState, require_place
 from validator.store.size import FEW_DAYS, DiskUse
 from validator.store.urls import StoreUrl, parse_url
+from validator.weights.guard import WRONG_ROWS
 from validator.weights.plan import mechanisms
 from validator.weights.watch import read_stop_file, stop_file_of
 
@@ -335,10 +336,12 @@ async def _few_weights(tx: Transaction, netuid: int, mechid: int) -> list[Findin
 
 
 def _newest_weights(record: WeightsRecord) -> Finding:
-    seen = f"the newest, of epoch {record.epoch}: {record.state}, {format_time(record.updated_at)}"
+    seen = f"the newest, of epoch {record.epoch}: {record.shown_state}, {format_time(record.updated_at)}"
     if record.state == "rejected":
         said = f"{seen}: {record.message or 'no word why'}"
         return warning("weights", said, "`validator weights plan` says what blocks it")
+    if record.row_state is not None and record.row_state in WRONG_ROWS:
+        return warning("weights", seen, CONDITIONS[WRONG_ROWS[record.row_state]].advice)
     return ok("weights", seen)
 
 
