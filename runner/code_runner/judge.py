@@ -2,8 +2,9 @@
 
 `python -m code_runner.judge DESCRIPTOR` reads an order from the socket and writes a JSON line to it for
 everything that happens: ["tests", KEYS], ["fault", TEXT] or ["late"] of an order that asks what tests there are; else
-["begin", KEY] and ["end", KEY, PASSED] for each test, and ["done"]. It ends after a test that hangs or that took the
-module's process with it: the keeper starts another one for the tests that are left.
+["loading"] before the module first runs, or ["late"], ["begin", KEY] and ["end", KEY, PASSED] for each test, and
+["done"]. It ends after a test that hangs or that took the module's process with it: the keeper starts another one for
+the tests that are left.
 """
 
 import json
@@ -58,7 +59,8 @@ class Judging:
     def __init__(self, order: Order, descriptor: int) -> None:
         self._order = order
         self._descriptor = descriptor
-        self._solution = Solution(order.solution, order.memory)
+        self._solution = Solution(order.solution, order.memory, self.loading)
+        self._loading = False
         self._fault = ""
         self._failed = False
         self._passed = False
@@ -69,13 +71,19 @@ class Judging:
         """Write a line to the keeper."""
         os.write(self._descriptor, json.dumps(what).encode() + b"\n")
 
+    def loading(self) -> None:
+        """Begin the time of the module, which runs from now on."""
+        self._loading = True
+        self.tell("loading")
+        signal.setitimer(signal.ITIMER_REAL, self._order.test_s)
+
     def late(self, _signal: int, _frame: FrameType | None) -> None:
         """End, because this test or the import took too long; one that did not work meanwhile was kept from it."""
         if self._now is not None:
             self.tell("end", self._now, False)
         elif self._order.keys is None and time.process_time() - self._began > self._order.test_s / 10:
             self.tell("fault", f"importing the tests takes more than {self._order.test_s:g} s")
-        elif self._order.keys is None:
+        elif not self._loading:
             self.tell("late")
         os._exit(0)
 

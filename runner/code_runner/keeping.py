@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from code_runner.confine import kill_all_others
-from code_runner.lint import findings
+from code_runner.lint import LintLateError, findings
 from code_runner.starting import Order, environment, python
 
 TEST_S: Final = 10.0
@@ -36,8 +36,12 @@ class Budget:
     test_s: float = TEST_S
 
 
-class StoodStillError(Exception):
-    """The machine did not run this process for a while, and so perhaps not the tests."""
+class LateError(Exception):
+    """The machine stood still, or was too slow before anything of the stranger's ran."""
+
+
+class SilentError(LateError):
+    """A judge wrote nothing for too long, or the time is over."""
 
 
 @dataclass(slots=True)
@@ -49,7 +53,8 @@ class Judged:
         passed: those that passed.
         findings: of the linter.
         fault: why the tests judge nothing; empty if they do.
-        late: whether the machine stood still, or was too slow for the tests to be found.
+        late: whether the machine stood still, or was too slow to start the judging.
+        loaded: whether the stranger's module has run.
     """
 
     keys: list[str] = field(default_factory=list)
@@ -57,6 +62,7 @@ class Judged:
     findings: int = 0
     fault: str = ""
     late: bool = False
+    loaded: bool = False
 
     def report(self) -> dict[str, Any]:
         """Return the report as the validator reads it."""
@@ -71,7 +77,7 @@ def judge_code(code: bytes, file: str, tests: str, budget: Budget) -> Judged:
     """Return what the tests and the linter say of the code, which also is in the file."""
     try:
         return _judged(code, file, tests, budget)
-    except StoodStillError:
+    except (LateError, LintLateError):
         return Judged(late=True)
 
 
@@ -84,22 +90,22 @@ def _judged(code: bytes, file: str, tests: str, budget: Budget) -> Judged:
                 judged.keys = keys
             case ["fault", str(fault)]:
                 judged.fault = fault
-            case None if time.monotonic() < deadline and process.wait() >= 0:  # nobody but the kernel kills it here
+            case None if process.wait() >= 0:  # nobody but the kernel kills it here
                 judged.fault = "importing the tests ends the interpreter"
             case _:
                 judged.late = True
     left = list(judged.keys)
-    while left and time.monotonic() < deadline:
-        if not _round(judged, left, Order(tests, [*left], file, budget.memory, budget.test_s), deadline):
-            break
+    latest = deadline - budget.seconds / 2  # the linter alone, whatever it reads, does not take that long
+    while left and _round(judged, left, Order(tests, [*left], file, budget.memory, budget.test_s), latest, deadline):
+        pass
     return judged
 
 
-def _round(judged: Judged, left: list[str], order: Order, deadline: float) -> bool:
+def _round(judged: Judged, left: list[str], order: Order, latest: float, deadline: float) -> bool:
     """Run the tests that are left in one judge; return whether another judge may get on with the rest."""
     begun = None
     with _judge(order, deadline) as (_, lines):
-        for line in lines:
+        for line in _timely(judged, lines, latest):
             match line:
                 case ["begin", str(key)]:
                     begun = key
@@ -114,6 +120,24 @@ def _round(judged: Judged, left: list[str], order: Order, deadline: float) -> bo
         left.remove(begun)
         return True
     return len(left) < len(order.keys or ())
+
+
+def _timely(judged: Judged, lines: Iterator[Any], latest: float) -> Iterator[Any]:
+    """Yield what a judge writes, until it ends or is silent.
+
+    Raises:
+        LateError: it was silent before the module was loaded, or loaded it only after `latest`. Once the module has
+            run, no judge is late: else a stranger could delay those that judge it.
+    """
+    try:
+        for line in lines:
+            if line == ["late"] or (line == ["loading"] and not judged.loaded and time.monotonic() > latest):
+                raise SilentError
+            judged.loaded = judged.loaded or line == ["loading"]
+            yield line
+    except SilentError:
+        if not judged.loaded:
+            raise
 
 
 @contextmanager
@@ -140,10 +164,11 @@ def _judge(order: Order, deadline: float) -> Iterator[tuple[subprocess.Popen[byt
 
 
 def _lines(out: socket.socket, patience_s: float, deadline: float) -> Iterator[Any]:
-    """Yield what a judge tells, until it ends, is silent for too long or the time is over.
+    """Yield what a judge writes until it ends.
 
     Raises:
-        StoodStillError: this process stood still meanwhile.
+        SilentError: it was silent for too long, or the time is over.
+        LateError: this process stood still meanwhile.
     """
     kept = bytearray()
     heard = looked = time.monotonic()
@@ -153,14 +178,18 @@ def _lines(out: socket.socket, patience_s: float, deadline: float) -> Iterator[A
             ready = waiting.select(_LOOK_S)
             before, looked = looked, time.monotonic()
             if looked - before > _LOOK_S + _STILL_S:
-                raise StoodStillError
+                raise LateError
             if not ready:
                 continue
             heard = looked
-            piece = out.recv(65_536)
+            try:
+                piece = out.recv(65_536)
+            except ConnectionResetError:  # it has ended before it read its order
+                return
             if not piece or len(kept) > _MOST_LINE:
                 return
             kept += piece
             *lines, kept = kept.split(b"\n")
             for line in lines:
                 yield json.loads(line)
+    raise SilentError

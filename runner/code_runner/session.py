@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
 
@@ -83,11 +84,13 @@ class Solution(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     Args:
         file: the stranger's module.
         memory: bytes of address space that its process may take.
+        loading: called once, when its process waits for the order to run it.
     """
 
-    def __init__(self, file: str, memory: int) -> None:
+    def __init__(self, file: str, memory: int, loading: Callable[[], None]) -> None:
         self._file = file
         self._memory = memory
+        self._loading = loading
         self._session: Session | None = None
 
     @property
@@ -103,6 +106,8 @@ class Solution(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Load the module over there, and put what stands for it here into its place."""
         if self._session is None:
             self._session = self._start()
+            self._session.ask("dir", 1)
+            self._loading()
         found = self._session.ask("invoke", 1, "load", (), {})
         sys.modules[module.__name__] = found
 

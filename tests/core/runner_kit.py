@@ -13,10 +13,12 @@ _DRIVER: Final = """
 import json, sys
 from code_runner.keeping import Budget, judge_code
 order = json.load(sys.stdin)
+sys.executable = order["python"]
 code = open(order["file"], "rb").read()
 judged = judge_code(code, order["file"], order["tests"], Budget(order["seconds"], 320 << 20, order["test_s"]))
 print(json.dumps({"keys": judged.keys, "good": sorted(judged.passed), **judged.report()}))
 """
+_MODULE: Final = 'runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)'
 
 
 class Ran(NamedTuple):
@@ -38,11 +40,14 @@ def environment(**more: str) -> dict[str, str]:
     }
 
 
-def judging(folder: Path, code: str, tests: str, *, seconds: float = 60, test_s: float = 20) -> subprocess.Popen[str]:
-    """Begin to judge the code by the tests in separate processes."""
+def judging(  # noqa: PLR0913 - what a judging is given
+    folder: Path, code: str, tests: str, *, seconds: float = 60, test_s: float = 20, slow: str = ""
+) -> subprocess.Popen[str]:
+    """Begin to judge the code by the tests in separate processes; `slow`: shell that runs before each of Python."""
     file = folder / "solution.py"
     file.write_text(dedent(code))
     order = {"file": str(file), "tests": dedent(tests), "seconds": seconds, "test_s": test_s}
+    order["python"] = str(delaying(folder, slow)) if slow else sys.executable
     keeper = subprocess.Popen(
         [sys.executable, "-c", _DRIVER],
         stdin=subprocess.PIPE,
@@ -59,7 +64,16 @@ def judging(folder: Path, code: str, tests: str, *, seconds: float = 60, test_s:
     return keeper
 
 
-def judged(folder: Path, code: str, tests: str, **budget: float) -> Ran:
+def delaying(folder: Path, slow: str) -> Path:
+    """Return a Python that starts on a machine as slow as this shell makes it."""
+    file = folder / "python"
+    module = f'import runpy, sys; sys.executable = "{file}"; del sys.argv[0]; {_MODULE}'
+    file.write_text(f"#!/bin/sh\nhere={folder}\n{slow}\nshift 3\nexec {sys.executable} -s -P -c '{module}' \"$@\"\n")
+    file.chmod(0o755)
+    return file
+
+
+def judged(folder: Path, code: str, tests: str, **budget: Any) -> Ran:
     """Judge the code by the tests in separate processes."""
     return ended(judging(folder, code, tests, **budget))
 

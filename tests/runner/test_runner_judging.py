@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from code_runner import lint
-from runner_kit import RUNNER, Ran, environment, judged
+from runner_kit import RUNNER, Ran, delaying, environment, judged
 
 SOLUTION = """
 import asyncio
@@ -325,6 +325,46 @@ def test_the_linters_findings_are_counted_whatever_comments_say(code: str, findi
 
 def test_what_the_linter_cannot_get_through_is_worth_nothing() -> None:
     assert lint.findings(b"x = '\xff'\n") == lint.UNREADABLE
+
+
+ONE = "def one():\n    return 1\n"
+HANGS = ONE + "def hangs():\n    while True: pass\n"
+ASKS = "import solution\ndef test_a():\n    solution.%s()\ndef test_b():\n    assert solution.one() == 1\n"
+SECOND = '*.judge*) mkdir "$here/first" 2>/dev/null || %s;;'
+
+
+@pytest.mark.parametrize(
+    ("slow", "code", "budget", "report"),
+    [
+        ("*.judge*) exec sleep 99;;", ONE, {"test_s": 0.1}, {"late": True}),  # longer than a judge may be silent
+        ("*.judge*) exec sleep 99;;", ONE, {"seconds": 2}, {"late": True}),
+        ("*.judge*) kill -9 $$;;", ONE, {}, {"late": True}),
+        (SECOND % "exec sleep 99", ONE, {"test_s": 2}, {"late": True}),
+        (SECOND % "sleep 4", ONE, {"seconds": 8}, {"late": True}),  # half of the time is gone
+        ("*.host*) exec sleep 99;;", ONE, {"test_s": 2}, {"late": True}),
+        # once the module has run, a slow machine is its own doing
+        ('*.host*) mkdir "$here/first" 2>/dev/null || exec sleep 99;;', HANGS, {"test_s": 2}, {"passed": 0}),
+        (SECOND % 'mkdir "$here/second" 2>/dev/null || exec sleep 99', HANGS, {"test_s": 2}, {"passed": 0}),
+    ],
+)
+def test_a_machine_that_is_slow_before_the_module_runs_judges_nobody(
+    tmp_path: Path, slow: str, code: str, budget: dict[str, float], report: dict[str, object]
+) -> None:
+    tests = ASKS % ("hangs" if code == HANGS else "one")
+    found = judged(tmp_path, code, tests, slow=f'case "$*" in {slow} esac', **budget)
+    assert found.report == (report if "late" in report else report | {"total": 2, "findings": 0})
+
+
+def test_a_linter_that_may_not_compute_judges_nobody_and_one_that_computes_for_ever_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lint, "_SECONDS", 1.0)
+    monkeypatch.setattr("sys.executable", str(delaying(tmp_path, "exec sleep 99")))
+    with pytest.raises(lint.LintLateError):
+        lint.findings(b"x = 1\n")
+    monkeypatch.setattr(lint, "_SHARE", 0.01)
+    delaying(tmp_path, "while :; do :; done")
+    assert lint.findings(b"x = 1\n") == lint.UNREADABLE
 
 
 def test_authors_see_which_tests_pass(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def _read(evidence: Evidence, key: bytes) -> CodeReport | SandboxFailure | None:
             return SandboxFailure(Reason.SANDBOX_TESTS, printable(fault, _TOLD))
         if report.startswith(b'{"late"'):
             decode(report, _Late, limit=_MAX_FAULT)
-            return SandboxFailure(Reason.SANDBOX_SLOW, "the machine stood still, or took too long to find the tests")
+            return SandboxFailure(Reason.SANDBOX_SLOW, "the machine stood still, or was too slow to start the tests")
         return parse_code_report(report)
     except JsonError as error:
         return _unfit(f"its report is none of this version: {error}")
