@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 from seeded_sets import Sample, bases, planted
 
 from validator.protocol.skill_types import ASSESSED_TYPES
-from validator.tasks.earnings import find_analyser
+from validator.tasks.analysers import find_analyser
 
 NEAR: Final = 3  # lines
 _LEAST: Final = 4  # faults of a kind in a part that is compared

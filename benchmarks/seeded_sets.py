@@ -1,6 +1,6 @@
-"""Distinguishability of planted and ordinary bundles: a classifier, and the earnings of reading nothing.
+"""Distinguishability of planted and ordinary bundles: a classifier.
 
-    .venv/bin/python benchmarks/seeded_sets.py [--bundles 200] [--no-earnings]
+    .venv/bin/python benchmarks/seeded_sets.py [--bundles 200]
 
 Bases are the distributions that are installed here, the miner's own bundles and built-in skeletons. Half of them are
 learned from, the other half is judged: as many planted bundles as ordinary ones of each. Ordinary bundles are what the
@@ -28,7 +28,6 @@ from validator.planting.skeletons import draw_skeleton
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.sources import SeededRandom
-from validator.tasks.earnings import answered, earned, find_analyser
 from validator.tasks.seeding import Base, Seeding, seeded
 from validator.tasks.source import TaskError
 
@@ -289,24 +288,10 @@ def counted(sets: Sequence[Planted], bases_of: Sequence[Sample] = ()) -> None:
     print("shapes of", Counter(f.shape.family for one in sets for f in one.faults))
 
 
-def earnings(tasks: Sequence[Sample]) -> None:
-    """Print what ways to answer earn on planted bundles."""
-    analyser = find_analyser()
-    answers = [
-        answered(one.files, one.base.skill_type, one.planted.truth, analyser)
-        for one in tasks
-        if one.planted is not None
-    ]
-    for row in earned(answers, analyser):
-        paid = "" if row.paid is None else f"  paid under 2.0.0 {row.paid:.3f}"
-        print(f"  {row.name:28} Q {row.quality:.3f}  2·hits/(said+known) {row.agreement:.3f}{paid}")
-
-
 def main() -> int:
     """Print all of it."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--bundles", type=int, default=200, help="of each kind, to learn from and to judge; 200")
-    options.add_argument("--earnings", type=int, default=60, help="planted bundles that are answered; 60, 0 for none")
     chosen = options.parse_args()
     found = bases()
     halves = found[::2], found[1::2]
@@ -314,8 +299,6 @@ def main() -> int:
     with_faults = [collected(half, planted, chosen.bundles) for half in halves]
     both = [one for half in with_faults for one in half]
     counted([one.planted for one in both if one.planted is not None], both)
-    if chosen.earnings:
-        earnings(both[:: max(1, len(both) // chosen.earnings)])
     for name, make in makers.items():
         without = [collected(half, make, chosen.bundles) for half in halves]
         print(

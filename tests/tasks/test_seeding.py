@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import get_args
 
 import pytest
@@ -13,9 +14,10 @@ from validator.planting.planting import Family
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Rule
+from validator.protocol.sssa import Finding, Rule
 from validator.protocol.task import KnownFinding, Windows
 from validator.sources import SeededRandom
+from validator.tasks.analysers import Analyser, found_before
 from validator.tasks.check import check_tasks
 from validator.tasks.folder import find_tasks, read_task
 from validator.tasks.seeding import (
@@ -194,3 +196,22 @@ def test_a_name_that_is_taken_meanwhile_leaves_what_was_there(tmp_path: Path) ->
     with pytest.raises(TaskError, match="exists already: name another folder"):
         next(writing)
     assert [path.name for path in tmp_path.iterdir()] == [names[1]]
+
+
+def test_an_analyser_looks_at_a_base_and_one_that_fails_is_a_line() -> None:
+    base = Base("greet", "0" * 64, {"SKILL.md": b"# x\n"}, SkillType.DECLARATIVE, None, None, None)
+    finding = Finding("f1", "prompt_injection", "high", "An order.", "SKILL.md#L1", (), "SKILL.md")
+
+    def reading(*_: object) -> SimpleNamespace:
+        return SimpleNamespace(verdict="BLOCK", findings=[finding] * 6)
+
+    def failing(*_: object) -> SimpleNamespace:
+        raise OSError("no scanner\nhere")
+
+    assert found_before(base, None).startswith("no analyser looked at it")
+    told = found_before(base, Analyser("reader", lambda: reading))
+    assert told.startswith("before planting reader finds 6: high prompt_injection at SKILL.md#L1; ")
+    assert told.endswith("; and 1 more")
+    told = found_before(base, Analyser("bad", lambda: failing))
+    assert told.startswith("the analyser `bad` failed: OSError: no scanner")
+    assert told.isprintable()

@@ -269,9 +269,6 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
             "--ordinary", min=0, max=1_000, help="More tasks for each bundle, without faults and truth, to hide among."
         ),
     ] = 0,
-    report: Annotated[
-        bool, typer.Option("--report", help="Also tell what answers that read nothing, a grep and an analyser earn.")
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """Plant known faults in benign bundles, and write tasks whose truth names all of them.
@@ -283,7 +280,7 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
         raise typer.BadParameter("a workflow has no bundle", param_hint="--type")
     # Only this command plants.
     from validator.planting.shapes import Own, company_with, shapes_with  # noqa: PLC0415 - see above
-    from validator.tasks.earnings import answered, earned, find_analyser, found_before  # noqa: PLC0415 - likewise
+    from validator.tasks.analysers import find_analyser, found_before  # noqa: PLC0415 - see above
 
     own, analyser = Own(shapes, tuple(domains or ())), find_analyser()
     chosen = secrets.token_hex(16) if word is None else word
@@ -299,33 +296,17 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
             yield base
 
     with progress("planting", None) as step:
-        made, answers = [], []
+        made = []
         for one in write_seeded(seeded_all(bases(), how), output):
             made.append(_seeded_document(one, output))  # and not the task: there may be thousands, of megabytes
-            if report and one.task.task.truth is not None:
-                answers.append(answered(one.planted.files, one.task.task.skill_type, one.planted.truth, analyser))
             step()
-    rows = [one._asdict() for one in earned(answers, analyser)] if report else []
     if as_json:
-        print_json({"seed": chosen, "notes": noted, "tasks": made} | ({"earnings": rows} if report else {}))
+        print_json({"seed": chosen, "notes": noted, "tasks": made})
         return
     for name, notes in noted.items():
         for note in notes:
             print_line(f"{name}: {note}")
     _print_seeded(made, drawn=None if word is not None else chosen)
-    if report:
-        print_table(
-            "answer mean_q agreement paid_2_0",
-            [
-                (
-                    one["name"],
-                    f"{one['quality']:.3f}",
-                    f"{one['agreement']:.3f}",
-                    "" if one["paid"] is None else f"{one['paid']:.3f}",
-                )
-                for one in rows
-            ],
-        )
 
 
 def _seeded_document(one: Seeded, output: Path) -> dict[str, Any]:
