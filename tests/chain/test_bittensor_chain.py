@@ -292,9 +292,9 @@ async def test_a_mechanism_younger_than_a_neuron_shows_its_registration() -> Non
         await bench.chain.last_update(1, 9)
 
 
-async def test_a_diagnosis_of_the_endpoints_ends_with_the_chain() -> None:
+async def test_a_look_at_the_endpoints_ends_with_the_chain() -> None:
     bench = await Bench().ready()
     looking = asyncio.create_task(asyncio.Event().wait())
-    bench.chain._diagnosis = looking  # type: ignore[assignment]
+    bench.chain._looking = looking  # type: ignore[assignment]
     await bench.chain.close()
     assert looking.cancelled()

@@ -19,6 +19,7 @@ from validator.cancellation import ended
 from validator.chain.base import ChainError, ChainUnreachableError
 from validator.chain.bittensor import BittensorChain
 from validator.chain.connection import Connection
+from validator.chain.endpoints import Endpoints
 from validator.chain.limits import Limits
 from validator.sources import SystemClock, VirtualClock
 
@@ -178,21 +179,23 @@ def test_a_connection_serves_one_event_loop() -> None:
 
 async def test_answers_of_no_use_are_errors_of_the_chain_and_show_no_secret() -> None:
     world = SdkWorld()
-    connection = Connection(
-        lambda: pytest.fail("not opened"), VirtualClock(START), 1.0, ["wss://node.invalid/v1/secret-key"]
-    )
+    clock = VirtualClock(START)
+    endpoints = Endpoints(["wss://node.invalid/v1/secret-key"], clock, Limits())
+    connection = Connection(lambda: pytest.fail("not opened"), clock, 1.0, endpoints)
     for error in (KeyError("number"), ValueError("wss://node.invalid/v1/secret-key\n\x1b[31m"), TypeError("x")):
-        told = str(connection.translated("head", error))
-        assert "secret-key" not in told
-        assert told.isprintable()
         assert type(connection.translated("head", error)) is ChainError
+        told = connection.translated("head", error).detail
+        assert told == "head at wss://node.invalid/***: the answer cannot be read"
+    told = connection.translated("head", RuntimeError("wss://node.invalid/v1/secret-key\n\x1b[31m")).detail
+    assert "secret-key" not in told
+    assert told.isprintable()
 
     def broken(name: str) -> None:
         if name == "get_metagraph":
             raise KeyError("hotkeys")
 
     world.node.after_read = broken
-    with pytest.raises(ChainError, match="metagraph: 'hotkeys'"):
+    with pytest.raises(ChainError, match=r"metagraph at ws://node\.invalid.*: the answer cannot be read"):
         await pumped(world.time, world.chain.snapshot())
     await world.close()
 
@@ -224,7 +227,8 @@ def connection_of(made: list[Client], *faults: Exception | None) -> Connection:
         made.append(Client(faults[len(made)]))
         return cast("bt.Client", made[-1])
 
-    return Connection(opened, SystemClock(), 1.0, ["ws://node.invalid"])
+    clock = SystemClock()
+    return Connection(opened, clock, 1.0, Endpoints(["ws://node.invalid"], clock, Limits()))
 
 
 async def test_who_hears_late_of_an_attempt_that_failed_leaves_the_next_one_alone() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
 from validator.protocol.errors import ValidatorError
@@ -121,6 +122,18 @@ class Commitment(NamedTuple):
     content: bytes | None
 
 
+class EndpointUse(NamedTuple):
+    """Use of a chain's endpoints, by their shown urls.
+
+    Attributes:
+        used: the one that is connected to; empty where none is, or there are none.
+        left: why others, or this one for lack of another, are not to be used now.
+    """
+
+    used: str = ""
+    left: Mapping[str, str] = MappingProxyType({})
+
+
 class Chain(Protocol):
     """One subnet through the eyes of one hotkey.
 
@@ -133,6 +146,13 @@ class Chain(Protocol):
     @property
     def latency_s(self) -> float | None:
         """Duration of the newest call, seconds; None before the first."""
+
+    @property
+    def endpoint_use(self) -> EndpointUse:
+        """The endpoint in use, and why others are not."""
+
+    def expect(self, genesis: str) -> None:
+        """Prefer endpoints of the chain with this genesis, hex without 0x, before any is known."""
 
     async def genesis(self) -> str:
         """Return what tells this chain from every other: the hash of its block 0, lower-case hex without 0x."""

@@ -14,9 +14,9 @@ before. Runtimes differ in what decides it (D-22), and with tempo 0 neither ever
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import bittensor as bt
 import structlog
@@ -29,6 +29,7 @@ from validator.chain.base import (
     ChainError,
     ChainUnreachableError,
     Commitment,
+    EndpointUse,
     Head,
     NoSubnetError,
     OtherChainError,
@@ -46,8 +47,8 @@ from validator.chain.connection import (
     is_missing,
     open_client,
 )
+from validator.chain.endpoints import Endpoints
 from validator.chain.limits import LIMITS, Limits
-from validator.chain.probe import diagnosis
 from validator.chain.runtime_rules import is_owner_exempt
 from validator.chain.submission import (
     Execute,
@@ -62,12 +63,12 @@ from validator.chain.submission import (
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
+from validator.settings.urls import shown_url
 from validator.sources import Clock, within
 
 T = TypeVar("T")
 MAX_TEMPO: Final = 50_400
 """A runtime with a schedule steps after so many blocks without a step, whatever it has planned."""
-_SILENCE: Final = 1.5  # times a call's limit: a node that says nothing at all for so long has lost the connection
 _PAUSE_S: Final = 2.0  # between two attempts to follow the blocks of a node that does not answer
 _ATTEMPTS: Final = 3  # at a snapshot, where blocks are replaced while it is read
 _MAX_SUBNETS: Final = 4_096  # the chain keeps a mechanism's values under mechid · 4,096 + netuid
@@ -81,6 +82,12 @@ _COMMIT: Final = bt.calls.SubtensorModule.commit_timelocked_mechanism_weights(
 )
 _NEXT_EPOCH: Final = ("SubnetInfoRuntimeApi", "get_next_epoch_start_block")
 _log = structlog.get_logger()
+
+
+class _Newest(NamedTuple):
+    endpoint: str
+    number: int
+    since: float
 
 
 class BittensorChain:
@@ -104,22 +111,32 @@ class BittensorChain:
         limits: Limits = LIMITS,
         substrate: Substrates | None = None,
     ) -> None:
-        self.endpoints = tuple(endpoints)
         self.netuid = netuid
         self._signer = signer
         self._clock = clock
         self._limits = limits
         self._substrate = substrate
-        self._diagnosis: asyncio.Task[str] | None = None
+        self._endpoints = Endpoints(endpoints, clock, limits)
         self._connection = self._connect(stubborn=True)
+        self._looking: asyncio.Task[None] | None = None
+        self._newest = _Newest("", -1, 0.0)
         self._missing: set[str] = set()
         self._genesis: str | None = None
-        self._highest = 0
 
     @property
     def latency_s(self) -> float | None:
         """Duration of the newest call, seconds; None before the first."""
         return self._connection.latency_s
+
+    @property
+    def endpoint_use(self) -> EndpointUse:
+        """The endpoint in use, and why others are not."""
+        used = self._connection.endpoint
+        return EndpointUse(shown_url(used) if used else "", self._endpoints.left)
+
+    def expect(self, genesis: str) -> None:
+        """Prefer endpoints of the chain with this genesis, hex without 0x, before any is known."""
+        self._endpoints.genesis = self._endpoints.genesis or genesis
 
     async def connect(self) -> None:
         """Connect, and see that the subnet exists; not needed, but it fails early and clearly.
@@ -138,6 +155,12 @@ class BittensorChain:
 
     async def head(self) -> Head:
         """Return the newest block."""
+        self._look_again()
+        head = await self._elsewhere(self._head)
+        self._watch(head.number)
+        return head
+
+    async def _head(self) -> Head:
         async with self._node("head") as node:
             return await self._block(await node.newest())
 
@@ -150,19 +173,21 @@ class BittensorChain:
         Raises:
             ChainUnreachableError: no new block was seen for `limits.no_block_s`; the text says what failed last.
         """
-        newest, since, trouble = -1, self._clock.monotonic(), ""
+        newest, since, trouble, noticed = -1, self._clock.monotonic(), "", True
         while True:
             try:
                 head = await self.head()
+                if head.number > newest and not noticed:
+                    self._connection.leave("it sends no notices of new blocks")
                 if head.number >= number:
                     return head
                 if head.number > newest:
                     newest, since, trouble = head.number, self._clock.monotonic(), ""
-                await self._next_block(newest + 1, self._left(since))
+                noticed = await self._next_block(newest + 1, min(self._limits.notice_s, self._left(since)))
             except ChainError as error:
                 if self._connection.closed:
                     raise
-                trouble = error.detail or str(error)
+                trouble, noticed = error.detail or str(error), True
                 await self._clock.sleep(min(_PAUSE_S, max(0.0, self._left(since))))
             if self._left(since) <= 0:
                 seen = f"; {trouble}" if trouble else ""
@@ -170,6 +195,9 @@ class BittensorChain:
 
     async def snapshot(self) -> MetagraphSnapshot:
         """Return the subnet as of the newest block; it is read again if that block was replaced meanwhile."""
+        return await self._elsewhere(self._read_snapshot)
+
+    async def _read_snapshot(self) -> MetagraphSnapshot:
         async with self._node("metagraph") as node:
             for _ in range(_ATTEMPTS):
                 view = await node.newest()
@@ -282,8 +310,8 @@ class BittensorChain:
 
     async def close(self) -> None:
         """Release the connection."""
-        if self._diagnosis is not None:
-            await ended([self._diagnosis])
+        if self._looking is not None:
+            await ended([self._looking])
         await self._connection.close()
 
     async def _submit(self, what: str, call: Execute) -> WeightsResult:
@@ -291,17 +319,47 @@ class BittensorChain:
             try:
                 await self._read_genesis(spare)
             except ChainError as error:
+                if isinstance(error, OtherChainError):
+                    spare.leave(error.detail)
                 raise ChainUnreachableError(f"{what}: nothing was sent: {error.detail or error}") from error
             return await Submission(spare, self._clock, self._signer, self._limits, what).send(call)
 
-    async def _next_block(self, number: int, seconds: float) -> None:
+    async def _elsewhere(self, read: Callable[[], Awaitable[T]]) -> T:
+        """Return what is read, from the next endpoint where this one shows another chain or old blocks."""
+        try:
+            return await read()
+        except (OtherChainError, BehindError) as error:
+            if not self._connection.leave(error.detail):
+                raise
+        return await read()
+
+    def _watch(self, number: int) -> None:
+        """Leave an endpoint whose newest block stays the same."""
+        now, used = self._clock.monotonic(), self._connection.endpoint
+        if number > self._newest.number or used != self._newest.endpoint:
+            self._newest = _Newest(used, number, now)
+        elif (still_s := now - self._newest.since) > self._limits.still_s:
+            self._connection.leave(f"block {number} has been its newest for {still_s:.0f} s")
+
+    def _look_again(self) -> None:
+        """Look in the background whether an endpoint that was left is well again; a better one is used then."""
+        if self._endpoints.is_due() and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._return_to_better())
+
+    async def _return_to_better(self) -> None:
+        if await self._endpoints.look_again(self._connection.endpoint):
+            self._connection.drop("a better endpoint is well again")
+
+    async def _next_block(self, number: int, seconds: float) -> bool:
+        """Return whether a notice of the block came in time."""
         client = await self._connection.client()
         try:
             await within(self._clock, max(0.001, seconds), client.wait_for_block(number))
         except TimeoutError:
-            return
+            return False
         except SDK_ERRORS as error:
             raise self._connection.translated("blocks", error) from error
+        return True
 
     def _left(self, since: float) -> float:
         return since + self._limits.no_block_s - self._clock.monotonic()
@@ -317,25 +375,12 @@ class BittensorChain:
         finally:
             await connection.close()
 
-    async def _diagnose(self) -> str:
-        """Return what is at the endpoints; once for all that ask at the same time."""
-        if self._diagnosis is None or self._diagnosis.done():
-            self._diagnosis = asyncio.create_task(diagnosis(self.endpoints))
-        return await asyncio.shield(self._diagnosis)
-
     def _connect(self, *, stubborn: bool) -> Connection:
         return Connection(
-            lambda: open_client(
-                self.endpoints,
-                self.netuid,
-                self._substrate,
-                stubborn=stubborn,
-                silence_s=_SILENCE * self._limits.call_s,
-            ),
+            lambda: open_client(self._endpoints, self.netuid, self._substrate, self._limits, stubborn=stubborn),
             self._clock,
             self._limits.call_s,
-            self.endpoints,
-            None if self._substrate is not None else self._diagnose,
+            self._endpoints,
         )
 
     def _node(self, what: str) -> AbstractAsyncContextManager[Node]:
@@ -381,6 +426,7 @@ class BittensorChain:
             raise ChainError(f"the chain shows no genesis: {printable(found, 80)}")
         if self._genesis is None:
             self._genesis = found
+            self.expect(found)
         if found != self._genesis:
             raise OtherChainError(f"its genesis is {found}, not {self._genesis}; check chain.endpoints")
         return found
@@ -391,10 +437,12 @@ class BittensorChain:
             raise NoSubnetError(f"netuid {self.netuid}; check validator.netuid and chain.endpoints")
 
     def _not_behind(self, number: int) -> int:
-        if number < self._highest - MOST_BEHIND:
-            behind = self._highest - number
-            raise BehindError(f"block {number}, {behind:,} blocks behind block {self._highest}, which was seen before")
-        self._highest = max(self._highest, number)
+        if number < self._endpoints.highest - MOST_BEHIND:
+            behind = self._endpoints.highest - number
+            raise BehindError(
+                f"block {number}, {behind:,} blocks behind block {self._endpoints.highest}, which was seen before"
+            )
+        self._endpoints.highest = max(self._endpoints.highest, number)
         return number
 
     def _snapshot(self, head: Head, graph: Any, tls: Collection[str]) -> MetagraphSnapshot:

@@ -7,13 +7,18 @@ from typing import Any, Final, Protocol, Self, TypeVar, cast
 
 import bittensor as bt
 from bittensor._transport import SubstrateConnection
-from bittensor._transport.errors import RpcPolicyRejection
-from bittensor._transport.rpc import WsConnection, _default_connect
+from bittensor._transport.errors import SubstrateRequestException
+from bittensor._transport.rpc import _default_connect
 from bittensor._transport.storage import decode_storage_value
 from bittensor.result import ConnectionNotReady
 from bittensor.settings import resolve_endpoint
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import WebSocketException
 
 from validator.chain.base import ChainError, ChainUnreachableError, MissingError
+from validator.chain.endpoint_socket import EndpointSocket
+from validator.chain.endpoints import Endpoints
+from validator.chain.limits import Limits
 from validator.protocol.text import printable
 from validator.settings.urls import shown_url
 from validator.sources import Clock, within
@@ -22,7 +27,7 @@ T = TypeVar("T")
 Item = tuple[str, str, list[Any]]
 """A storage item: pallet, name, keys."""
 MISSING: Final = object()  # the value of an item that the runtime does not have
-_TRIES: Final = 2  # connections that an endpoint may lose, or leave without an answer, before the next one's turn
+_TRIES: Final = 3  # connections in a row that may be lost before a submission gives up, for each endpoint
 
 
 class Substrate(bt.Substrate, Protocol):
@@ -39,24 +44,54 @@ class NodeSubstrate(bt.RpcSubstrate):
     """The SDK's own access to a node, with `pin` and `query_many`.
 
     Args:
-        endpoints: websocket urls, the favourite first.
+        endpoints: chooses the one to connect to, each time.
         stubborn: whether it tries its endpoints over and over, for as long as it takes.
-        silence_s: an endpoint that leaves requests without any answer for so long has lost the connection.
     """
 
-    def __init__(self, endpoints: Sequence[str], *, stubborn: bool, silence_s: float) -> None:
-        super().__init__(endpoints[0], fallback_endpoints=list(endpoints[1:]), retry_forever=stubborn)
-        self._silence_s = silence_s
+    def __init__(self, endpoints: Endpoints, limits: Limits, *, stubborn: bool) -> None:
+        super().__init__(resolve_endpoint(endpoints.all[0])[1], retry_forever=stubborn)
+        self.socket: EndpointSocket | None = None
+        self._endpoints = endpoints
+        self._limits = limits
+
+    async def connect(self) -> None:
+        """Open the connection; whatever goes wrong in it leaves none open."""
+        if self._substrate is not None:
+            return
+        substrate = self._interface(self.endpoint, [])
+        try:
+            await substrate.initialize()
+        except BaseException as error:
+            with suppress(Exception):
+                await substrate.close()
+            if isinstance(error, SubstrateRequestException):
+                raise bt.RpcConnectionError(str(error)) from error
+            raise
+        self._substrate = substrate
 
     def _interface(self, endpoint: str, fallbacks: list[str]) -> SubstrateConnection:
+        del fallbacks
         return SubstrateConnection(
             endpoint,
-            fallback_urls=fallbacks,
             retry_forever=self.retry_forever,
-            max_retries=_TRIES,
-            response_timeout=self._silence_s,
-            connect_factory=_dialed if fallbacks else None,
+            max_retries=_TRIES * len(self._endpoints.all),
+            response_timeout=2 * self._limits.silence_s,
+            connect_factory=self._dialed,
         )
+
+    async def _dialed(self, _url: str) -> EndpointSocket:
+        """Dial the endpoint that is chosen; one that cannot be had is left for the next (ConnectionError: none can)."""
+        for _ in self._endpoints.all:
+            endpoint = await self._endpoints.choose()
+            try:
+                async with asyncio.timeout(self._limits.look_s):
+                    socket = cast("ClientConnection", await _default_connect(resolve_endpoint(endpoint)[1]))
+            except (SubstrateRequestException, WebSocketException, OSError, EOFError) as error:
+                self._endpoints.leave(endpoint, f"no connection: {str(error) or type(error).__name__}")
+            else:
+                self.socket = EndpointSocket(socket, endpoint, self._endpoints, self._limits)
+                return self.socket
+        raise ConnectionError(self._endpoints.described())
 
     async def pin(self) -> str:
         """Return the newest block's hash, and let the SDK decode its state with the newest runtime that it knows.
@@ -97,14 +132,6 @@ class NodeSubstrate(bt.RpcSubstrate):
             raw = bytes.fromhex(found[key].removeprefix("0x")) if key in found else None
             values[place] = decode_storage_value(codec, entry, raw)
         return values
-
-
-async def _dialed(url: str) -> WsConnection:
-    """Dial; an endpoint that refuses us (HTTP 429, 403) is one that cannot be had: the SDK would ask no other."""
-    try:
-        return await _default_connect(url)
-    except RpcPolicyRejection as error:
-        raise ConnectionError(str(error)) from None
 
 
 class Node:
@@ -197,13 +224,14 @@ SDK_ERRORS: Final = (
     TypeError,
     ValueError,
 )
+_NONSENSE: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _GONE: Final = (bt.RpcConnectionError, ConnectionNotReady, OSError)
 _CLOSE_S: Final = 5.0
 _closing: Final[set[asyncio.Task[None]]] = set()  # clients that are being closed: the event loop alone would drop them
 
 
 def open_client(
-    endpoints: Sequence[str], netuid: int, substrate: Substrates | None, *, stubborn: bool, silence_s: float
+    endpoints: Endpoints, netuid: int, substrate: Substrates | None, limits: Limits, *, stubborn: bool
 ) -> bt.Client:
     """Return a client that may act on one subnet and spend nothing; not connected.
 
@@ -211,20 +239,20 @@ def open_client(
         endpoints: network names or websocket urls, the favourite first.
         netuid: the subnet.
         substrate: in place of the SDK's own access to a node.
+        limits: of time.
         stubborn: whether it tries its endpoints over and over, for as long as it takes.
-        silence_s: an endpoint that leaves requests without any answer for so long has lost the connection.
 
     Raises:
         ChainError: an endpoint that is neither a url nor a network's name.
     """
     try:
-        urls = [resolve_endpoint(endpoint)[1] for endpoint in endpoints]
+        urls = [resolve_endpoint(endpoint)[1] for endpoint in endpoints.all]
     except ValueError as error:
         raise ChainError(f"chain.endpoints: {printable(str(error), 300)}") from None
     return bt.Client(
         urls[0],
         policy=bt.Policy(max_spend_tao=0, allowed_netuids=[netuid]),
-        substrate=substrate() if substrate else NodeSubstrate(urls, stubborn=stubborn, silence_s=silence_s),
+        substrate=substrate() if substrate else NodeSubstrate(endpoints, limits, stubborn=stubborn),
     )
 
 
@@ -234,8 +262,7 @@ class Connection:
     Args:
         opened: makes a client that is not connected yet.
         limit_s: how long connecting, and each call, may take.
-        endpoints: for messages; shown without what may be secret in them.
-        diagnose: says what is at the endpoints where none answers; None says nothing.
+        endpoints: what it may be connected to.
 
     Attributes:
         latency_s: how long the newest call to a `node` took that was answered; None before the first.
@@ -246,15 +273,14 @@ class Connection:
         opened: Callable[[], bt.Client],
         clock: Clock,
         limit_s: float,
-        endpoints: Sequence[str],
-        diagnose: Callable[[], Coroutine[Any, Any, str]] | None = None,
+        endpoints: Endpoints,
     ) -> None:
         self._opened = opened
         self._clock = clock
         self._limit_s = limit_s
         self._endpoints = endpoints
-        self._diagnose = diagnose
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._client: bt.Client | None = None
         self._opening: asyncio.Task[bt.Client] | None = None
         self._closed = False
         self.latency_s: float | None = None
@@ -263,6 +289,27 @@ class Connection:
     def closed(self) -> bool:
         """True after `close`; every call fails then."""
         return self._closed
+
+    @property
+    def endpoint(self) -> str:
+        """The endpoint that it is or was last connected to; empty where none is known."""
+        socket = self._socket
+        return "" if socket is None else socket.endpoint
+
+    def leave(self, reason: str) -> bool:
+        """Leave the endpoint, if another one is well; return whether."""
+        socket = self._socket
+        return socket is not None and socket.leave(reason)
+
+    def drop(self, reason: str) -> None:
+        """Break the connection: the endpoint is chosen anew."""
+        if (socket := self._socket) is not None:
+            socket.drop(reason)
+
+    @property
+    def _socket(self) -> EndpointSocket | None:
+        substrate = None if self._client is None else substrate_of(self._client)
+        return substrate.socket if isinstance(substrate, NodeSubstrate) else None
 
     @asynccontextmanager
     async def node(self, what: str) -> AsyncIterator[Node]:
@@ -275,7 +322,7 @@ class Connection:
         try:
             yield Node(client, self._timed)
         except TimeoutError:
-            raise await self._unreachable(f"{what}: no answer within {self._limit_s:g} s") from None
+            raise self._unreachable(f"{what}: no answer within {self._limit_s:g} s") from None
         except SDK_ERRORS as error:
             raise self.translated(what, error) from error
 
@@ -294,7 +341,7 @@ class Connection:
         try:
             return await within(self._clock, limit, call(client))
         except TimeoutError:
-            raise ChainUnreachableError(f"{what}: no answer within {limit:g} s") from None
+            raise self._unreachable(f"{what}: no answer within {limit:g} s") from None
         except SDK_ERRORS as error:
             raise self.translated(what, error) from error
 
@@ -315,12 +362,13 @@ class Connection:
         if self._loop is not loop:
             raise ChainError("the connection belongs to another event loop")
         if self._opening is None:
-            self._opening = asyncio.create_task(_connected(self._opened()))
+            self._client = self._opened()
+            self._opening = asyncio.create_task(_connected(self._client))
         opening = self._opening
         try:
             return await within(self._clock, self._limit_s, _shielded(opening))
         except TimeoutError:
-            raise await self._unreachable(f"no endpoint answered within {self._limit_s:g} s") from None
+            raise self._unreachable(f"no endpoint answered within {self._limit_s:g} s") from None
         except SDK_ERRORS as error:
             raise self.translated("connecting", error) from error
         finally:
@@ -328,10 +376,8 @@ class Connection:
             if self._opening is opening and opening.done() and (opening.cancelled() or opening.exception()):
                 self._opening = None
 
-    async def _unreachable(self, what: str) -> ChainUnreachableError:
-        """Return the error, which says what is at the endpoints instead."""
-        shown = ", ".join(map(shown_url, self._endpoints)) if self._diagnose is None else await self._diagnose()
-        return ChainUnreachableError(f"{what}: {shown}")
+    def _unreachable(self, what: str) -> ChainUnreachableError:
+        return ChainUnreachableError(f"{what}: {self._endpoints.described()}")
 
     async def _timed(self, call: Coroutine[Any, Any, T]) -> T:
         began = self._clock.monotonic()
@@ -341,8 +387,12 @@ class Connection:
 
     def translated(self, what: str, error: Exception) -> ChainError:
         """Return the error of this program for one of the SDK; endpoints in its text are hidden."""
+        if isinstance(error, _NONSENSE) and not is_missing(error):
+            where = shown_url(self.endpoint) if self.endpoint else self._endpoints.described()
+            self.leave(f"its answer to `{what}` cannot be read")
+            return ChainError(f"{what} at {where}: the answer cannot be read")
         text = str(error) or type(error).__name__
-        for endpoint in self._endpoints:
+        for endpoint in self._endpoints.all:
             text = text.replace(endpoint, shown_url(endpoint))
         text = printable(text, 500)
         kind = ChainUnreachableError if isinstance(error, _GONE) else MissingError if is_missing(error) else ChainError

@@ -1,28 +1,33 @@
-"""Probe of a chain endpoint for the doctor: which chain, how fast, how high; or what answers instead, and the fix.
+"""Probe of a chain endpoint: which chain, how fast, how high; or what answers instead, and the fix.
 
-It speaks JSON-RPC over one websocket, without the SDK. `bittensor.py` calls it too, for its error messages.
+It speaks JSON-RPC over one websocket, without the SDK. `endpoints.py` chooses by it.
 """
 
 import asyncio
 import itertools
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 import aiohttp
 from bittensor.settings import resolve_endpoint
 
+from validator.chain.base import MOST_BEHIND, SLOW_S
+from validator.chain.limits import LIMITS
 from validator.protocol.errors import ValidatorError
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.text import printable
-from validator.settings.urls import shown_url
 
 _LONGEST: Final = 256 * 1024  # bytes of an answer
 _SKIPPED: Final = 8  # messages that are not the answer
+_REFUSALS: Final = (429, -32004, -32005, -32029)  # providers' codes for a limit
 _TLS_NEEDED: Final = 400  # what a web server says to plain HTTP on its port for TLS
+_TOO_MANY: Final = 429
 _SHOWN: Final = 200
+_POLICY: Final = 1008  # a close code
+_HEADS: Final = "chain_subscribeNewHeads"
 
 
 class NoNodeError(ValidatorError):
@@ -46,6 +51,7 @@ class Rpc:
         self._url = url
         self._limit_s = limit_s
         self._ids = itertools.count(1)
+        self._noticed = False
         self._session: aiohttp.ClientSession
         self._socket: aiohttp.ClientWebSocketResponse
 
@@ -78,27 +84,58 @@ class Rpc:
         Raises:
             NoNodeError: something else answers, or the node refuses the call.
         """
-        async with asyncio.timeout(self._limit_s):
-            return await self._asked(method, params)
+        return (await self.ask_all((method, *params)))[0]
 
-    async def _asked(self, method: str, params: Sequence[Any]) -> Any:
-        number = next(self._ids)
+    async def ask_all(self, *calls: tuple[Any, ...]) -> list[Any]:
+        """Return the results of calls (method, parameters) that are made at the same time; errors as `ask`."""
+        async with asyncio.timeout(self._limit_s):
+            waiting = {next(self._ids): method for method, *_ in calls}
+            results: dict[int, Any] = dict.fromkeys(waiting)
+            for number, (method, *params) in zip(results, calls, strict=True):
+                await self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+            for _ in range(len(calls) + _SKIPPED):
+                answer = await self._received(next(iter(waiting.values())))
+                answered = answer.get("id")
+                if isinstance(answered, int) and answered in waiting:
+                    results[answered] = _result(answer, waiting.pop(answered))
+                if not waiting:
+                    return list(results.values())
+        raise NoNodeError(f"a websocket that does not answer `{next(iter(waiting.values()))}`", _OTHER)
+
+    async def notified(self, limit_s: float) -> bool:
+        """Return whether a notice of a subscription has come, or comes within the limit."""
         try:
-            await self._socket.send_str(
-                json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)})
-            )
-            for _ in range(_SKIPPED):
-                message = await self._socket.receive()
-                if message.type not in {aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY}:
-                    raise NoNodeError(f"a websocket that closes when it is asked `{method}`", _OTHER)
-                answer = _decoded(message.data)
-                if isinstance(answer, dict) and answer.get("id") == number:
-                    return _result(answer, method)
+            async with asyncio.timeout(limit_s):
+                while not self._noticed:
+                    await self._received(_HEADS)
         except TimeoutError:
-            raise
+            return False
+        return True
+
+    async def _send(self, request: dict[str, Any]) -> None:
+        try:
+            await self._socket.send_str(json.dumps(request))
         except (aiohttp.ClientError, OSError) as error:
-            raise NoNodeError(f"the connection broke: {type(error).__name__}", _OTHER) from None
-        raise NoNodeError(f"a websocket that does not answer `{method}`", _OTHER)
+            raise _broken(error) from None
+
+    async def _received(self, method: str) -> dict[str, Any]:
+        """Return the next message that is an object; `method` is what is waited for."""
+        try:
+            message = await self._socket.receive()
+        except (aiohttp.ClientError, OSError) as error:
+            raise _broken(error) from None
+        if message.type is aiohttp.WSMsgType.CLOSE and message.data == _POLICY:
+            why = printable(str(message.extra or ""), _SHOWN)
+            raise NoNodeError(f"it closes the connection for its policy (1008) {why}".strip(), _LIMITED)
+        if message.type not in {aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY}:
+            raise NoNodeError(f"a websocket that closes when it is asked `{method}`", _OTHER)
+        answer = _decoded(message.data)
+        self._noticed |= isinstance(answer, dict) and "method" in answer
+        return answer if isinstance(answer, dict) else {}
+
+
+def _broken(error: Exception) -> NoNodeError:
+    return NoNodeError(f"the connection broke: {type(error).__name__}", _OTHER)
 
 
 _OTHER: Final = "name the RPC port of a subtensor node (9944 by default) in chain.endpoints"
@@ -106,6 +143,7 @@ _NAME: Final = "correct the host's name in chain.endpoints, or look at this mach
 _LISTEN: Final = (
     "start the node, or correct host and port in chain.endpoints; from a container, localhost is the container"
 )
+_LIMITED: Final = "it limits requests: give it a key in its url, ask its operator for more, or name your own node first"
 _TLS: Final = "the port speaks no TLS: write ws:// instead of wss:// in chain.endpoints, or name the port that does"
 
 
@@ -124,9 +162,21 @@ def _decoded(data: str | bytes) -> Any:
 def _result(answer: dict[str, Any], method: str) -> Any:
     if "error" not in answer:
         return answer.get("result")
-    error = answer["error"]
-    said = error.get("message") if isinstance(error, dict) else error
-    raise NoNodeError(f"it refuses `{method}`: {printable(str(said), _SHOWN)}", _OTHER)
+    limited = is_refusal(answer["error"])
+    raise NoNodeError(f"it refuses `{method}`: {refusal_text(answer['error'])}", _LIMITED if limited else _OTHER)
+
+
+def is_refusal(error: Any) -> bool:
+    """Return whether the error of a JSON-RPC answer refuses us, whatever was asked: a limit, a policy, no object."""
+    if not isinstance(error, dict):
+        return True
+    return error.get("code") in _REFUSALS or "too many requests" in str(error.get("message")).lower()
+
+
+def refusal_text(error: Any) -> str:
+    """Return the code and the words of a JSON-RPC error, harmless to show."""
+    code, text = (error.get("code"), error.get("message")) if isinstance(error, dict) else (None, error)
+    return printable(f"{code} {text}" if isinstance(code, int) else str(text), _SHOWN)
 
 
 def _words(error: Exception, *, secure: bool) -> _Answer:  # noqa: PLR0911 - one for each thing that answers instead
@@ -134,6 +184,8 @@ def _words(error: Exception, *, secure: bool) -> _Answer:  # noqa: PLR0911 - one
     if isinstance(error, aiohttp.WSServerHandshakeError):
         if error.status == _TLS_NEEDED and not secure:
             return _Answer("HTTP 400 instead of a websocket", "the port may speak TLS: try wss:// in chain.endpoints")
+        if error.status == _TOO_MANY:
+            return _Answer("HTTP 429 (too many requests) instead of a websocket", _LIMITED)
         refused = "look at the key in the url; " if error.status in {401, 403} else ""
         return _Answer(f"HTTP {error.status} instead of a websocket", refused + _OTHER)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
@@ -158,7 +210,7 @@ _NOW: Final = "0xf0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045dfcb
 _HIGHEST: Final = 2**32 - 1
 _NOW_BYTES: Final = 8  # a node may say anything
 _SILENT: Final = "look at the node's load and at the network; a firewall that drops looks like this, too"
-_CALL_S: Final = 8.0
+_STILL_S: Final = LIMITS.still_s
 
 
 class Node(NamedTuple):
@@ -174,6 +226,7 @@ class Node(NamedTuple):
         time: of that block, seconds since the Unix epoch; None where it has none.
         syncing: whether it says that it still catches up.
         latency_s: of one answer.
+        notices: whether it sends notices to those who subscribe to new blocks.
     """
 
     place: int
@@ -186,6 +239,12 @@ class Node(NamedTuple):
     time: float | None
     syncing: bool
     latency_s: float
+    notices: bool = True
+
+    @property
+    def chain_id(self) -> str:
+        """The genesis, lower-case hex without 0x."""
+        return self.genesis.lower().removeprefix("0x")
 
 
 class Silent(NamedTuple):
@@ -197,17 +256,47 @@ class Silent(NamedTuple):
 
 
 Seen = Node | Silent
+SPEC: Final = "node-subtensor"
 
 
-async def diagnosis(endpoints: Sequence[str]) -> str:
-    """Return for each endpoint what exists now, without what may be secret in its url; for messages."""
-    found = await asyncio.gather(*(look_at(place, one, _CALL_S) for place, one in enumerate(endpoints, start=1)))
-    return "; ".join(f"{shown_url(endpoint)}: {_said(one)}" for endpoint, one in zip(endpoints, found, strict=True))
+def unfit(seen: Sequence[Seen], genesis: str | None, highest: int = 0) -> Mapping[int, str]:
+    """Return why endpoints are not to be used, by place, as far as they and what is known of the chain tell.
+
+    Args:
+        seen: what each shows.
+        genesis: of the chain, lower-case hex without 0x; None if it is not known: then all must have the same.
+        highest: the highest block that is known.
+    """
+    nodes = [one for one in seen if isinstance(one, Node) and one.spec == SPEC]
+    chains = {one.chain_id for one in nodes} if genesis is None else {genesis}
+    good = [one for one in nodes if one.chain_id in chains]
+    highest = max([highest, *(one.height for one in good)])
+    newest = max((one.time or 0.0 for one in good), default=0.0)
+    found = {one.place: _unfit(one, chains, highest, newest) for one in seen}
+    quick = any(not found[one.place] and one.latency_s <= SLOW_S for one in good)
+    slow = {one.place: f"slow: {one.latency_s:.1f} s a call" for one in good if quick and one.latency_s > SLOW_S}
+    return slow | {place: reason for place, reason in found.items() if reason}
+
+
+def _unfit(one: Seen, chains: Collection[str], highest: int, newest: float) -> str:
+    if isinstance(one, Silent):
+        return one.seen
+    if one.spec != SPEC:
+        return f"a node of another chain, `{one.chain}` ({one.spec}), no subtensor"
+    if len(chains) > 1 or one.chain_id not in chains:
+        whose = "of one of the other endpoints" if len(chains) > 1 else "of this validator's chain"
+        return f"another chain: its genesis is {one.chain_id[:10]}…, not that {whose}"
+    if one.syncing or one.height + MOST_BEHIND < highest or (one.time or newest) + _STILL_S < newest:
+        return f"{highest - one.height} blocks behind" if one.height < highest else "still catching up"
+    return "" if one.notices else "it sends no notices of new blocks"
 
 
 async def block_time(rpc: Rpc, block_hash: str | None = None) -> float | None:
     """Return a block's time in seconds since the Unix epoch, the newest one's without a hash; None if it has none."""
-    raw = await rpc.ask("state_getStorage", _NOW, *([block_hash] if block_hash else []))
+    return _time(await rpc.ask("state_getStorage", _NOW, *([block_hash] if block_hash else [])))
+
+
+def _time(raw: Any) -> float | None:
     try:
         data = b"" if raw is None else bytes.fromhex(raw.removeprefix("0x"))
     except (AttributeError, TypeError, ValueError):
@@ -216,16 +305,16 @@ async def block_time(rpc: Rpc, block_hash: str | None = None) -> float | None:
 
 
 async def look_at(place: int, endpoint: str, limit_s: float) -> Seen:
-    """Return what is at an endpoint; `limit_s` bounds connecting, and each call."""
+    """Return what is at an endpoint, within `limit_s`."""
     try:
         url = resolve_endpoint(endpoint)[1]
     except ValueError:
         return Silent(place, "no such network", "name `finney`, `test` or a ws:// or wss:// url in chain.endpoints")
     connected = False
     try:
-        async with Rpc(url, limit_s) as rpc:
+        async with asyncio.timeout(limit_s), Rpc(url) as rpc:
             connected = True
-            return await _asked(place, url, rpc)
+            return await _asked(place, url, rpc, limit_s)
     except TimeoutError:
         what = "connected, but no answer" if connected else "no websocket"
         return Silent(place, f"{what} within {limit_s:g} s", _SILENT)
@@ -233,15 +322,19 @@ async def look_at(place: int, endpoint: str, limit_s: float) -> Seen:
         return Silent(place, error.seen, error.advice)
 
 
-async def _asked(place: int, url: str, rpc: Rpc) -> Node:
-    chain = await rpc.ask("system_chain")
+async def _asked(place: int, url: str, rpc: Rpc, limit_s: float) -> Node:
     loop = asyncio.get_running_loop()
     began = loop.time()
-    header = await rpc.ask("chain_getHeader")
+    chain, header, runtime, genesis, health, now, _ = await rpc.ask_all(
+        ("system_chain",),
+        ("chain_getHeader",),
+        ("state_getRuntimeVersion",),
+        ("chain_getBlockHash", 0),
+        ("system_health",),
+        ("state_getStorage", _NOW),
+        (_HEADS,),
+    )
     latency = loop.time() - began
-    runtime = await rpc.ask("state_getRuntimeVersion")
-    genesis = await rpc.ask("chain_getBlockHash", 0)
-    health = await rpc.ask("system_health")
     try:
         return Node(
             place=place,
@@ -251,9 +344,10 @@ async def _asked(place: int, url: str, rpc: Rpc) -> Node:
             version=_u32(runtime["specVersion"]),
             genesis=printable(str(genesis), 80),
             height=_u32(int(header["number"], 16)),
-            time=await block_time(rpc),
+            time=_time(now),
             syncing=isinstance(health, dict) and health.get("isSyncing") is True,
             latency_s=latency,
+            notices=await rpc.notified(limit_s / 4),
         )
     except (KeyError, TypeError, ValueError):
         raise NoNodeError(
@@ -266,7 +360,3 @@ def _u32(number: object) -> int:
     if not isinstance(number, int) or not 0 <= number <= _HIGHEST:
         raise ValueError
     return number
-
-
-def _said(one: Seen) -> str:
-    return one.seen if isinstance(one, Silent) else f"a node that answers in {one.latency_s:.1f} s"

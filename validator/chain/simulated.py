@@ -8,6 +8,7 @@ from validator.chain.base import (
     ChainError,
     ChainUnreachableError,
     Commitment,
+    EndpointUse,
     Head,
     NoSubnetError,
     OtherChainError,
@@ -53,6 +54,14 @@ class SimulatedChain:
     def latency_s(self) -> float | None:
         """No time at all."""
         return 0.0
+
+    @property
+    def endpoint_use(self) -> EndpointUse:
+        """No endpoints."""
+        return EndpointUse()
+
+    def expect(self, genesis: str) -> None:
+        """Do nothing: there is one chain."""
 
     async def genesis(self) -> str:
         """Return what tells these blocks from all others."""

@@ -1,0 +1,160 @@
+"""A websocket to one endpoint, for the SDK's session: it breaks where the endpoint is not well.
+
+The session then dials again, where `Endpoints` chooses another, and asks anew what was not answered. Where no other
+one is well, the answer goes to whoever asked, as an error that names method and endpoint.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosed
+
+from validator.chain.endpoints import Endpoints
+from validator.chain.limits import Limits
+from validator.chain.probe import is_refusal, refusal_text
+from validator.protocol.text import printable
+from validator.settings.urls import shown_url
+
+_POLICY: Final = 1008
+_TEXT, _LIST, _OBJECT, _ID = (str,), (list,), (dict,), (str, int)
+# What a node answers to the calls that the SDK makes; where null is one more, the parameters may name nothing.
+_ANSWERS: Final[Mapping[str, tuple[type, ...]]] = {
+    "account_nextIndex": (int,),
+    "author_submitAndWatchExtrinsic": _ID,
+    "chain_getBlock": (dict, type(None)),
+    "chain_getBlockHash": (str, type(None)),
+    "chain_getFinalizedHead": _TEXT,
+    "chain_getHead": _TEXT,
+    "chain_getHeader": (dict, type(None)),
+    "chain_subscribeNewHeads": _ID,
+    "state_call": _TEXT,
+    "state_getKeysPaged": _LIST,
+    "state_getMetadata": _TEXT,
+    "state_getRuntimeVersion": _OBJECT,
+    "state_getStorageAt": (str, type(None)),
+    "state_queryStorageAt": _LIST,
+}
+_NAMES: Final[Mapping[type, str]] = {
+    type(None): "null",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+}
+_ERROR: Final = -32_000
+
+
+class EndpointSocket:
+    """The connection, with an eye on what comes back.
+
+    Args:
+        socket: connected.
+        endpoint: where to.
+    """
+
+    def __init__(self, socket: ClientConnection, endpoint: str, endpoints: Endpoints, limits: Limits) -> None:
+        self.endpoint = endpoint
+        self._socket = socket
+        self._endpoints = endpoints
+        self._limits = limits
+        self._asked: dict[Any, tuple[str, float]] = {}  # by the request's id: its method, and when it was sent
+        self._timer: asyncio.TimerHandle | None = None
+        self._reason = ""
+
+    async def send(self, message: str) -> None:
+        """Send a request, or a list of them."""
+        now = asyncio.get_running_loop().time()
+        for request in _listed(json.loads(message)):
+            self._asked[request["id"]] = request["method"], now
+        self._wait(self._limits.answer_s)
+        await self._socket.send(message)
+
+    async def recv(self) -> str | bytes:
+        """Return the next message, its answers checked (ConnectionError: the endpoint is left)."""
+        try:
+            raw = await self._socket.recv()
+        except ConnectionClosed as error:
+            if self._reason:
+                raise ConnectionError(self._reason) from None
+            if error.rcvd is not None and error.rcvd.code == _POLICY:
+                self._endpoints.leave(self.endpoint, f"it closes the connection for its policy: {error.rcvd.reason}")
+                raise ConnectionError("closed for a policy") from None  # the SDK would give up at its own error
+            raise
+        try:
+            messages = json.loads(raw)
+        except ValueError:
+            self.leave("what it sends is not JSON")
+            raise ConnectionError("not JSON") from None
+        checked = [self._checked(one) for one in _listed(messages)]
+        if self._reason:
+            raise ConnectionError(self._reason)
+        if self._asked:
+            self._wait(self._limits.answer_s)
+        if all(fault is None for _, fault in checked):
+            return raw
+        return json.dumps([fault or one for one, fault in checked])
+
+    async def close(self) -> None:
+        """Close the connection."""
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._socket.close()
+
+    def leave(self, reason: str) -> bool:
+        """Leave the endpoint, if another one is well; return whether."""
+        if not self._endpoints.leave(self.endpoint, reason):
+            return False
+        self.drop(reason)
+        return True
+
+    def drop(self, reason: str) -> None:
+        """Break the connection: what waits for an answer is asked anew on the next one."""
+        self._reason = reason
+        with suppress(AttributeError):  # a transport that is gone
+            self._socket.transport.abort()
+
+    def _checked(self, message: Any) -> tuple[Any, dict[str, Any] | None]:
+        """Return the message, and what takes its place if it is no answer of a node that is well."""
+        if not isinstance(message, dict) or message.get("id") is None:
+            return message, None
+        method, _ = self._asked.pop(message["id"], ("", 0.0))
+        result, error = message.get("result"), message.get("error")
+        kinds = _ANSWERS.get(method)
+        fault = ""
+        if "error" in message:
+            if is_refusal(error):
+                fault = f"it refuses `{method}`: {refusal_text(error)}"
+        elif kinds is not None and (not isinstance(result, kinds) or isinstance(result, bool)):
+            fault = f"answer to `{method}` is {_NAMES[type(result)]}, expected {_NAMES[kinds[0]]}"
+        if not fault or self.leave(fault):
+            return message, None
+        text = printable(f"{shown_url(self.endpoint)}: {fault}", 300)
+        return message, {"jsonrpc": "2.0", "id": message["id"], "error": {"code": _ERROR, "message": text}}
+
+    def _wait(self, seconds: float) -> None:
+        """Let the timer run until the oldest request has waited for so long."""
+        if self._timer is not None:
+            self._timer.cancel()
+        due = min(since for _, since in self._asked.values()) + seconds
+        self._timer = asyncio.get_running_loop().call_at(due, self._silent, seconds)
+
+    def _silent(self, seconds: float) -> None:
+        """Leave an endpoint that does not answer; without another one, hope for longer."""
+        now = asyncio.get_running_loop().time()
+        late = [method for method, since in self._asked.values() if since + seconds <= now]
+        if not late or self.leave(f"no answer to `{late[0]}` within {seconds:g} s"):
+            return
+        if seconds < self._limits.silence_s:
+            self._wait(self._limits.silence_s)
+        else:
+            self.drop(f"no answer for {seconds:g} s")
+
+
+def _listed(message: Any) -> list[Any]:
+    return message if isinstance(message, list) else [message]
