@@ -109,6 +109,7 @@ class FakeNode:
             "system_health": {"isSyncing": self.syncing, "peers": 3},
             "state_getRuntimeVersion": {"specName": self.spec, "specVersion": 424},
             "chain_getHeader": {"number": hex(self.height)},
+            "chain_subscribeNewHeads": "heads",
             "state_getStorage": "0x" + int((time.time() + self.ahead_s) * 1000).to_bytes(8, "little").hex(),
         }.get(method)
 
@@ -128,6 +129,8 @@ async def node(fake: FakeNode | None = None) -> AsyncIterator[str]:
             refused = {"error": {"code": -32601, "message": "Method not found"}}
             answer = {"result": result} if result is not None or known_call else refused
             await socket.send_json({"jsonrpc": "2.0", "id": call["id"]} | answer)
+            if call["method"] == "chain_subscribeNewHeads":
+                await socket.send_json({"jsonrpc": "2.0", "method": "chain_newHead", "params": {}})
         return socket
 
     async with site(speak) as port:

@@ -1,7 +1,7 @@
 """Choice of the settings' chain, real or simulated; writes a simulated one's missing file, and tells if it is local."""
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from validator.chain.subnet import SimulatedSubnet, SubnetRules, load_state
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.settings.model import Settings
+from validator.settings.urls import SecretUrl
 from validator.sources import Clock
 
 if TYPE_CHECKING:
@@ -25,12 +26,14 @@ class ChainFileError(ValidatorError):
     """The settings name something that this version cannot use."""
 
 
-def real_chain(settings: Settings, signer: Signer, clock: Clock) -> "BittensorChain":
-    """Return the chain at the settings' endpoints; nothing is connected yet."""
+def real_chain(
+    settings: Settings, signer: Signer, clock: Clock, endpoints: Sequence[SecretUrl] = ()
+) -> "BittensorChain":
+    """Return the chain at `endpoints`, or at the settings' if none are named; nothing is connected yet."""
     from validator.chain.bittensor import BittensorChain  # noqa: PLC0415 - the SDK takes a second
 
     return BittensorChain(
-        endpoints=[endpoint.reveal() for endpoint in settings.chain.endpoints],
+        endpoints=[endpoint.reveal() for endpoint in endpoints or settings.chain.endpoints],
         netuid=settings.validator.netuid,
         signer=signer,
         clock=clock,

@@ -287,7 +287,7 @@ def _unfit(one: Seen, chains: Collection[str], highest: int, newest: float) -> s
         whose = "of one of the other endpoints" if len(chains) > 1 else "of this validator's chain"
         return f"another chain: its genesis is {one.chain_id[:10]}…, not that {whose}"
     if one.syncing or one.height + MOST_BEHIND < highest or (one.time or newest) + _STILL_S < newest:
-        return f"{highest - one.height} blocks behind" if one.height < highest else "still catching up"
+        return f"{highest - one.height} blocks behind the others" if one.height < highest else "still catching up"
     return "" if one.notices else "it sends no notices of new blocks"
 
 

@@ -146,10 +146,13 @@ def _chain(seen: Overview) -> Iterator[str]:
         return
     yield _line("role", _role(chain))
     head = chain.head
-    slow = f"; slow: {chain.latency_s:.1f} s a call" if (chain.latency_s or 0.0) > SLOW_S else ""
+    at = f" at {chain.endpoint}" if chain.endpoint else ""
+    slow = f"; slow: {chain.latency_s:.1f} s a call{at}" if (chain.latency_s or 0.0) > SLOW_S else ""
     age = span(seen.at.timestamp() - head.time)
     yield _line("block", f"{head.number}, {age} old; {chain.neurons} neurons{slow}")
     yield _line("epoch", f"{head.epoch} {_progress(chain)}")
+    for endpoint, why in chain.endpoints_left.items():
+        yield _line("endpoint", f"{endpoint} is not used: {why}")
 
 
 def _role(chain: OnChain) -> str:

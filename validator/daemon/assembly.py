@@ -69,6 +69,8 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
         async with store.read() as tx:
             await require_known_version(tx)
             drained = await tx.drains.newest()
+            if (known := await tx.chain.get()) is not None:
+                world.chain.expect(known.genesis)
         heart, clock_watch = Heartbeat(world.clock), ClockWatch(world.clock)
         near = await asyncio.to_thread(chain_is_here, settings)
         dispatcher = _dispatcher(world, store, heart, near=near)

@@ -164,7 +164,17 @@ class HeadWatch:
                 if (off := self.clock_watch.off) is not None:
                     self.health.saw("clock", off_s=round(off, 3))
                     self.metrics.clock_off.set(off)
+            self._tell_endpoints()
             await self.clock.sleep(_HEAD_EVERY_S)
+
+    def _tell_endpoints(self) -> None:
+        used, left = self.chain.endpoint_use
+        if used or left:
+            self.health.saw("endpoints", used=used, left=dict(left))
+        if left:
+            self.health.board.raise_("chain_endpoint_left", "; ".join(f"{one}: {why}" for one, why in left.items()))
+        else:
+            self.health.board.clear("chain_endpoint_left")
 
     def _tell(self, error: ChainError | None) -> None:
         """Raise the condition that the newest answer shows, and clear those that it does not."""

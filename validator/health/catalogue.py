@@ -362,6 +362,16 @@ _ALL: Final = (
         "ValidatorChain",
     ),
     Condition(
+        "chain_endpoint_left",
+        "degraded",
+        "An endpoint of the chain is not well; the others do its work. It is looked at again after some minutes.",
+        "The detail names it and says why: mend it, or take it out of `chain.endpoints`. Where it is the only one, or "
+        "none is well, it is used all the same: name a second one.",
+        "looks at the endpoints before it connects, and at every answer",
+        "endpoints",
+        "ValidatorBehind",
+    ),
+    Condition(
         "subnet_gone",
         "unhealthy",
         "The chain has no subnet of this netuid any more.",

@@ -79,6 +79,7 @@ CHECKS: Final[Mapping[str, Check]] = {
         "The chain answers, and its blocks move on.",
         ("chain_away", "subnet_gone", "other_chain", "chain_behind", "chain_stale"),
     ),
+    "endpoints": Check("Every endpoint of the chain is well.", ("chain_endpoint_left",), theirs=True),
     "latency": Check("The chain answers within a second.", ("chain_slow",), theirs=True),
     "clock": Check("The clock agrees with the chain's.", ("local_clock",)),
     "store": Check("The database takes writes.", ("store_away", "store_no_write", "store_damaged"), known=True),
@@ -275,6 +276,7 @@ class HealthState:
         """Return the checks, and raise or clear the conditions that follow from them."""
         rounds, loop = self._rounds(), self._loop()
         head_s, age_s, call_s = self._head_s() or 0.0, self.block_age_s or 0.0, min(self._latencies, default=0.0)
+        used = self._seen.get("endpoints", {}).get("used")
         away = head_s > CHAIN_LIMIT_S and not any(self.board.is_active(name) for name in _WRONG)
         for name, failed, detail in (
             ("rounds_silent", rounds["silent_s"] > rounds["limit_s"], f"silent for {rounds['silent_s']:.0f} s"),
@@ -284,7 +286,7 @@ class HealthState:
                 away,
                 f"for {head_s:.0f} s: {self.chain_problem or 'no answer yet'}",
             ),
-            ("chain_slow", call_s > SLOW_S, f"slow: {call_s:.1f} s a call"),
+            ("chain_slow", call_s > SLOW_S, f"slow: {call_s:.1f} s a call{f' at {used}' if used else ''}"),
             (
                 "chain_stale",
                 self.chain_problem is None and age_s > STALE_S,

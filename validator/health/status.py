@@ -57,6 +57,8 @@ class OnChain:
         me: this hotkey's slot; None without one.
         weights: by mechanism.
         latency_s: how long the newest answer took; None where it took no time that could be measured.
+        endpoint: the one that was asked; empty for a simulated chain.
+        endpoints_left: why other endpoints are not used, by their shown url.
     """
 
     netuid: int
@@ -67,6 +69,8 @@ class OnChain:
     min_stake_tao: float
     weights: tuple[OnChainWeights, ...]
     latency_s: float | None = None
+    endpoint: str = ""
+    endpoints_left: Mapping[str, str] = field(default_factory=dict)
 
 
 async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) -> OnChain:
@@ -90,6 +94,8 @@ async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) 
             for mechid, slot in zip(wanted, slots, strict=True)
         ),
         latency_s=chain.latency_s,
+        endpoint=chain.endpoint_use.used,
+        endpoints_left=chain.endpoint_use.left,
     )
 
 
@@ -202,6 +208,7 @@ class Observer:
     _store: Store | None = field(init=False, default=None)
     _chain: Chain | None = field(init=False, default=None)
     _seen: tuple[float, OnChain] | None = field(init=False, default=None)
+    _genesis: str | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         try:
@@ -211,8 +218,8 @@ class Observer:
 
     async def look(self) -> Overview:
         """Return how things are; takes some 30 s where the chain does not answer."""
-        running, (of_store, disk, store_problem), (of_chain, chain_problem) = await asyncio.gather(
-            asyncio.to_thread(self._running), self._stored(), self._on_chain()
+        running, ((of_store, disk, store_problem), (of_chain, chain_problem)) = await asyncio.gather(
+            asyncio.to_thread(self._running), self._read()
         )
         problems = {"wallet": self._wallet_problem, "store": store_problem, "chain": chain_problem}
         netuid = self.settings.validator.netuid
@@ -230,6 +237,10 @@ class Observer:
             return HealthAnswer(healthy=False, address="", status="health.port is 0: it can be anywhere")
         return ask_health(health, _HEALTH_S)
 
+    async def _read(self) -> tuple[tuple[Stored | None, DiskUse | None, str], tuple[OnChain | None, str]]:
+        """Read the store, which knows its chain, then the chain."""
+        return await self._stored(), await self._on_chain()
+
     async def _stored(self) -> tuple[Stored | None, DiskUse | None, str]:
         try:
             if self._store is None:
@@ -237,6 +248,8 @@ class Observer:
             now = self.clock.now()
             async with self._store.read() as tx:
                 await require_known_version(tx)
+                known = await tx.chain.get()
+                self._genesis = None if known is None else known.genesis
                 found = await stored(tx, self.settings, now)
                 return found, await disk_of(tx, self.settings.store, now), ""
         except (ValidatorError, DBAPIError, OSError) as error:
@@ -258,6 +271,8 @@ class Observer:
             chain = self._chain or reading_chain(self.settings, self.clock)
             if self.settings.chain.kind == "bittensor":  # the simulated one is read anew from its file each time
                 self._chain = chain
+            if self._genesis is not None:
+                chain.expect(self._genesis)
             found = await within(self.clock, _CHAIN_S, on_chain(chain, self.clock, self.settings, self._hotkey))
         except (ValidatorError, TimeoutError) as error:
             return None, _said(error)

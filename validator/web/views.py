@@ -210,6 +210,9 @@ class Views:
             await chain.close()
 
     async def _planned(self, chain: Chain, hotkey: str) -> tuple[PlanView, ...]:
+        async with self.read() as tx:
+            if (known := await tx.chain.get()) is not None:
+                chain.expect(known.genesis)
         genesis = await chain.genesis()
         async with self.read() as tx:
             await require_chain(tx, genesis, self.settings.validator.netuid)

@@ -171,6 +171,8 @@ async def plan_of(tx: Transaction, settings: Settings) -> tuple[PlanView, ...]:
     clock, signer = SystemClock(), load_signer(settings.wallet)
     chain = chain_of(settings, signer, clock)
     try:
+        if (known := await tx.chain.get()) is not None:
+            chain.expect(known.genesis)
         await require_chain(tx, await chain.genesis(), settings.validator.netuid)
         return await planned_weights(tx, settings, chain, clock, signer.hotkey)
     finally:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from validator.chain.base import MOST_BEHIND, SLOW_S, Chain, ChainError, NoSubnetError, SubnetParameters
+from sqlalchemy.exc import DBAPIError
+
+from validator.chain.base import SLOW_S, Chain, ChainError, NoSubnetError, SubnetParameters
 from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
 from validator.chain.opening import real_chain
-from validator.chain.probe import Node, NoNodeError, Rpc, Seen, Silent, block_time, look_at
+from validator.chain.probe import SPEC, Node, NoNodeError, Rpc, Seen, Silent, block_time, look_at, unfit
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, load_state
 from validator.health.catalogue import CONDITIONS, FATAL
@@ -35,9 +37,10 @@ from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.rounds.readiness import clock_fault
 from validator.sources import within
+from validator.store import open_store
+from validator.store.errors import StoreError
 from validator.weights.plan import mechanisms
 
-SPEC: Final = "node-subtensor"
 _SPARE: Final = "it is used when the others do not answer; correct or remove it"
 
 
@@ -47,10 +50,26 @@ async def endpoints(site: Site) -> tuple[Seen, ...]:
     return tuple(await asyncio.gather(*(look_at(place, one.reveal(), site.limits.endpoint) for place, one in listed)))
 
 
+async def faults(site: Site) -> Mapping[int, str]:
+    """Return why endpoints are not to be used, by place, judged as the validator does; for `Site.once`."""
+    return unfit(await site.once(endpoints), await site.once(store_genesis))
+
+
+async def store_genesis(site: Site) -> str | None:
+    """Return the genesis of the store's chain, None where that cannot be read; for `Site.once`."""
+    try:
+        async with open_store(site.settings.store.url.reveal()) as store, store.read() as tx:
+            known = await tx.chain.get()
+    except (StoreError, DBAPIError, OSError):
+        return None
+    return None if known is None else known.genesis
+
+
 async def nodes(site: Site) -> tuple[Node, ...]:
-    """Return the endpoints that are subtensor nodes, the favourite first; for `Site.once`."""
-    seen = await site.once(endpoints)
-    return tuple(one for one in seen if isinstance(one, Node) and one.spec == SPEC)
+    """Return the endpoints that are well, the favourite first; where none is, all subtensor nodes; for `Site.once`."""
+    seen, bad = await site.once(endpoints), await site.once(faults)
+    good = tuple(one for one in seen if isinstance(one, Node) and one.spec == SPEC)
+    return tuple(one for one in good if one.place not in bad) or good
 
 
 @check("look at the network of this machine and at chain.endpoints", LIMITS.chain)
@@ -59,25 +78,24 @@ async def check_endpoints(site: Site) -> list[Finding]:
     if site.settings.chain.kind == "simulated":
         return [note("chain.endpoints", "none: the chain is simulated")]
     seen = await site.once(endpoints)
-    good = await site.once(nodes)
-    highest = max((node.height for node in good), default=0)
+    good, bad = await site.once(nodes), await site.once(faults)
     shown = [str(endpoint) for endpoint in site.settings.chain.endpoints]
-    found = [_endpoint(one, shown[one.place - 1], highest, spare=bool(good)) for one in seen]
-    return [*found, *_differing(good)]
+    spare = any(one.place not in bad for one in good)
+    found = [_endpoint(one, shown[one.place - 1], bad.get(one.place, ""), spare=spare) for one in seen]
+    return [*found, *(() if await site.once(store_genesis) else _differing(good))]
 
 
-def _endpoint(one: Seen, shown: str, highest: int, *, spare: bool) -> Finding:
+def _endpoint(one: Seen, shown: str, reason: str, *, spare: bool) -> Finding:
     about = f"endpoint {one.place}"
     if isinstance(one, Silent):
         seen = f"{shown}: {one.seen}"
         return warning(about, seen, f"{one.advice}; {_SPARE}") if spare else fault(about, seen, one.advice)
     if one.spec != SPEC:
-        seen = f"{shown}: a node of another chain, `{one.chain}` ({one.spec}), no subtensor"
-        return fault(about, seen, "name a subtensor node in chain.endpoints")
+        return fault(about, f"{shown}: {reason}", "name a subtensor node in chain.endpoints")
     seen = f"{shown}: {one.chain}, block {one.height}, runtime {one.version}, {one.latency_s * 1000:.0f} ms"
-    if one.syncing or one.height + MOST_BEHIND < highest:
-        lag = f"{highest - one.height} blocks behind the others" if one.height < highest else "still catching up"
-        return warning(about, f"{seen}; {lag}", CONDITIONS["chain_behind"].advice)
+    if reason:
+        condition = "chain_slow" if one.latency_s > SLOW_S else "chain_endpoint_left"
+        return warning(about, f"{seen}; {reason}", CONDITIONS[condition].advice)
     if one.latency_s > SLOW_S:
         return warning(about, f"{seen}; slow: {one.latency_s:.1f} s a call", CONDITIONS["chain_slow"].advice)
     return ok(about, seen)
@@ -152,9 +170,10 @@ async def _opened(site: Site) -> Chain:
     signer = site.signer or Signer.from_uri(_READER)
     if settings.chain.kind == "simulated":
         return SimulatedChain(simulated(site, settings.chain.state), signer.hotkey)
-    if not await site.once(nodes):
+    good = await site.once(nodes)
+    if not good:
         raise NotSeenError("needs an endpoint, and none is a node that can be used")
-    return real_chain(settings, signer, site.clock)
+    return real_chain(settings, signer, site.clock, [settings.chain.endpoints[node.place - 1] for node in good])
 
 
 def simulated(site: Site, file: Path | None) -> SimulatedSubnet:
