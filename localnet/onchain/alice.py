@@ -9,6 +9,8 @@ from bittensor.settings import resolve_endpoint
 
 from validator.chain.base import ChainError, ChainUnreachableError
 from validator.chain.connection import Connection, Substrates
+from validator.chain.endpoints import Endpoints
+from validator.chain.limits import LIMITS
 from validator.chain.submission import words
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
@@ -18,7 +20,6 @@ from validator.sources import Clock
 ATTEMPTS: Final = 120  # at a call, about a block apart: short epochs and their freeze windows pass many times
 # A freeze window may leave one block of ten open; every second block, in step with it, would never meet that one.
 _OUT_OF_STEP: Final = 6
-_CALL_S: Final = 20.0
 _SUBMIT_S: Final = 90.0
 _NAMED: Final = {"Sudo": ("Sudid", "sudo_result")}
 # The same call can pass in a later block: rate limits, freeze windows, delays, an era that ran out in the pool.
@@ -63,7 +64,9 @@ class Alice:
             raise NoNodeUrlError(f"--url {shown_url(url)}; name a ws:// or wss:// url, or local") from None
         self._keypair = Signer.from_uri("//Alice").keypair
         self._retrying = retrying
-        self._connection = Connection(lambda: self._opened(substrate), clock, _CALL_S, (self.url,))
+        self._connection = Connection(
+            lambda: self._opened(substrate), clock, LIMITS.call_s, Endpoints((self.url,), clock, LIMITS)
+        )
 
     @property
     def place(self) -> str:

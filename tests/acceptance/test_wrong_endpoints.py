@@ -41,7 +41,8 @@ async def refused(folder: Path, *endpoints: str, code: Exit = Exit.ENDPOINT) -> 
     done = await asyncio.to_thread(ran, "run", "--config", str(config), env=environment)
     assert done.returncode == code, done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
-    assert [json.loads(line)["event"] for line in done.stdout.splitlines()] == ["daemon_failed"]
+    events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
+    assert [event for event in events if event != "chain_endpoint_left" or len(endpoints) == 1] == ["daemon_failed"]
     lines = done.stderr.splitlines()
     assert len(lines) == 1, done.stderr
     if code == Exit.ENDPOINT:
@@ -85,7 +86,9 @@ async def test_where_nothing_speaks_it_gives_up_after_a_while(tmp_path: Path) ->
     refused_there = "no connection: Connection refused"
     for there in (f"ws://127.0.0.1:{closed}/***: {refused_there}", f"ws://***@127.0.0.1:1: {refused_there}"):
         assert there in lines[0]
-    for line, words in zip(lines[1:], ("no websocket within 8 s", "HTTP 200 instead", "no TLS is spoken"), strict=True):
+    for line, words in zip(
+        lines[1:], ("no websocket within 10 s", "HTTP 200 instead", "no TLS is spoken"), strict=True
+    ):
         assert words in line
 
 

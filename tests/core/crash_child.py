@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from validator.chain.base import Commitment, Head, SubnetParameters, WeightsResult
+from validator.chain.base import Commitment, EndpointUse, Head, SubnetParameters, WeightsResult
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.settings.model import WeightsSettings
@@ -159,11 +159,15 @@ class RemoteChain:
     """The Chain protocol over a Unix socket, one connection per call."""
 
     latency_s: float | None = None
+    endpoint_use = EndpointUse()
 
     def __init__(self, socket: str, here: Callable[[str], None], last_call: int) -> None:
         self._socket = socket
         self._here = here
         self._calls_left = last_call
+
+    def expect(self, genesis: str) -> None:
+        """There is one chain."""
 
     async def genesis(self) -> str:
         found: str = await self._call("genesis")

@@ -71,18 +71,20 @@ class NodeServer:
 
     Args:
         node: what it shows; its clock must be the machine's.
+        twin: another node of the same chain: what one of them holds the other does, too.
 
     Attributes:
         submitted: what reached the pool, in order.
         url: where it listens.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, twin: "NodeServer | None" = None) -> None:
         self.node = node
-        self.submitted: list[Submitted] = []
+        self.submitted: list[Submitted] = twin.submitted if twin else []
         self.url = ""
-        self._held: dict[int, list[tuple[str, list[dict[str, Any]]]]] = {}  # block: extrinsics and their events
-        self._numbers: dict[str, int] = {}
+        # block: extrinsics and their events
+        self._held: dict[int, list[tuple[str, list[dict[str, Any]]]]] = twin._held if twin else {}
+        self._numbers: dict[str, int] = twin._numbers if twin else {}
         self._ids = 0
         self._runner: web.AppRunner | None = None
         self._methods: dict[str, Callable[..., Any]] = {
@@ -184,11 +186,12 @@ class NodeServer:
         number = self._newest()
         while True:
             await out(self._header(number))
-            await self.node.subnet.blocks.wait_for(number + 1)
+            while self._newest() <= number:
+                await self.node.subnet.blocks.wait_for(self.node.subnet.blocks.number() + 1)
             number = self._newest()
 
     def _newest(self) -> int:
-        return self.node.subnet.blocks.number()
+        return self.node.number()
 
     def _hash(self, number: int) -> str | None:
         if number > self._newest():
@@ -280,7 +283,7 @@ class NodeServer:
             raise RpcError("Invalid Transaction: Transaction has a bad signature")
         if extrinsic["nonce"] != self._methods["account_nextIndex"](who):
             raise RpcError("Invalid Transaction: Transaction is outdated")
-        number = self._newest()
+        number = node.subnet.blocks.number()
         expires = int(bittensor_core.era_birth(era["period"], era["current"])) + era["period"] - 1
         if number > expires:
             raise RpcError("Invalid Transaction: Transaction is outdated")

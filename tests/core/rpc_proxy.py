@@ -6,7 +6,7 @@ notifications by that of the subscription that they belong to.
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, Self
@@ -18,6 +18,17 @@ SUBMIT: Final = "author_submitAndWatchExtrinsic"
 HEADS: Final = "chain_subscribeNewHeads"
 NONCE: Final = "account_nextIndex"  # the last question before a signature
 ANY: Final = "*"
+
+# Ways in which an endpoint is not well, from its first connection on or from one moment on.
+Trouble = Literal[
+    "hangs", "2 s a call", "closes at once", "HTTP 429", "JSON-RPC 429", "-32005", "close 1008", "string error", "null",
+    "no notices",
+]  # fmt: skip
+_ERRORS: Final[Mapping[str, Any]] = {
+    "JSON-RPC 429": {"code": 429, "message": "Too many requests"},
+    "-32005": {"code": -32005, "message": "daily request count exceeded"},
+    "string error": "rate limited",
+}
 
 Kind = Literal["request", "answer", "notice"]
 # cut: the connection breaks in place of the message; cut_after: once the message was passed on; hold: the message waits
@@ -65,12 +76,16 @@ class RpcProxy:
         refusing: new connections are refused.
         connections: those that are open.
         latency_s: what every message from the node takes longer; messages do not wait for each other.
+        trouble: in what way the endpoint is not well, whatever the rules say; None: it is well.
+        before: called with each message, before the rules are asked.
     """
 
     def __init__(self, target: str) -> None:
         self.url = ""
         self.latency_s = 0.0
         self.seen: list[Seen] = []
+        self.trouble: Trouble | None = None
+        self.before: Callable[[Seen], None] = lambda _: None
         self.refusing = False
         self.connections: set[_Link] = set()
         self._target = target
@@ -116,6 +131,13 @@ class RpcProxy:
         for link in list(self.connections):
             link.cut()
 
+    def suffer(self, trouble: Trouble | None) -> None:
+        """Be not well in some way from now on, or be well again."""
+        self.trouble = trouble
+        self.latency_s = 2.0 if trouble == "2 s a call" else 0.0
+        if trouble in ("closes at once", "HTTP 429"):
+            self.cut()
+
     def reachable(self, yes: bool) -> None:
         """Take the node away, or bring it back."""
         self.refusing = not yes
@@ -145,6 +167,7 @@ class RpcProxy:
     async def passes(self, seen: Seen, link: "_Link") -> bool:
         """Do what the rules say; return whether the message continues."""
         self.seen.append(seen)
+        self.before(seen)
         rule = next((rule for rule in self._rules if rule.fits(seen)), None)
         if rule is None:
             return True
@@ -165,6 +188,11 @@ class RpcProxy:
 
     async def _served(self, request: web.Request) -> web.StreamResponse:
         assert self._session is not None
+        if self.trouble == "closes at once":
+            assert request.transport is not None
+            request.transport.abort()
+        if self.trouble == "HTTP 429":
+            return web.Response(status=429, text="too many requests")
         if self.refusing:
             return web.Response(status=503, text="no more connections")
         near = web.WebSocketResponse(max_msg_size=0)
@@ -229,14 +257,37 @@ class _Link:
             seen = [self._named(message) for message in (messages if isinstance(messages, list) else [messages])]
             if not await self._all_pass(seen):
                 continue
+            data = frame.data
+            if (trouble := self._proxy.trouble) is not None:
+                if trouble == "close 1008":
+                    await self._near.close(code=1008, message=b"rate limit")
+                    return
+                if trouble in _ERRORS and source is self._near:  # a gateway refuses, and the node learns nothing of it
+                    listed = messages if isinstance(messages, list) else [messages]
+                    answers = [{"jsonrpc": "2.0", "id": one["id"], "error": _ERRORS[trouble]} for one in listed]
+                    await self._near.send_str(json.dumps(answers if isinstance(messages, list) else answers[0]))
+                    continue
+                if (data := self._troubled(trouble, messages, seen)) is None:
+                    continue
             if line is not None and self._proxy.latency_s:
-                line.put_nowait((asyncio.get_running_loop().time() + self._proxy.latency_s, frame.data))
+                line.put_nowait((asyncio.get_running_loop().time() + self._proxy.latency_s, data))
                 continue
             with suppress(ConnectionError, RuntimeError):
-                await sink.send_str(frame.data)
+                await sink.send_str(data)
             if self.last:
                 self.cut()
                 return
+
+    def _troubled(self, trouble: Trouble, messages: Any, seen: Sequence[Seen]) -> str | None:
+        """Return messages as the trouble leaves them; None where nothing arrives."""
+        kinds = {one.kind for one in seen}
+        if "request" not in kinds and (trouble == "hangs" or (trouble == "no notices" and "notice" in kinds)):
+            return None
+        if trouble == "null" and kinds == {"answer"}:
+            listed = messages if isinstance(messages, list) else [messages]
+            nulls = [{"jsonrpc": "2.0", "id": one["id"], "result": None} for one in listed]
+            return json.dumps(nulls if isinstance(messages, list) else nulls[0])
+        return json.dumps(messages)
 
     async def _all_pass(self, seen: Iterable[Seen]) -> bool:
         return all([await self._proxy.passes(one, self) for one in seen])

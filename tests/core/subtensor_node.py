@@ -60,6 +60,7 @@ class Node:
         silent: it takes requests and never answers.
         latency_s: how long it takes for an answer.
         behind: how many blocks it lacks.
+        frozen: the block after which it has taken no more; None: it takes them all.
         fault: where the next submissions go wrong.
         pool_refusal: the pool's words to the next submission, if it does not want it.
         sealed: what the next timelocked commitment holds; nobody can look inside before its time.
@@ -82,6 +83,7 @@ class Node:
         self.silent = False
         self.latency_s = 0.0
         self.behind = 0
+        self.frozen: int | None = None
         self.fault: Phase | None = None
         self.pool_refusal: str | None = None
         self.sealed: Mapping[int, int] = {}
@@ -101,7 +103,8 @@ class Node:
 
     def number(self) -> int:
         """Return the newest block's number."""
-        return max(0, self.subnet.blocks.number() - self.behind)
+        newest = max(0, self.subnet.blocks.number() - self.behind)
+        return newest if self.frozen is None else min(newest, self.frozen)
 
     def stepping(self) -> Stepping:
         """Return what the newest block's state says of the subnet's steps."""

@@ -308,8 +308,8 @@ class Connection:
 
     @property
     def _socket(self) -> EndpointSocket | None:
-        substrate = None if self._client is None else substrate_of(self._client)
-        return substrate.socket if isinstance(substrate, NodeSubstrate) else None
+        socket = None if self._client is None else getattr(substrate_of(self._client), "socket", None)
+        return socket if isinstance(socket, EndpointSocket) else None
 
     @asynccontextmanager
     async def node(self, what: str) -> AsyncIterator[Node]:

@@ -50,12 +50,15 @@ class Endpoints:
 
     @property
     def left(self) -> Mapping[str, str]:
-        """Why endpoints are not used, by their shown url."""
+        """Why endpoints are not used, by their shown url; a single one is used all the same."""
+        return {} if len(self.all) == 1 else self._reasons()
+
+    def _reasons(self) -> dict[str, str]:
         return {shown_url(one): self._left[one].reason for one in self.all if one in self._left}
 
     def described(self) -> str:
         """Return each endpoint, with what is wrong with it where that is known; for messages."""
-        left = self.left
+        left = self._reasons()
         shown = dict.fromkeys(map(shown_url, self.all))
         return "; ".join(f"{one}: {left[one]}" if one in left else one for one in shown)
 
@@ -70,7 +73,7 @@ class Endpoints:
         if before is not None and now - before.until < _LONGEST_PAUSE_S:
             pause_s = before.pause_s if known else min(_LONGEST_PAUSE_S, 2 * before.pause_s)
         self._left[endpoint] = self._pauses[endpoint] = _Left(reason, now + pause_s, pause_s)
-        if not known:
+        if not known and len(self.all) > 1:
             _log.warning(Event.CHAIN_ENDPOINT_LEFT, endpoint=shown_url(endpoint), reason=reason, seconds=pause_s)
         return self.has_other(endpoint)
 
@@ -112,7 +115,7 @@ class Endpoints:
         for place, endpoint in enumerate(endpoints):
             if place in reasons:
                 self.leave(endpoint, reasons[place])
-            elif self._left.pop(endpoint, None) is not None:
+            elif self._left.pop(endpoint, None) is not None and len(self.all) > 1:
                 _log.info(Event.CHAIN_ENDPOINT_BACK, endpoint=shown_url(endpoint))
         nodes = [one for one in seen if isinstance(one, Node)]
         if self.genesis is None and len({node.chain_id for node in nodes}) > 1:

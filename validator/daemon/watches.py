@@ -169,8 +169,7 @@ class HeadWatch:
 
     def _tell_endpoints(self) -> None:
         used, left = self.chain.endpoint_use
-        if used or left:
-            self.health.saw("endpoints", used=used, left=dict(left))
+        self.health.saw("endpoints", used=used, left=dict(left))
         if left:
             self.health.board.raise_("chain_endpoint_left", "; ".join(f"{one}: {why}" for one, why in left.items()))
         else:

@@ -40,7 +40,7 @@ def made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Made:
     def make(*lacks: str, told: SudoTold = "by the node") -> DevChain:
         chain = DevChain(BLOCK_S, lacks=frozenset(lacks), told=told)
         for substrate in ("bittensor.client.RpcSubstrate", "validator.chain.connection.NodeSubstrate"):
-            monkeypatch.setattr(substrate, lambda _endpoint, **_: chain.connect())
+            monkeypatch.setattr(substrate, lambda *_, **__: chain.connect())
         return chain
 
     return make

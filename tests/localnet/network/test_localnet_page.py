@@ -73,7 +73,7 @@ def test_the_page_leads_to_weights_on_chain(kind: str, monkeypatch: pytest.Monke
         chain = DevChain(0.1)
         node = chain
         for substrate in ("bittensor.client.RpcSubstrate", "validator.chain.connection.NodeSubstrate"):
-            monkeypatch.setattr(substrate, lambda _endpoint, **_: node.connect())
+            monkeypatch.setattr(substrate, lambda *_, **__: node.connect())
     elif NODE is None:
         pytest.skip("SUBTENSOR_URL is not set: no real node")
     monkeypatch.setenv("HOME", str(tmp_path))
