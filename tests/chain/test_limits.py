@@ -19,6 +19,6 @@ def test_what_contains_another_limit_outlasts_it() -> None:
     assert LIMITS.no_block_s <= chain_view.READ_S <= LIMITS.submit_s
     # Connecting and one call to a silent endpoint; a start that has both still has time for the rest.
     assert 2 * LIMITS.call_s < START_S
-    # What watches the head sees two calls that end without an answer before the chain counts as away.
+    # What watches the head sees a call that ends without an answer before the chain counts as away.
     assert watches._HEAD_EVERY_S + LIMITS.call_s < CHAIN_LIMIT_S < STALE_S
     assert DOCTOR.endpoint + LIMITS.look_s < DOCTOR.chain < DOCTOR.whole
