@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 from chain_worlds import ME
+from json_codec import speak_json
 from served_world import ServedWorld
 
 from validator.chain.limits import LIMITS
@@ -22,6 +23,7 @@ HEAD_S: Final = {0.2: 1.0, 1.0: 4.0, 2.0: 8.0}  # by latency: less than this
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
+    speak_json(monkeypatch)  # beneath all worlds of a test: the first that closes takes its own away
 
 
 async def took(call: Coroutine[Any, Any, Any]) -> float:
