@@ -100,7 +100,7 @@ def test_a_miner_needs_the_real_chain_or_a_named_validator() -> None:
         real = Settings(validator=ValidatorSettings(netuid=7))
         chain = chain_for(real, MINER, SystemClock(), options)
         assert chain is not None
-        assert (chain.endpoints, chain.netuid) == (("finney",), 7)
+        assert (chain._endpoints.all, chain.netuid) == (("finney",), 7)
 
 
 def test_addresses_to_announce() -> None:
