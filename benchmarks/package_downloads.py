@@ -42,8 +42,8 @@ def _local(package: Package, folder: Path) -> Package:
         return package
     prefix = f"{reference.subdirectory}/" if reference.subdirectory else ""
     name = prefix.rstrip("/").rpartition("/")[2] or reference.name.removeprefix("@").replace("/", "-")  # of the skill
-    with tempfile.TemporaryDirectory() as made, collected(_downloaded(package, reference, Path(made))) as collection:
-        for one in collection.files:
+    with tempfile.TemporaryDirectory() as made:
+        for one in collected(_downloaded(package, reference, Path(made))).files:
             path = clean_name(one.name.removeprefix(prefix)) if one.name.startswith(prefix) else None
             if path is not None:
                 (folder / name / path).parent.mkdir(parents=True, exist_ok=True)

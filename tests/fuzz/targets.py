@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from archive_forms import SOUND
 from attested import document_in
 from audit_file import export
 from builders import MINER, V1, expect, finding, make_answer, make_task, trace_files
@@ -37,6 +38,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Signature
+from validator.protocol.strict_archives import read_archive
 from validator.protocol.strict_json import decode
 from validator.protocol.task import parse_task
 from validator.protocol.times import format_time
@@ -126,6 +128,10 @@ def _archive(data: bytes) -> Any:
     )
 
 
+def _strict_archive(data: bytes) -> Any:
+    return read_archive(data, expanded=limits.MIB, entries=limits.MAX_BUNDLE_ENTRIES)
+
+
 def _log() -> Sequence[bytes]:
     async def exported() -> bytes:
         url = f"sqlite:///{_FOLDER}/played.sqlite"
@@ -177,6 +183,8 @@ TARGETS: Final[Mapping[str, Target]] = {
         lambda: [msgspec.json.encode(MINER.sign_document(DECLARED))],
     ),
     "traces": Target(_traces, lambda: list(trace_files(SkillType.EXECUTABLE_PYTHON).values())),
+    "strict tar": Target(_strict_archive, lambda: [gzip.decompress(pack({"a.py": b"1", "docs/é.md": b"2"}))]),
+    "strict zip": Target(_strict_archive, lambda: [SOUND["a zip"], SOUND["a deflated zip with times"]]),
     "archive": Target(_archive, lambda: [gzip.decompress(pack({"a.py": b"1", "docs/é.md": b"2"}))]),
     "task": Target(parse_task, lambda: [msgspec.json.encode(numbered(1, one).task) for one in ASSESSED_TYPES]),
     "workflow task": Target(

@@ -27,11 +27,8 @@ def tar_of(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
     return gzip.compress(raw.getvalue())
 
 
-def entry(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
-    info = tarfile.TarInfo(name)
-    info.type = kind
-    info.linkname = link
-    return info
+def entry(name: str) -> tarfile.TarInfo:
+    return tarfile.TarInfo(name)
 
 
 def conflicts(files: dict[str, bytes]) -> bool:
@@ -66,19 +63,6 @@ def test_names_that_lead_outside_or_deceive_are_refused(name: str) -> None:
         read_bundle(tar_of((entry(name), b"x")))
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
-def test_links_and_devices_are_refused(kind: bytes) -> None:
-    with pytest.raises(ArchiveError, match="neither a regular file nor a folder"):
-        read_bundle(tar_of((entry("a", kind, "target"), b"")))
-
-
-def test_folders_and_dot_segments_are_fine_twice_the_same_name_is_not() -> None:
-    good = tar_of((entry("./", tarfile.DIRTYPE), b""), (entry("./a/b.py"), b"x\n"))
-    assert read_bundle(good) == {"a/b.py": b"x\n"}
-    with pytest.raises(ArchiveError, match="twice"):
-        read_bundle(tar_of((entry("a"), b"1"), (entry("./a"), b"2")))
-
-
 def test_bombs_are_refused_before_they_expand() -> None:
     ratio = tar_of((entry("zeros"), bytes(8 * limits.MIB)))
     with pytest.raises(ArchiveError, match="size limit"):
@@ -96,15 +80,6 @@ def test_damage_and_bytes_after_the_end_are_refused() -> None:
     for broken in (whole[:-5], whole + b"more", b"", b"\x1f\x8b", whole[:20] + b"\0" + whole[21:]):
         with pytest.raises(ArchiveError):
             read_bundle(broken)
-
-
-def test_gzip_may_come_in_members_and_with_padding() -> None:
-    raw = gzip.decompress(pack({"a": b"x" * 3000, "b": b"y"}))
-    members = gzip.compress(raw[:1000]) + gzip.compress(b"") + gzip.compress(raw[1000:]) + bytes(512)
-    assert read_bundle(members) == {"a": b"x" * 3000, "b": b"y"}
-    bombs = gzip.compress(bytes(40 * limits.MIB)) * 3
-    with pytest.raises(ArchiveError, match="size limit"):
-        read_bundle(bombs)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_what_it_records(place: Path) -> None:
 def test_what_hashes_otherwise_is_refused_and_the_others_are_made(place: Path) -> None:
     (place / "skill" / "SKILL.md").write_text("# y\n")
     with zipfile.ZipFile(place / "kept" / "docs.zip", "a") as archive:
-        archive.comment = b"the same files in another archive"
+        archive.writestr("more/", b"")  # the same files in another archive
     found = again(place)
     assert found["installed"].fault is None
     assert "`skill`: the bundle hashes to " in str(found["skill"].fault)

@@ -6,7 +6,7 @@ keep silent or hand out what it revoked since; the first is no consent, against 
 
 import http.client
 import tomllib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple
@@ -33,7 +33,7 @@ from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
 from validator.protocol.receipt import Digest, Hotkey
 from validator.protocol.sssa import Document, Unit, Verdict
 from validator.protocol.strict_json import JsonError, decode
-from validator.protocol.text import printable
+from validator.protocol.text import all_printable, printable
 from validator.sources import Clock
 from validator.tasks.packing import pack_task
 
@@ -72,14 +72,15 @@ class Policy(Document, frozen=True):
         threshold: number of them that must allow it.
         verdicts: that allow it.
         max_risk: above it nothing is allowed.
-        ignore: names of files and folders that bundles leave out and that are installed all the same, unseen.
+        ignore: names, from the top, of files and folders that bundles leave out and that are installed all the same,
+            unseen; the decision repeats them.
     """
 
     validators: Annotated[tuple[Trusted, ...], Meta(min_length=1, max_length=16)]
     threshold: Annotated[int, Meta(ge=1, le=16)] = 1
     verdicts: Annotated[tuple[Verdict, ...], Meta(min_length=1)] = ("ALLOW",)
     max_risk: Unit = 0.3
-    ignore: tuple[str, ...] = (".git",)
+    ignore: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.threshold > len({one.hotkey for one in self.validators}):
@@ -92,10 +93,11 @@ class Policy(Document, frozen=True):
 
 
 class Decision(NamedTuple):
-    """The exit code of the gate, and a line that says why."""
+    """The exit code of the gate, a line that says why, and what the policy's `ignore` let pass unseen."""
 
     code: Literal[0, 1, 2]
     line: str
+    ignored: tuple[str, ...] = ()
 
 
 class _RevokedError(ValidatorError):
@@ -131,10 +133,11 @@ def decide(policy: Policy, what: str, clock: Clock) -> Decision:
     purl = what if what.startswith("pkg:") else None
     if purl is not None and not PURL.fullmatch(purl):
         raise PolicyError(f"{printable(purl, 80)} is no package URL")
-    digests, left_out = ((), ()) if purl is not None else _hashed(what, policy.ignore)
+    digests, left_out = ((), ()) if purl is not None else _hashed(what)
     shown = printable(" ".join((what, *digests)), 500)
-    if left_out:
-        return Decision(UNKNOWN, f"cannot tell: {shown}: a bundle has no such file: {printable(left_out[0])}")
+    ignored = tuple(name for name in left_out if name in policy.ignore)
+    if unseen := [name for name in left_out if name not in policy.ignore]:
+        return Decision(UNKNOWN, f"cannot tell: {shown}: a bundle has no such file: {printable(unseen[0])}", ignored)
     allowed, silent = set[str](), list[str]()
     for trusted in policy.validators:
         try:
@@ -144,19 +147,20 @@ def decide(policy: Policy, what: str, clock: Clock) -> Decision:
                 if not policy.allows(verified):
                     predicate = verified.statement.predicate
                     said = f"{predicate.verdict} at risk {predicate.risk:.2f}, {len(predicate.findings)} findings"
-                    return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} says {said}")
+                    return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} says {said}", ignored)
             allowed.add(trusted.hotkey)
         except _RevokedError:
-            return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} revoked what it said")
+            return Decision(REFUSED, f"refused: {shown}: {trusted.hotkey} revoked what it said", ignored)
         except ValidatorError as error:
             silent.append(f"{trusted.url}: {error}")
     told = f"{len(allowed)} of {policy.threshold} needed validators allow it"
     if len(allowed) >= policy.threshold:
-        return Decision(ALLOWED, f"allowed: {shown}: {told}")
-    return Decision(UNKNOWN, printable("; ".join([f"cannot tell: {shown}: {told}", *silent]), 2_000))
+        unseen_line = f"; nobody saw, by `ignore`: {', '.join(all_printable(ignored))}" if ignored else ""
+        return Decision(ALLOWED, f"allowed: {shown}: {told}{unseen_line}", ignored)
+    return Decision(UNKNOWN, printable("; ".join([f"cannot tell: {shown}: {told}", *silent]), 2_000), ignored)
 
 
-def _hashed(what: str, ignore: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _hashed(what: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the digests that a path may be attested under, and what would be installed next to what was hashed.
 
     A file may be a bundle as it is; else it is packed as tasks are, which leaves out what no skill needs.
@@ -168,9 +172,7 @@ def _hashed(what: str, ignore: Collection[str]) -> tuple[tuple[str, ...], tuple[
             read_bundle(data)
             digests.append(sha256_hex(data))
     packed = pack_task(what)
-    left_out = (note for note in packed.notes if note.startswith("left out"))
-    beside = tuple(note for note in left_out if note.partition("`")[2].partition("`")[0] not in ignore)
-    return (*digests, packed.task.task.bundle_sha256), beside
+    return (*digests, packed.task.task.bundle_sha256), packed.left_out
 
 
 class _Found(NamedTuple):

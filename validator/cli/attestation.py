@@ -163,7 +163,7 @@ def gate(
 
     decision = decide(read_policy(policy), what, SystemClock())
     if as_json:
-        print_json({"exit_code": decision.code, "decision": decision.line})
+        print_json({"exit_code": decision.code, "decision": decision.line, "ignored": decision.ignored})
     else:
         print_line(decision.line)
     raise typer.Exit(decision.code)

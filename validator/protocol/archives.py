@@ -1,10 +1,13 @@
-"""Gzip-compressed tars of strangers, unpacked within bounds, and packing. Bundles and traces travel in them."""
+"""Packing of bundles, names in archives, and the reader of trace bundles: gzip tars of strangers, within bounds.
+
+Skills are read by `strict_archives` alone.
+"""
 
 import io
 import re
 import tarfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import pairwise
 
 from validator.protocol import limits
@@ -17,7 +20,13 @@ _TAR_SLACK = 64 * 1024
 _PIECE = 64 * 1024
 _DIGITS = re.compile(rb"[0-9]+")
 _MOST_DIGITS = 255  # no file system takes a longer name
-_CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\ud800-\\udfff]")  # categories Cc and Cs
+# Categories Cc, Cf, Cs, Zl and Zp, written out: Pythons of other versions of Unicode disagree on Cf.
+_CONTROL = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\xad\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890\\u0891\\u08e2\\u180e\\u200b-\\u200f\\u2028-\\u202e"
+    "\\u2060-\\u2064\\u2066-\\u206f\\ud800-\\udfff\\ufeff\\ufff9-\\ufffb\\U000110bd\\U000110cd\\U00013430-\\U0001343f"
+    "\\U0001bca0-\\U0001bca3\\U0001d173-\\U0001d17a\\U000e0001\\U000e0020-\\U000e007f]"
+)
+_DRIVE = re.compile("[A-Za-z]:")  # bsdtar takes it off, on every system
 
 
 class ArchiveError(ValidatorError):
@@ -36,35 +45,37 @@ def pack(files: Mapping[str, bytes], anew: tuple[str, int] | None = None) -> byt
         anew: a file's name and a place in it: compression begins anew there, and again behind the file. Bundles that
             differ in nothing but what is in between have the same bytes around it, checksum excepted.
     """
-    raw, begins = _tar_of(files)
+    raw = pack_tar(files)
     squeeze = zlib.compressobj(9, zlib.DEFLATED, _GZIP)
     if anew is None:
         return squeeze.compress(raw) + squeeze.flush()
     name, place = anew
-    end = begins[name] + len(files[name])
-    end += -end % tarfile.BLOCKSIZE
-    pieces = (raw[: begins[name] + place], raw[begins[name] + place : end], raw[end:])
+    end = sum(map(len, tar_pieces({each: files[each] for each in files if each <= name})))
+    place += end - len(files[name]) - -len(files[name]) % tarfile.BLOCKSIZE
+    pieces = (raw[:place], raw[place:end], raw[end:])
     modes = (zlib.Z_FULL_FLUSH, zlib.Z_FULL_FLUSH, zlib.Z_FINISH)
     return b"".join(squeeze.compress(piece) + squeeze.flush(mode) for piece, mode in zip(pieces, modes, strict=True))
 
 
 def pack_tar(files: Mapping[str, bytes]) -> bytes:
-    """Return a tar of `files`: names sorted, all times 0, everything root's with mode 0644."""
-    return _tar_of(files)[0]
+    """Return the canonical tar of `files` (SPEC 13, D-46)."""
+    raw = b"".join(tar_pieces(files))
+    return raw + tar_end(len(raw))
 
 
-def _tar_of(files: Mapping[str, bytes]) -> tuple[bytes, dict[str, int]]:
-    """Return the tar, and at which byte each file's content begins."""
-    raw = io.BytesIO()
-    begins = {}
-    with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name in sorted(files):
-            info = tarfile.TarInfo(name)
-            info.size = len(files[name])
-            info.mode = 0o644
-            tar.addfile(info, io.BytesIO(files[name]))
-            begins[name] = raw.tell() - info.size - -info.size % tarfile.BLOCKSIZE
-    return raw.getvalue(), begins
+def tar_pieces(files: Mapping[str, bytes]) -> Iterator[bytes]:
+    """Yield the parts of the canonical tar of `files`: names sorted, all times 0, everything root's with mode 0644."""
+    for name in sorted(files):
+        info = tarfile.TarInfo(name)
+        info.size, info.mode = len(files[name]), 0o644
+        yield info.tobuf(tarfile.PAX_FORMAT, "utf-8")
+        yield files[name]
+        yield bytes(-info.size % tarfile.BLOCKSIZE)
+
+
+def tar_end(size: int) -> bytes:
+    """Return the zero bytes behind `size` bytes of a canonical tar's entries."""
+    return bytes(2 * tarfile.BLOCKSIZE + -(size + 2 * tarfile.BLOCKSIZE) % tarfile.RECORDSIZE)
 
 
 def unpack(data: bytes, *, expanded: int, file_size: int, entries: int) -> Iterator[tuple[str, bytes]]:
@@ -106,7 +117,7 @@ def _files(raw: "BoundedTar", expanded: int, file_size: int, entries: int) -> It
         for member in _members(raw, entries):
             if member.isdir() and not _segments(member.name):
                 continue
-            name = _safe_name(member.name)
+            name = plain_name(member.name)
             if member.isdir():
                 folders.add(name)
                 continue
@@ -123,8 +134,7 @@ def _files(raw: "BoundedTar", expanded: int, file_size: int, entries: int) -> It
             yield name, raw.content(member)
     except (tarfile.TarError, ValueError, OverflowError, EOFError, OSError, RecursionError) as error:
         raise ArchiveError(f"damaged tar: {printable(str(error))}") from None
-    if both := (seen & folders) | _above_others(seen):
-        raise ArchiveError(f"`{printable(min(both))}` is both a file and a folder")
+    check_names(seen, folders)
 
 
 class BoundedTar(io.BytesIO):
@@ -207,7 +217,7 @@ def _after_zeros(data: bytes, start: int) -> int:
     return start
 
 
-def _above_others(names: set[str]) -> set[str]:
+def _above_others(names: Collection[str]) -> set[str]:
     """Return those of the files' names that are the folder of another."""
     # With the smallest character between segments, what is below a name follows it directly.
     ordered = sorted(name.replace("/", "\0") for name in names)
@@ -218,17 +228,33 @@ def _segments(name: str) -> list[str]:
     return [segment for segment in name.split("/") if segment not in ("", ".")]
 
 
-def _safe_name(name: str) -> str:
-    """Return the name without `.` segments; refuse what could lead outside or show differently from what it is."""
+def plain_name(name: str) -> str:
+    """Return the name without `.` segments (ArchiveError: it leads outside, or shows differently from what it is)."""
     segments = _segments(name)
     bad = (
         name.startswith("/")
         or not segments
         or ".." in segments
         or "\\" in name
+        or _DRIVE.match(name)
         or _CONTROL.search(name)
         or nfc(name) != name
     )
     if bad:
         raise ArchiveError(f"`{printable(name)}` is not a plain relative NFC name")
     return "/".join(segments)
+
+
+def check_names(files: Collection[str], folders: Collection[str] = ()) -> None:
+    """Raise ArchiveError where two names are one on some file system: they differ in case alone, or one is a folder."""
+    names: dict[str, str] = {}
+    for name in files:
+        if (other := names.setdefault(_folded(name), name)) != name:
+            raise ArchiveError(f"`{printable(other)}` and `{printable(name)}` differ in case alone: rename one")
+    if both := (names.keys() & set(map(_folded, folders))) | _above_others(names.keys()):
+        raise ArchiveError(f"`{printable(names[min(both)])}` is both a file and a folder")
+
+
+def _folded(name: str) -> str:
+    """Return the name without the case of its letters, which Unicode 14 and later fold alike."""
+    return nfc(name.casefold())

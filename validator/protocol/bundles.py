@@ -4,8 +4,12 @@ from collections.abc import Mapping
 
 from validator.protocol import limits
 from validator.protocol.answer import canary_line
-from validator.protocol.archives import ArchiveError, pack, unpack
+from validator.protocol.archives import ArchiveError, pack, tar_bound, tar_end, tar_pieces
 from validator.protocol.sssa import Document, EvidenceRef
+from validator.protocol.strict_archives import gunzip, read_tar
+from validator.protocol.text import printable
+
+_PACK_AGAIN = "extract it, look at its files, and pack them again: `validator tasks pack FOLDER`"
 
 
 class IndexEntry(Document, frozen=True):
@@ -20,19 +24,24 @@ def read_bundle(data: bytes) -> dict[str, bytes]:
     """Return the files of a bundle by path, sorted.
 
     Raises:
-        ArchiveError: over a limit of SPEC 13, damaged, or holding anything but plain files and folders.
+        ArchiveError: over a limit of SPEC 13, or not exactly what packing its files gives, the deflate stream aside.
     """
     if len(data) > limits.MAX_BUNDLE_COMPRESSED:
         raise ArchiveError(f"{len(data)} compressed bytes, at most {limits.MAX_BUNDLE_COMPRESSED}")
-    files = dict(
-        unpack(
-            data,
-            expanded=min(limits.MAX_BUNDLE_EXPANDED, len(data) * limits.MAX_BUNDLE_RATIO),
-            file_size=limits.MAX_BUNDLE_FILE,
-            entries=limits.MAX_BUNDLE_ENTRIES,
-        )
-    )
-    return dict(sorted(files.items()))
+    expanded, entries = min(limits.MAX_BUNDLE_EXPANDED, len(data) * limits.MAX_BUNDLE_RATIO), limits.MAX_BUNDLE_ENTRIES
+    try:
+        raw = gunzip(data, tar_bound(expanded, entries))
+        files = read_tar(raw, expanded=expanded, entries=entries)
+    except ArchiveError as error:
+        raise type(error)(f"no canonical bundle: {error.detail}; {_PACK_AGAIN}") from None
+    if large := [name for name, content in files.items() if len(content) > limits.MAX_BUNDLE_FILE]:
+        raise ArchiveError(f"`{printable(large[0])}` has more than {limits.MAX_BUNDLE_FILE} bytes")
+    at = 0
+    for piece in tar_pieces(files):
+        at = at + len(piece) if raw.startswith(piece, at) else len(raw)
+    if raw[at:] != tar_end(at):
+        raise ArchiveError(f"no canonical bundle: its tar is not the one that packing its files gives; {_PACK_AGAIN}")
+    return files
 
 
 def count_lines(content: bytes) -> int:

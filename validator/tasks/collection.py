@@ -4,32 +4,27 @@ import importlib.metadata
 import os
 import re
 import stat
-import tarfile
-import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from validator.protocol import limits
-from validator.protocol.archives import ArchiveError, BoundedTar
+from validator.protocol.archives import ArchiveError
+from validator.protocol.strict_archives import read_archive
 from validator.protocol.text import printable
 from validator.tasks.folder import label, read_bounded
 from validator.tasks.source import TaskError
 
 MAX_CANDIDATES: Final = 200_000
-MAX_WHEEL: Final = 1024 * limits.MIB  # bytes on disk; it is never read whole
-MAX_TAR: Final = 64 * limits.MIB  # compressed
-MAX_TAR_EXPANDED: Final = 256 * limits.MIB
-MAX_MEMBERS: Final = 65_536  # of a tar: each costs some 20 µs, whatever is in it
+MAX_ARCHIVE: Final = 64 * limits.MIB  # compressed
+MAX_EXPANDED: Final = 256 * limits.MIB
+MAX_MEMBERS: Final = 65_534  # each costs some 20 µs, whatever is in it
 _SLACK: Final = 64 * 1024  # a tar is padded, however little is in it
-_GZIP: Final = 31  # zlib window bits: gzip wrapper required
+_EXTRACT: Final = "extract it as you would install it, look at what that gave, and name the folder"
 _LFS: Final = b"version https://git-lfs.github.com/spec/"
-_WHEELS = (".whl", ".zip")
-_TARS = (".tar.gz", ".tgz", ".tar")
+_ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar")
 # What a tool put there, or another distribution: package.json and pyproject.toml name what a skill needs.
 _LEFT_OUT_FOLDERS = frozenset(
     [
@@ -73,11 +68,13 @@ class Collection:
     Attributes:
         name: what it is called: a folder's or an archive's name.
         files: in any order.
-        notes: one line for whatever was left out.
+        left_out: names of what was found there and is not taken.
+        notes: lines for people, one for whatever was left out among them.
     """
 
     name: str
     files: list[Candidate] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def add(self, candidate: Candidate) -> None:
@@ -99,12 +96,12 @@ class Collection:
 
     def leave_out(self, name: str, reason: str) -> None:
         """Note a file that is not taken."""
+        self.left_out.append(name)
         self.notes.append(f"left out `{printable(name)}`: {reason}")
 
 
-@contextmanager
-def collected(what: str | Path) -> Iterator[Collection]:
-    """Give what is to be packed; its files can be read inside the `with` only.
+def collected(what: str | Path) -> Collection:
+    """Return what is to be packed.
 
     Args:
         what: a folder, a wheel or other zip, an sdist, npm package or other tar (`.tar`, `.tar.gz`, `.tgz`), or the
@@ -112,22 +109,19 @@ def collected(what: str | Path) -> Iterator[Collection]:
             holds everything in an archive is left off, but for wheels.
 
     Raises:
-        TaskError: there is no such thing, or it is damaged or larger than anything that could be packed.
+        TaskError: there is no such thing, it is larger than anything that could be packed, or two readers of the
+            archive may see different files in it.
     """
     path = Path(what)
     if what == "":
         raise TaskError("name what is to be packed")  # Path("") would be the working folder
     if path.is_dir():
-        yield _from_folder(path)
-    elif path.is_file() and path.name.endswith(_WHEELS):
-        with _opened_zip(path) as collection:
-            yield collection
-    elif path.is_file() and path.name.endswith(_TARS):
-        yield _from_tar(path)
-    elif isinstance(what, str) and not path.exists():
-        yield _from_distribution(what)
-    else:
-        raise TaskError(f"`{label(path)}` is no folder, zip, wheel, tar, sdist or installed distribution")
+        return _from_folder(path)
+    if path.is_file() and path.name.endswith(_ARCHIVES):
+        return _from_archive(path)
+    if isinstance(what, str) and not path.exists():
+        return _from_distribution(what)
+    raise TaskError(f"`{label(path)}` is no folder, zip, wheel, tar, sdist or installed distribution")
 
 
 def _from_folder(root: Path) -> Collection:
@@ -162,96 +156,22 @@ def _take(collection: Collection, waiting: list[PurePosixPath], folder: PurePosi
         collection.add(Candidate(str(name), size, lambda: read_bounded(path, limits.MAX_BUNDLE_FILE, follow=False)))
 
 
-@contextmanager
-def _opened_zip(path: Path) -> Iterator[Collection]:
-    size = path.stat().st_size
-    if size > MAX_WHEEL:
-        raise TaskError(f"`{label(path)}` is larger than {MAX_WHEEL} bytes")
+def _from_archive(path: Path) -> Collection:
+    """Read an archive; nothing is written to disk."""
+    data = read_bounded(path, MAX_ARCHIVE)
+    bound = min(MAX_EXPANDED, len(data) * limits.MAX_BUNDLE_RATIO + _SLACK)
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            if sum(member.file_size for member in members) > limits.MAX_BUNDLE_RATIO * size:
-                raise TaskError(f"`{label(path)}` would expand more than {limits.MAX_BUNDLE_RATIO}-fold")
-            collection = Collection(printable(path.name))
-            for member in members:
-                _take_member(collection, archive, member)
-            if not path.name.endswith(".whl"):
-                top = len(_common_folder(candidate.name for candidate in collection.files))
-                collection.files = [candidate._replace(name=candidate.name[top:]) for candidate in collection.files]
-            yield collection
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise TaskError(f"`{label(path)}` is no zip that can be read: {printable(str(error))}") from None
-
-
-def _take_member(collection: Collection, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    kind = stat.S_IFMT(member.external_attr >> 16)
-    if member.is_dir():
-        return
-    if kind not in (0, stat.S_IFREG):
-        collection.leave_out(member.filename, "no regular file")
-    elif member.flag_bits & 0x1:
-        collection.leave_out(member.filename, "encrypted")
-    elif member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        # Others inflate without a bound, however few bytes are asked for.
-        collection.leave_out(member.filename, "neither stored nor deflated")
-    else:
-        collection.add(Candidate(member.filename, member.file_size, lambda: _read_member(archive, member)))
-
-
-def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    try:
-        with archive.open(member) as stream:
-            return stream.read(limits.MAX_BUNDLE_FILE + 1)
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError) as error:
-        raise TaskError(f"`{printable(member.filename)}` cannot be read: {printable(str(error))}") from None
-
-
-def _from_tar(path: Path) -> Collection:
-    """Read a tar, as it is (`.tar`) or in gzip; nothing is written to disk."""
+        files = read_archive(data, expanded=bound, entries=MAX_MEMBERS)
+    except ArchiveError as error:
+        raise TaskError(f"what `{label(path)}` holds cannot be told: {error.detail}; {_EXTRACT}") from None
     collection = Collection(printable(path.name))
-    raw = BoundedTar(MAX_TAR_EXPANDED)
-    raw.write(read_bounded(path, MAX_TAR_EXPANDED) if path.name.endswith(".tar") else _inflated(path))
-    raw.seek(0)
-    files: dict[str, bytes] = {}
-    try:
-        with tarfile.open(fileobj=raw, mode="r:") as tar:
-            for count, member in enumerate(tar):
-                if count >= MAX_MEMBERS or len(tar.pax_headers) > limits.MAX_TAR_GLOBALS:
-                    raise TaskError(f"`{label(path)}` has more than {MAX_MEMBERS} entries, or words for all of them")
-                if member.isdir():
-                    continue
-                if not member.isreg() or member.sparse is not None or member.size < 0:
-                    collection.leave_out(member.name, "no regular file")
-                elif member.size > limits.MAX_BUNDLE_FILE:
-                    collection.leave_out(member.name, f"{member.size} bytes, at most {limits.MAX_BUNDLE_FILE}")
-                elif member.name in files:
-                    collection.leave_out(member.name, "is in it twice")
-                else:
-                    files[member.name] = bytes(raw.getbuffer()[member.offset_data : member.offset_data + member.size])
-    except (ArchiveError, tarfile.TarError, ValueError, OverflowError, EOFError, OSError, RecursionError) as error:
-        raise TaskError(f"`{label(path)}` is no tar that can be read: {printable(str(error))}") from None
-    top = len(_common_folder(files))
+    top = 0 if path.name.endswith(".whl") else len(_common_folder(files))
     for name, content in files.items():
         if content.startswith(_LFS):
             collection.leave_out(name[top:], "kept in git LFS")
         else:
             collection.add(Candidate(name[top:], len(content), partial(bytes, content)))
     return collection
-
-
-def _inflated(path: Path) -> bytes:
-    data = read_bounded(path, MAX_TAR)
-    bound = min(MAX_TAR_EXPANDED, len(data) * limits.MAX_BUNDLE_RATIO + _SLACK)
-    stream = zlib.decompressobj(_GZIP)
-    try:
-        raw = stream.decompress(data, bound + 1)
-    except zlib.error as error:
-        raise TaskError(f"`{label(path)}` is no gzip that can be read: {error}") from None
-    if len(raw) > bound:
-        raise TaskError(f"`{label(path)}` would expand to more than {bound} bytes")
-    if not stream.eof or stream.unused_data:
-        raise TaskError(f"`{label(path)}` is cut short, or has bytes after its end")
-    return raw
 
 
 def _common_folder(names: Iterable[str]) -> str:
@@ -273,11 +193,14 @@ def _from_distribution(name: str) -> Collection:
     for entry in distribution.files or ():
         parts = PurePosixPath(entry).parts
         if entry.name.endswith(_LEFT_OUT_ENDINGS):
+            collection.left_out.append(str(entry))
             compiled += 1
         elif ".." in parts or PurePosixPath(entry).is_absolute():
             collection.leave_out(str(entry), "installed elsewhere")
         elif len(parts) == 1 or not parts[0].endswith(".dist-info") or entry.name not in _INSTALLER_FILES:
             _take_installed(collection, str(PurePosixPath(entry)), Path(str(distribution.locate_file(entry))))
+        else:
+            collection.leave_out(str(entry), "the installer wrote it")
     if compiled:
         collection.notes.append(f"left out {compiled} compiled files")
     if not collection.files:

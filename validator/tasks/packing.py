@@ -3,7 +3,6 @@
 import hashlib
 import importlib.metadata
 import json
-import unicodedata
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ import msgspec
 from validator.files import made_folders, new_file, settle
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec
-from validator.protocol.archives import ArchiveError, pack
+from validator.protocol.archives import ArchiveError, check_names, pack, plain_name
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
@@ -73,13 +72,15 @@ class Packed:
         files: number of files in its bundle.
         reason: what says that it is of its skill type, in one line.
         pin: what exactly was packed.
-        notes: one line for everything that was left out or added.
+        left_out: names of what was found and is not in its bundle.
+        notes: lines for people, one for everything that was left out or added.
     """
 
     task: SourcedTask
     files: int
     reason: str
     pin: Pin
+    left_out: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -95,13 +96,17 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
     """
     chosen = options or PackOptions()
     truth = None if chosen.truth is None else _read_truth(chosen.truth)
-    with collected(what) as collection:
-        files = _admitted(collection)
+    collection = collected(what)
+    files = _admitted(collection)
     if not files:
         raise TaskError(f"`{collection.name}` holds nothing that can be packed")
     skill_type, reason = _skill_type(files, chosen, collection)
     _note_skills_below(files, skill_type, collection)
     added = _complete(files, skill_type, collection)
+    try:
+        check_names(files)
+    except ArchiveError as error:
+        raise TaskError(f"`{collection.name}`: {error.detail}") from None
     files, bundle = _squeezed(files, added, collection)
     marked = chosen.canary or marker_file(files, skill_type)
     provenance: Provenance = "none" if truth is None else "curated"
@@ -114,7 +119,8 @@ def pack_task(what: str | Path, options: PackOptions | None = None) -> Packed:
         truth=truth,
         canary=None if marked is None else CanarySpec(marked),
     )
-    return Packed(sourced_task(task, bundle), len(files), reason, _pin(what), tuple(collection.notes))
+    left_out, notes = tuple(collection.left_out), tuple(collection.notes)
+    return Packed(sourced_task(task, bundle), len(files), reason, _pin(what), left_out, notes)
 
 
 def _pin(what: str | Path) -> Pin:
@@ -199,10 +205,9 @@ def _admitted(collection: Collection) -> dict[str, bytes]:
         TaskError: a file cannot be read.
     """
     named = _named(collection)
-    names = _without_clashes(collection, named)
     files: dict[str, bytes] = {}
     left = limits.MAX_BUNDLE_EXPANDED
-    for name in sorted(names, key=lambda name: (named[name].size, name)):
+    for name in sorted(named, key=lambda name: (named[name].size, name)):
         size = named[name].size
         if size > limits.MAX_BUNDLE_FILE:
             collection.leave_out(name, f"{size} bytes, at most {limits.MAX_BUNDLE_FILE} in a file")
@@ -238,16 +243,10 @@ def _squeezed(
 
 def clean_name(name: str) -> str | None:
     """Return the name as it can be in a bundle (relative, NFC), None if it cannot."""
-    text = nfc(name)
-    segments = [segment for segment in text.split("/") if segment not in ("", ".")]
-    bad = (
-        text.startswith("/")
-        or not segments
-        or ".." in segments
-        or "\\" in text
-        or any(unicodedata.category(c) in ("Cc", "Cs") for c in text)
-    )
-    return None if bad else "/".join(segments)
+    try:
+        return plain_name(nfc(name))
+    except ArchiveError:
+        return None
 
 
 def _packed(files: Mapping[str, bytes], names: Iterable[str]) -> bytes | None:
@@ -272,21 +271,4 @@ def _named(collection: Collection) -> dict[str, Candidate]:
             named[name] = candidate
             if name != candidate.name:
                 collection.notes.append(f"one name was normalised: `{printable(name)}`")
-    _note_cases(collection, named)
     return named
-
-
-def _note_cases(collection: Collection, named: Iterable[str]) -> None:
-    """Note names that are one where a file system does not tell upper from lower case: both stay."""
-    first: dict[str, str] = {}
-    for name in named:
-        if (other := first.setdefault(name.casefold(), name)) != name:
-            collection.notes.append(f"`{printable(other)}` and `{printable(name)}` differ in case only")
-
-
-def _without_clashes(collection: Collection, named: Mapping[str, Candidate]) -> list[str]:
-    """Return the names that are not at once a folder of others (a zip can hold both)."""
-    folders = {name[:i] for name in named for i, c in enumerate(name) if c == "/"}
-    for name in sorted(folders & named.keys()):
-        collection.leave_out(name, "a folder has the same name")
-    return [name for name in named if name not in folders]
