@@ -70,8 +70,7 @@ MUTATIONS: Final = (
         "weights are handed over before they are written down",
         SUBMISSION,
         "                await tx.weights.submit(",
-        "                await self.chain.set_weights(self.told.mechid, plan.sent, valid_blocks=valid_blocks)\n"
-        "                await tx.weights.submit(",
+        "                await self._send(plan.sent, valid_blocks, head)\n                await tx.weights.submit(",
     ),
     Mutation(
         "a submission whose answer is lost is noted as refused, and sent again",
@@ -104,7 +103,7 @@ MUTATIONS: Final = (
     Mutation(
         "the guard forgets a submission that may still arrive",
         GUARD,
-        "if record is None or finding is Finding.OURS or block > (last := expiry(record, block)):",
+        "if record is None or finding is Finding.OURS or block > (last := record.expiry_block or 0):",
         "if record is None or finding is Finding.OURS or block >= (last := record.signed_block or 0):",
         ("pool_lost", "delayed", "after_handover", "cancel_at_handover"),
     ),

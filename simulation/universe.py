@@ -128,19 +128,18 @@ class Handed(NamedTuple):
 
 
 class Subnet(SimulatedSubnet):
-    """A subnet that remembers every submission of weights; their time counts from the head that the node shows."""
+    """A subnet that remembers every submission of weights."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.handed: list[Handed] = []
-        self.behind = 0  # blocks
         self.epoch = 0  # that the next ones are made for
 
     def submit(
         self, hotkey: str, mechid: int, weights: Mapping[int, float], *, delay: int | None, valid_blocks: int
     ) -> Pending:
         """Take a submission."""
-        pending = super().submit(hotkey, mechid, weights, delay=delay, valid_blocks=valid_blocks - self.behind)
+        pending = super().submit(hotkey, mechid, weights, delay=delay, valid_blocks=valid_blocks)
         self.handed.append(Handed(mechid, self.epoch, pending))
         return pending
 
@@ -181,7 +180,9 @@ class FaultyChain(SimulatedChain):
             await self._universe.clock.sleep(self._universe.shape.block_s)
         return await super().wait_for_block(number)
 
-    async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
+    async def set_weights(
+        self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int, head: int | None = None
+    ) -> WeightsResult:
         """Submit weights; the process may be killed before and after."""
         await self._travel()
         self._universe.hand_over(mechid, weights)
@@ -201,7 +202,7 @@ class FaultyChain(SimulatedChain):
             self.faults.delay = 3  # a submission on its way, whose answer takes some blocks
             self._loop.call_later(0.5, self._plan.cancel)
         try:
-            return await super().set_weights(mechid, weights, valid_blocks=valid_blocks)
+            return await super().set_weights(mechid, weights, valid_blocks=valid_blocks, head=head)
         except asyncio.CancelledError:
             await asyncio.sleep(_TAKES_S)
             raise
@@ -464,7 +465,6 @@ class Universe:
         """Look at weights that the validator hands to the chain now."""
         where, head = f"mechanism {mechid}, {self.time.now:.1f} s", self.subnet.blocks.head()
         shown = head.number if self.frozen is None else self.frozen.head.number
-        self.subnet.behind = head.number - shown
         self.subnet.snapshot()  # the blocks until now take what is due
         with sqlite3.connect(self.folder / "store.sqlite") as database:
             newest = "SELECT state, sent, vector, epoch FROM weight_submissions WHERE mechid = ? ORDER BY epoch DESC"

@@ -265,6 +265,15 @@ async def test_nothing_is_signed_after_the_time_for_it_or_after_giving_up(cancel
     assert bench.node.sent == []
 
 
+async def test_nothing_is_signed_for_a_head_that_is_long_past() -> None:
+    """Its lifetime counts from that head: after a kill nobody waits longer."""
+    bench = await Bench().ready()
+    with pytest.raises(ChainUnreachableError, match="nothing was sent: block 15, and it is made for block 6"):
+        await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8, head=6))
+    assert bench.node.sent == []
+    assert (await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8, head=7))).accepted
+
+
 async def test_a_refused_announcement_names_the_error() -> None:
     bench = await Bench().ready()
     await pumped(bench.clock, bench.chain.announce_axon("2001:db8::9", 8_091))

@@ -189,9 +189,11 @@ class RemoteChain:
         found: SubnetParameters = await self._call("parameters")
         return found
 
-    async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
+    async def set_weights(
+        self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int, head: int | None = None
+    ) -> WeightsResult:
         self._here("submitted")
-        found: WeightsResult = await self._call("set_weights", mechid, dict(weights), valid_blocks)
+        found: WeightsResult = await self._call("set_weights", mechid, dict(weights), valid_blocks, head)
         self._here("answered")
         return found
 

@@ -126,11 +126,11 @@ class ScriptedChain:
         finally:
             self.waiting, self.busy = self.waiting - waits, self.busy - (not waits)
 
-    async def _set_weights(self, mechid: int, weights: dict[int, float], valid_blocks: int) -> Any:
+    async def _set_weights(self, mechid: int, weights: dict[int, float], valid_blocks: int, head: int) -> Any:
         if self.faulty:
             self.chain.faults.delay = self.chance.choice(_POOL)
             self.chain.faults.broken = int(self.chance.random() < 0.15)
-        return await self.chain.set_weights(mechid, weights, valid_blocks=valid_blocks)
+        return await self.chain.set_weights(mechid, weights, valid_blocks=valid_blocks, head=head)
 
     def taken(self) -> Counter[int]:
         """Return how many submissions of each epoch are on chain."""

@@ -117,10 +117,10 @@ async def test_only_one_of_those_who_prepared_may_send(store: Store) -> None:
         assert record is not None
         assert (record.state, record.attempts, record.vector) == ("submitted", 1, {A: 0.5})
         assert (record.signed_block, record.lifetime, record.expiry_block) == (100, 8, 108)
-        await tx.weights.lose(record.id, 113, at(4), "gone")
+        await tx.weights.lose(record.id, at(4), "gone")
         await tx.weights.update(record.id, "expired", at(5))
         again = await tx.weights.prepare(7, 0, 41, planned({B: 1.0}), at(6))
-        assert (again.state, again.attempts, again.expiry_block, again.message) == ("prepared", 1, 113, "gone")
+        assert (again.state, again.attempts, again.expiry_block, again.message) == ("prepared", 1, 108, "gone")
         with pytest.raises(WrongStateError):
             await tx.weights.submit(two, planned({B: 1.0}), signed_block=120, lifetime=8, at=at(7))
         await tx.weights.submit(again, planned({B: 1.0}), signed_block=120, lifetime=8, at=at(7))
@@ -134,7 +134,7 @@ async def test_what_became_of_weights_is_noted_until_they_are_confirmed(store: S
         await tx.weights.update(row, "confirmed", at(3))
         for change in (
             tx.weights.update(row, "unknown", at(4)),
-            tx.weights.lose(row, None, at(4), None),
+            tx.weights.lose(row, at(4), None),
             tx.weights.update(row + 1, "unknown", at(4)),
         ):
             with pytest.raises(WrongStateError):

@@ -7,9 +7,11 @@ import msgspec
 import pytest
 from weights_world import ME, MINERS, OWNER, blocks, build, count_submissions, give_scores, restarted, running
 
-from validator.chain.base import Head
+from validator.chain.base import Head, WeightsResult
 from validator.chain.simulated import SimulatedChain
+from validator.chain.submission import submission_lifetime
 from validator.protocol.round import MetagraphSnapshot
+from validator.settings.model import WeightsSettings
 from validator.store import Store
 from validator.store.errors import StoreLockLostError
 from validator.telemetry import Event
@@ -225,6 +227,33 @@ async def test_what_is_refused_once_is_sent_again_in_the_same_epoch(store: Store
     (record,) = await world.records()
     assert (record.state, record.block, record.attempts, record.message) == ("confirmed", 15, 2, None)
     assert sent == [14, 15]
+
+
+class RealEra(SimulatedChain):
+    """Its submissions live as long as those on a real chain; the pool loses the first."""
+
+    lost = 1
+
+    def submission_lifetime(self, valid_blocks: int) -> int:
+        return submission_lifetime(valid_blocks)
+
+    async def set_weights(self, mechid: int, weights: Any, **given: Any) -> WeightsResult:
+        self.faults.delay = None if self.lost else 0
+        self.lost -= 1
+        return await super().set_weights(mechid, weights, **given)
+
+
+async def test_with_the_defaults_a_lost_submission_is_sent_again_in_the_same_epoch(store: Store) -> None:
+    defaults = WeightsSettings()
+    before_end, valid = defaults.blocks_before_epoch_end, defaults.valid_blocks
+    world = build(store, settings=defaults.model_dump(), chain=RealEra, tempo=359)
+    await give_scores(store, world.subnet, {"miner0": 1.0})
+    sent = count_submissions(world)
+    async with running(world):
+        await world.until_block(359)
+    due = 359 - before_end
+    again = due + submission_lifetime(valid) + 1
+    assert (sent, blocks(await world.records())) == ([due, again], [(0, "confirmed", again)])
 
 
 async def test_a_row_of_too_few_weights_is_said_and_not_sent(store: Store) -> None:

@@ -97,7 +97,7 @@ async def test_the_plan_rules_as_a_running_validator_does(
     async with store.begin() as tx:
         prepared = await tx.weights.prepare(1, 0, 0, planned, now)
         await tx.weights.submit(prepared, planned, signed_block=1, lifetime=lifetime, at=now)
-        await tx.weights.lose(prepared.id, 1 + lifetime, now, "gone")
+        await tx.weights.lose(prepared.id, now, "gone")
         if mark is not None:
             await tx.weight_guard.set_mark(1, 0, ME, mark, now)
     (view,) = await plan_in(world)

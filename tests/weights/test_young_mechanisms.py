@@ -51,8 +51,8 @@ async def test_what_did_not_arrive_is_sent_again_once_it_no_longer_can(store: St
     sent = count_submissions(world)
     world.chain.faults.delay = None
     async with running(world):
-        await world.until_block(30)
+        await world.until_block(28)
         world.chain.faults.delay = 0
         await world.until_block(39)
     (record,) = await world.records()
-    assert (record.state, record.attempts, sent) == ("confirmed", 2, [24, 32])
+    assert (record.state, record.attempts, sent) == ("confirmed", 2, [24, 29])

@@ -169,18 +169,22 @@ class Chain(Protocol):
     async def parameters(self) -> SubnetParameters:
         """Return the subnet's parameters as of now."""
 
-    async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
+    async def set_weights(
+        self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int, head: int | None = None
+    ) -> WeightsResult:
         """Submit weights for one mechanism, signed by this validator's hotkey.
 
-        A submission is mortal: one that is not on chain `submission_lifetime(valid_blocks)` blocks past the head at
-        signing never will be. It may get there after this call has failed or was cancelled, but nothing is signed once
-        the cancellation was taken.
+        A submission is mortal: one that is not on chain `submission_lifetime(valid_blocks)` blocks past `head` never
+        will be. It may get there after this call has failed or was cancelled, but nothing is signed once the
+        cancellation was taken.
 
         Args:
             mechid: mechanism id.
             weights: uid to relative weight, finite and not negative. What is sent is `to_u16` of them and nothing else,
                 which leaves a row of u16 as it is.
             valid_blocks: for how many blocks past the head it may be included, from 1.
+            head: the newest block that the caller knows; nothing is signed once the chain is much further. None: the
+                newest one at the call.
 
         Returns:
             The chain's answer. A refusal is a result, not an error; one by the runtime is in a block, with an id.

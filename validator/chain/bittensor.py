@@ -234,14 +234,16 @@ class BittensorChain:
                 owner_exempt=is_owner_exempt(spec, consensus),
             )
 
-    async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
+    async def set_weights(
+        self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int, head: int | None = None
+    ) -> WeightsResult:
         """Submit weights, as a commitment where the subnet wants one, and wait until they are final.
 
         Certain not to have been sent is everything before the signature; afterwards only an answer that names the
         block, or the pool's refusal, is certain.
         """
         call = weights_call(self.netuid, mechid, weights, era_period(valid_blocks))
-        return await self._submit("set_weights", call)
+        return await self._submit("set_weights", call, head)
 
     def submission_lifetime(self, valid_blocks: int) -> int:
         """Return the era's length and what may pass before it begins, blocks."""
@@ -314,7 +316,7 @@ class BittensorChain:
             await ended([self._looking])
         await self._connection.close()
 
-    async def _submit(self, what: str, call: Execute) -> WeightsResult:
+    async def _submit(self, what: str, call: Execute, head: int | None = None) -> WeightsResult:
         async with self._spare() as spare:
             try:
                 await self._read_genesis(spare)
@@ -322,7 +324,7 @@ class BittensorChain:
                 if isinstance(error, OtherChainError):
                     spare.leave(error.detail)
                 raise ChainUnreachableError(f"{what}: nothing was sent: {error.detail or error}") from error
-            return await Submission(spare, self._clock, self._signer, self._limits, what).send(call)
+            return await Submission(spare, self._clock, self._signer, self._limits, what).send(call, head)
 
     async def _elsewhere(self, read: Callable[[], Awaitable[T]]) -> T:
         """Return what is read, from the next endpoint where this one shows another chain or old blocks."""

@@ -91,9 +91,14 @@ class SimulatedChain:
         self._reach()
         return self.subnet.parameters()
 
-    async def set_weights(self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int) -> WeightsResult:
+    async def set_weights(
+        self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int, head: int | None = None
+    ) -> WeightsResult:
         """Submit weights; without faults they are in the newest block at once."""
-        lifetime = self.submission_lifetime(valid_blocks)
+        number = self.subnet.blocks.number()
+        lifetime = self.submission_lifetime(valid_blocks) - (number - (number if head is None else head))
+        if lifetime < 1:
+            raise ChainUnreachableError(f"simulated: block {number}, and it is made for block {head}")
         return await self._answered(
             lambda delay: self.subnet.submit(self._hotkey, mechid, weights, delay=delay, valid_blocks=lifetime)
         )

@@ -19,7 +19,8 @@ from validator.protocol.text import printable
 from validator.sources import Clock, within
 
 _SHORTEST_ERA: Final = 16  # blocks; an era begins at the newest finalised block, which lags behind the head
-_SLACK: Final = 16  # blocks that may pass between the caller's look at the head and the signature
+_SLACK: Final = 16  # blocks that may pass between the caller's look at the head and the signature: half of them
+_LATE: Final = _SLACK // 2  # before it is prepared, half after that
 # Words for an extrinsic that left the pool, or was in it already: it, or its twin, may still be included.
 _UNCERTAIN: Final = frozenset({"Usurped", "Retracted", "FinalityTimeout", "Dropped", "Invalid", "AlreadyImported"})
 
@@ -92,15 +93,17 @@ class Submission:
         self._limits = limits
         self._what = what
 
-    async def send(self, execute: Execute) -> WeightsResult:
+    async def send(self, execute: Execute, head: int | None = None) -> WeightsResult:
         """Submit with the client and the signature that `execute` is given, and wait until it is final.
+
+        Nothing is sent once the chain is more than half of the slack past `head`.
 
         Raises:
             ChainUnreachableError: certain not to have been sent.
             MissingError: the same: `execute` said so.
             ChainError: the result of it is unknown.
         """
-        client, once = await self._prepared()
+        client, once = await self._prepared(head)
         try:
             call = execute(client, once)
             result = await within(self._clock, self._limits.submit_s, call, before_cut=once.give_up)
@@ -117,14 +120,18 @@ class Submission:
             once.give_up()
         return self._result(result, once)
 
-    async def _prepared(self) -> tuple[bt.Client, OneSignature]:
+    async def _prepared(self, head: int | None) -> tuple[bt.Client, OneSignature]:
         try:
             client = await self._connection.client()
             block_s = await self._connection.ask("block time", bt.Client.block_time)
+            newest = head if head is None else await self._connection.ask("newest block", bt.Client.block)
         except ChainError as error:
             raise ChainUnreachableError(f"{self._what}: nothing was sent: {error.detail or error}") from error
-        # Half of the slack, so that the other half is left for what the caller did since it looked at the head.
-        return client, OneSignature(self._signer, self._clock, block_s * _SLACK / 2)
+        if head is not None and newest is not None and newest > head + _LATE:
+            raise ChainUnreachableError(
+                f"{self._what}: nothing was sent: block {newest}, and it is made for block {head}"
+            )
+        return client, OneSignature(self._signer, self._clock, block_s * (_SLACK - _LATE))
 
     def _result(self, result: Any, once: OneSignature) -> WeightsResult:
         """Return what the SDK's answer comes to.

@@ -261,7 +261,12 @@ class WeightsSettings(Section):
     assessment_mechid: int = _key(0, "The subnet's mechanism that assessments are paid by.", ge=0, le=255)
     workflow_mechid: int = _key(0, "The subnet's mechanism that workflows are paid by.", ge=0, le=255)
     blocks_before_epoch_end: int = _key(
-        20, "How long before the end of an epoch its weights are sent.", unit="blocks", ge=1, le=10_000
+        50,
+        "How long before the end of an epoch its weights are sent; so early that one that is lost expires and is sent "
+        "again in the same epoch.",
+        unit="blocks",
+        ge=1,
+        le=10_000,
     )
     timeout_s: float = _key(
         180.0, "After this long without the chain's answer the submission counts as unknown.", unit="s", ge=1, le=3_600

@@ -292,7 +292,7 @@ class WeightsRecord:
             chain's answer any more; `confirmed`: on chain; `rejected`: refused; `expired`: it can no longer arrive.
         attempts: how often it was handed over for signing.
         signed_block: the head at the last of them; it may arrive for `lifetime` blocks more.
-        expiry_block: past this block it certainly does not; None while the head at signing is not bounded.
+        expiry_block: past this block it certainly does not.
         block: of inclusion.
         sent: uid to u16 as the chain should store it.
         vector, scores: by hotkey.

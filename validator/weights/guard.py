@@ -74,19 +74,9 @@ def _objection(finding: Finding, known: Known, slot: Slot, block: int) -> Hindra
     if finding is Finding.BEHIND and known.mark is not None:
         before = f"{seen}, but it was in {known.mark.last_update} before"
         return Hindrance(Reason.WEIGHTS_CHAIN_BEHIND, before, block + 1)
-    if record is None or finding is Finding.OURS or block > (last := expiry(record, block)):
+    if record is None or finding is Finding.OURS or block > (last := record.expiry_block or 0):
         return None
     return Hindrance(Reason.WEIGHTS_UNKNOWN, f"epoch {record.epoch} may arrive until block {last}", block + 1)
-
-
-def expiry(record: WeightsRecord, block: int) -> int:
-    """Return the last block in which an open submission can arrive.
-
-    Who signed one that is still `submitted` is dead or has given up: it was signed at the head `block` at the latest.
-    """
-    if record.state == "submitted" or record.expiry_block is None:
-        return block + (record.lifetime or 0)
-    return record.expiry_block
 
 
 def judge(known: Known, slot: Slot, *, hidden: bool) -> Finding:
@@ -122,8 +112,7 @@ def explains(record: WeightsRecord, slot: Slot, *, hidden: bool) -> bool:
     if slot.untold:
         arrived = len(since) == 1 if hidden else record.sent is not None and same_weights(slot.weights, record.sent)
         return record.state in OPEN and arrived
-    bounded = record.state != "submitted" and record.expiry_block is not None
-    late = bounded and update > (record.expiry_block or 0)
+    late = record.expiry_block is not None and update > record.expiry_block
     if late or update < record.signed_block or update <= slot.registered_at:
         return False
     if record.sent is None:

@@ -210,7 +210,7 @@ class Submitter:
         started = self.clock.monotonic()
         fate = Fate("unknown", Reason.WEIGHTS_UNKNOWN, _STOPPED)
         try:
-            fate = await self._send(plan.sent, valid_blocks)
+            fate = await self._send(plan.sent, valid_blocks, head)
         except ChainUnreachableError as error:
             fate = Fate("prepared", Reason.WEIGHTS_CHAIN_DOWN, printable(str(error), _MAX_MESSAGE))
             raise
@@ -219,8 +219,8 @@ class Submitter:
             await complete(self._note(prepared, sight, vector, fate, started))
         return fate
 
-    async def _send(self, row: Mapping[int, int], valid_blocks: int) -> Fate:
-        sending = self.chain.set_weights(self.told.mechid, row, valid_blocks=valid_blocks)
+    async def _send(self, row: Mapping[int, int], valid_blocks: int, head: int) -> Fate:
+        sending = self.chain.set_weights(self.told.mechid, row, valid_blocks=valid_blocks, head=head)
         try:
             result = await within(self.clock, self.timeout_s, sending)
         except ChainUnreachableError:
@@ -243,7 +243,7 @@ class Submitter:
         now, message = self.clock.now(), fate.message or None
         async with self.store.begin() as tx:
             if fate.state == "unknown":
-                await tx.weights.lose(submission.id, None, now, message)
+                await tx.weights.lose(submission.id, now, message)
                 await self.told.fate(tx, submission.link, "unknown")
                 return
             hidden = sight.parameters.commit_reveal and fate.state == "confirmed"

@@ -21,7 +21,7 @@ from validator.store.rows import RowState, WeightMark, WeightsRecord
 from validator.store.urls import file_beside
 from validator.telemetry import Event
 from validator.weights.chain_view import Eyes, Hindrance, Sight, Slot
-from validator.weights.guard import Finding, Known, expiry, row_state, rule
+from validator.weights.guard import Finding, Known, row_state, rule
 from validator.weights.submission import WeightsLog
 
 CLEAR: Final = "validator weights unlock --reason TEXT"
@@ -222,12 +222,11 @@ class Watch:
     async def _wait_for(self, record: WeightsRecord, sight: Sight, now: datetime) -> None:
         """Write down until when a submission may arrive that did not yet, and once it cannot any more."""
         block = sight.snapshot.block
-        last = expiry(record, block)
-        if record.state == "submitted" or record.expiry_block is None:
+        last = record.expiry_block or 0
+        if record.state == "submitted":
             async with self.store.begin() as tx:
-                await tx.weights.lose(record.id, last, now, None if record.message else _STOPPED)
-                if record.state == "submitted":
-                    await self.told.fate(tx, record.link, "unknown")
+                await tx.weights.lose(record.id, now, None if record.message else _STOPPED)
+                await self.told.fate(tx, record.link, "unknown")
         if block <= last:
             return
         async with self.store.begin() as tx:

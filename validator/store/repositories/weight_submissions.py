@@ -182,13 +182,10 @@ class WeightSubmissions(Repository):
         values = {name: value for name, value in given.items() if value is not None}
         await self._note(submission_id, {"state": state, "updated_at": at, **values})
 
-    async def lose(self, submission_id: int, expiry_block: int | None, at: datetime, message: str | None) -> None:
-        """Note that nobody waits for the chain's answer any more (WrongStateError: as `update`).
-
-        Past `expiry_block` it cannot arrive; None until the head at signing is bounded.
-        """
+    async def lose(self, submission_id: int, at: datetime, message: str | None) -> None:
+        """Note that nobody waits for the chain's answer any more (WrongStateError: as `update`)."""
         said = {} if message is None else {"message": message}
-        values = {"state": "unknown", "expiry_block": expiry_block, "updated_at": at, **said}
+        values = {"state": "unknown", "updated_at": at, **said}
         await self._note(submission_id, values)
 
     async def _note(self, submission_id: int, values: Mapping[str, Any]) -> None:
