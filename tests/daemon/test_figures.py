@@ -1,13 +1,19 @@
 """Figures of the daemon for metrics and /readyz, on virtual time."""
 
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 from daemon_kit import Running, running
+from sqlalchemy import insert
 from state_kit import plant_flag
 from world import VALIDATOR
 
+from validator.daemon.watches import FigureWatch
 from validator.protocol.round import FlagRaised
 from validator.protocol.skill_types import SkillType
+from validator.store.connections import WAL_KEPT
+from validator.store.tables import bundles
 
 
 def shown(daemon: Running, name: str, **labels: str) -> float | None:
@@ -42,6 +48,25 @@ async def test_the_figures_of_a_daemon_that_runs(store_url: str) -> None:
         assert checks["declarations"]["valid"] == 0
         assert checks["disk"]["temporary_free_mib"] > 0
         assert not [name for name, check in checks.items() if check["ok"] is None and name not in NOT_KNOWN]
+
+
+async def test_a_forgotten_reader_is_named_once_the_log_is_large_and_over_when_it_ends(sqlite_url: str) -> None:
+    async with running(sqlite_url) as daemon:
+        board, store = daemon.daemon.board, daemon.daemon.store
+        watch = next(one for one in daemon.daemon.beside if isinstance(one, FigureWatch))
+        watch.most_log = WAL_KEPT
+        with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM rounds").fetchone()
+            for number in range(5):
+                async with store.begin() as tx:
+                    row = {"sha256": str(number), "data": bytes(4 * 1024 * 1024), "stored_at": daemon.clock.now()}
+                    await tx.connection.execute(insert(bundles).values(row))
+            await daemon.until(lambda: board.is_active("store_pinned"))
+            (shown,) = [one.detail for one in board.active() if one.condition.name == "store_pinned"]
+            assert "store.sqlite-wal has 21 MiB; over 16 MiB since 2026-" in shown
+        await daemon.until(lambda: not board.is_active("store_pinned"))
+        assert await store.log_size() <= WAL_KEPT
 
 
 NOT_KNOWN = {"answers", "descriptors", "executions"}

@@ -2,25 +2,30 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from code_world import code_world
 from msgspec import structs
 from msgspec.structs import replace as replace_group
 from recorded import dispatched, grouped, headed, proven
-from sqlalchemy import delete, text, update
+from sqlalchemy import Column, LargeBinary, delete, insert, select, text, update
 from state_kit import plant
 from task_builders import make_truth
-from world import World, on_virtual_time, tasks_of_all_types
+from world import World, on_virtual_time, one_round, tasks_of_all_types
 
+from validator.protocol.canonical import sha256_hex
 from validator.state.round_end import Change
 from validator.state.values import PairKey
 from validator.store import Store, Transaction
 from validator.store.checking import FAULTS_SHOWN, Check, checks
 from validator.store.codec import compressed
+from validator.store.repositories import state as state_tables
 from validator.store.tables import (
     bundles,
     dispatches,
+    metadata,
     receipts,
     records,
     rounds,
@@ -30,6 +35,8 @@ from validator.store.tables import (
     state_shared,
 )
 from validator.tasks.source import MemorySource
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class UndoError(Exception):
@@ -138,3 +145,56 @@ def test_a_lot_of_faults_is_cut_short_and_counted() -> None:
     for number in range(FAULTS_SHOWN + 3):
         many.fault(str(number))
     assert (len(many.faults), many.more) == (FAULTS_SHOWN, 3)
+
+
+BLOBS = [column for table in metadata.sorted_tables for column in table.c if isinstance(column.type, LargeBinary)]
+# Of what these rounds leave no row: a row, whose digest fits.
+EXTRA: dict[str, dict[str, Any]] = {
+    "capabilities": {"hotkey": "h", "document": b"{}", "sha256": sha256_hex(b"{}")}
+    | dict.fromkeys(("issued_at", "expires_at", "fetched_at"), NOW),
+    "submitted_skills": {
+        "data": b"skill",
+        "sha256": sha256_hex(b"skill"),
+        "skill_type": "mcp_server",
+        "submitted_at": NOW,
+    },
+    "bundles": {"data": b"bundle", "sha256": sha256_hex(b"bundle"), "stored_at": NOW},
+    "weight_links": {"line": compressed(b"{}"), "sha256": sha256_hex(b"{}")}
+    | dict.fromkeys(("sequence", "netuid", "mechid", "epoch"), 0),
+    "sssas": {"document": compressed(b"{}"), "sha256": sha256_hex(b"{}")},
+    "workflow_runs": {"document": compressed(b"{}"), "sha256": sha256_hex(b"{}")},
+    "rounds": {"input": compressed(b"{}"), "input_sha256": sha256_hex(b"{}")},
+}
+
+
+@pytest.fixture
+async def filled(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """Two rounds whose results are still to come."""
+    monkeypatch.setattr(state_tables, "COPY_ROUNDS", 1)
+    world = code_world(store)
+    for _ in range(2):
+        await one_round(world)
+    async with store.begin() as tx:
+        for name, row in EXTRA.items():
+            if name != "rounds":
+                await tx.connection.execute(insert(metadata.tables[name]).values(row))
+    return store
+
+
+@pytest.mark.parametrize("column", BLOBS, ids=str)
+async def test_a_flipped_bit_of_any_stored_bytes_is_named(filled: Store, column: Column[Any]) -> None:
+    assert [fault for check in (await checked(filled)).values() for fault in check.faults] == []
+    key = list(column.table.primary_key)
+
+    async def flip(tx: Transaction) -> None:
+        if column is rounds.c.input:
+            await tx.connection.execute(update(rounds).where(rounds.c.round_id == 0).values(EXTRA["rounds"]))
+        rows = (await tx.connection.execute(select(*key, column).where(column.is_not(None)))).all()
+        assert rows
+        *named, data = rows[-1]
+        where = [one == value for one, value in zip(key, named, strict=True)]
+        flipped = data[:-1] + bytes([data[-1] ^ 1])
+        await tx.connection.execute(update(column.table).where(*where).values({column.name: flipped}))
+
+    found = await checked(filled, flip)
+    assert [fault for check in found.values() for fault in check.faults] != []

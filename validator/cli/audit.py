@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -109,6 +110,7 @@ def _line(reach: Reach, found: Verified) -> str:
     return f"reaches {reach.digest}: receipt {at.sequence}, {where}; {found.last - at.sequence} more behind it"
 
 
+_SPOOLED: Final = 8 * 1024 * 1024  # bytes of a receipt's lines in memory; more are in a file
 AUDIT = group("audit", "The log of receipts: export it, verify an export.")
 _SAID: Final[Mapping[Relation, str]] = {
     "same": "one history, to the same end",
@@ -142,7 +144,7 @@ def export(
     from validator.audit.log.export import audit_lines, first_sequence  # noqa: PLC0415 - they load the store
 
     async def write_log(store: "Store", write: Callable[[bytes], None]) -> None:
-        """Write it in a transaction for each receipt."""
+        """Read it in a transaction for each receipt; what takes it may stop, and an open one would pin the store."""
         async with store.read() as tx:
             first, many = await first_sequence(tx, since), await tx.receipts.count()
         if first is None:
@@ -150,9 +152,13 @@ def export(
             say_no(f"{nothing}; `validator rounds list` shows the rounds")
         with progress("exporting", many - first) as advance:
             for sequence in range(first, many):
-                async with store.read() as tx:
-                    async for data in audit_lines(tx, sequence, public=public):
-                        write(data)
+                with SpooledTemporaryFile(_SPOOLED) as lines:
+                    async with store.read() as tx:
+                        async for data in audit_lines(tx, sequence, public=public):
+                            lines.write(data + b"\n")
+                    lines.seek(0)
+                    for line in lines:
+                        write(line[:-1])
                 advance()
 
     with line_writer(out, public=public) as write:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -27,6 +27,7 @@ from validator.kinds.assessment.costliest_answer import dearest_cost
 from validator.miners.directory import Declared
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
+from validator.protocol.times import format_time
 from validator.rounds.facts import EndedRound, facts_of
 from validator.rounds.prepare import Prepared
 from validator.sources import Clock
@@ -60,6 +61,7 @@ _PATIENCE_S: Final = 10.0
 _STORE_CONDITIONS: Final = "store_no_write", "store_away"
 _NO_WRITE: Final = (StoreNoWriteError, StoreBusyError)
 _FIGURES_EVERY_S: Final = 15.0
+_PINNED_S: Final = 60.0
 _MIB: Final = 1024 * 1024
 _PRUNE_EVERY_S: Final = 3600.0
 _BUDGET: Final = 10  # times the dearest legal answer
@@ -287,6 +289,7 @@ class FigureWatch:
         mechids: the mechanisms that weights are sent for; empty where none are.
         most_epochs: after so many without weights on chain a condition is raised.
         folders: where the validator writes, by the name that the metrics give them.
+        most_log: bytes of SQLite's write-ahead log; above that a reader keeps it from being emptied.
     """
 
     store: Store
@@ -297,6 +300,8 @@ class FigureWatch:
     mechids: Sequence[int]
     most_epochs: int
     folders: Mapping[str, Path]
+    most_log: int = 64 * _MIB
+    _pinned_since: datetime | None = field(init=False, default=None)
     _first_epoch: int | None = field(init=False, default=None)
 
     async def run(self) -> None:
@@ -327,6 +332,17 @@ class FigureWatch:
                     self.metrics.pays(mechid, [one.reason for one in vector.unpaid])
             self.metrics.store_bytes.set((await store_size(tx.connection)).bytes)
         self._weights(confirmed)
+        self._write_ahead_log(await self.store.log_size())
+
+    def _write_ahead_log(self, size: int) -> None:
+        """Report a log that nothing empties: its size once a large transaction would have been over."""
+        now = self.clock.now()
+        self._pinned_since = None if size <= self.most_log else self._pinned_since or now
+        if self._pinned_since is None:
+            self.health.board.clear("store_pinned")
+        elif (now - self._pinned_since).total_seconds() >= _PINNED_S:
+            seen = f"{size / _MIB:.0f} MiB; over {self.most_log / _MIB:.0f} MiB since {format_time(self._pinned_since)}"
+            self.health.board.raise_("store_pinned", f"{self.store.location}-wal has {seen}")
 
     def _log(self, head: LogHead | None) -> None:
         """Tell the newest receipt: the number to the metrics, its digest to /readyz alone."""

@@ -161,6 +161,18 @@ _ALL: Final = (
         "ValidatorStore",
     ),
     Condition(
+        "store_pinned",
+        "degraded",
+        "A program reads SQLite's store in a transaction that it does not end: the write-ahead log grows by what each "
+        "round writes, about 2 MB.",
+        "`fuser -v FILE` names the programs that have the store's file open: end the one that is not the validator, "
+        "such as a forgotten `sqlite3` or a script. The log is emptied by itself then.",
+        "measures the write-ahead log",
+        Unseen("It follows from what reads the store while it is written to."),
+        "ValidatorBehind",
+        metric="validator_disk_free_bytes",
+    ),
+    Condition(
         "rounds_no_tasks",
         "degraded",
         "Rounds have no task but the validator's own canaries.",

@@ -83,6 +83,9 @@ CHECKS: Final[Mapping[str, Check]] = {
     "latency": Check("The chain answers within a second.", ("chain_slow",), theirs=True),
     "clock": Check("The clock agrees with the chain's.", ("local_clock",)),
     "store": Check("The database takes writes.", ("store_away", "store_no_write", "store_damaged"), known=True),
+    "readers": Check(
+        "No reader keeps the store's write-ahead log from being emptied.", ("store_pinned",), known=True, theirs=True
+    ),
     "disk": Check("A round's answers find room.", ("local_disk",)),
     "descriptors": Check("A round's requests find file descriptors.", ("local_descriptors",)),
     "loop": Check("The event loop runs.", ("loop_stuck",), known=True),

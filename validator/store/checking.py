@@ -1,7 +1,7 @@
 """Checks of a store's rows, records and log that need no scoring, for `validator db check`. Reads only."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from validator.protocol import typed
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.receipt import RoundEnd
+from validator.protocol.results import RawAnswer
 from validator.protocol.text import printable
 from validator.state.values import State
 from validator.store.codec import expanded
@@ -23,12 +24,15 @@ from validator.store.repositories.state import NOTHING
 from validator.store.schema import VERSION_TABLE
 from validator.store.stepping import steps
 from validator.store.tables import (
+    answers,
     bundles,
+    capabilities,
     metadata,
     receipts,
     rounds,
     salts,
     sssas,
+    submitted_skills,
     weight_links,
     workflow_runs,
 )
@@ -122,6 +126,8 @@ _DIGESTED: Final[Sequence[_Digested]] = (
     _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, expanded),
     _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, expanded),
     _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored),
+    _Digested(submitted_skills.c.data, submitted_skills.c.sha256, submitted_skills.c.number, _as_stored),
+    _Digested(capabilities.c.document, capabilities.c.sha256, capabilities.c.hotkey, _as_stored),
     _Digested(salts.c.salt, salts.c.commitment, salts.c.id, _as_stored),
 )
 
@@ -135,6 +141,35 @@ async def _look_at_digests(tx: Transaction, check: Check) -> None:
             for key in await asyncio.to_thread(list, _unlike(rows, one.read)):
                 check.fault(f"{one.blob.table.name}.{one.blob.name} of {key} is not what {one.sha256.name} names")
     await _of_records(tx, check)
+    await _of_answers(tx, check)
+
+
+async def _of_answers(tx: Transaction, check: Check) -> None:
+    """Compare the bodies of answers with what their dispatches say of the bytes that arrived."""
+    a = answers.c
+    for round_id in await tx.connection.scalars(select(a.round_id).distinct().order_by(a.round_id)):
+        try:
+            raw = {(one.task_id, one.hotkey): one.raw for one in await tx.dispatches.of_round(round_id)}
+        except DamagedError:
+            continue  # the check of its record tells
+        statement = select(a.task_id, a.hotkey, a.body).where(a.round_id == round_id).order_by(a.task_id, a.hotkey)
+        async for rows in _partitions(tx, statement):
+            check.looked += len(rows)
+            for row in await asyncio.to_thread(_damaged, rows, raw):
+                check.fault(f"answers.body of round {round_id}, {row.task_id}, {row.hotkey} is not what arrived")
+
+
+def _damaged(rows: Sequence[Row[Any]], raw: Mapping[tuple[str, str], RawAnswer | None]) -> list[Row[Any]]:
+    """Return the rows whose bodies are not those that their dispatches name."""
+    found = []
+    for row in rows:
+        named = raw.get((row.task_id, row.hotkey))
+        try:
+            if named is None or not named.holds(expanded(row.body)):
+                found.append(row)
+        except DamagedError:
+            found.append(row)
+    return found
 
 
 async def _of_records(tx: Transaction, check: Check) -> None:
@@ -259,21 +294,29 @@ def _compare(check: Check, computed: State, kept: State, which: str) -> None:
         check.fault(f"{', '.join(names)} of the state{which} do not follow from the rounds")
 
 
-async def checks(tx: Transaction) -> AsyncIterator[Check]:
+LOOKS: Final[Mapping[str, Callable[[Transaction, Check], Awaitable[None]]]] = {
+    "pages": _look_at_pages,
+    "tables": _look_at_tables,
+    "references": _look_at_references,
+    "digests": _look_at_digests,
+    "receipts": _look_at_receipts,
+    "state": _look_at_state,
+}
+"""The checks, in their order."""
+
+
+async def checks(tx: Transaction, names: Iterable[str] = tuple(LOOKS)) -> AsyncIterator[Check]:
     """Yield each check as it is done. Where the file itself is damaged nothing else is looked at.
 
     What was changed and fits its digests all the same shows only when rounds are computed again (`validator replay`).
     """
-    if tx.connection.dialect.name == "sqlite":
-        pages = await _guarded("pages", tx, _look_at_pages)
-        yield pages
-        if pages.faults:
+    for name in names:
+        if name == "pages" and tx.connection.dialect.name != "sqlite":
+            continue
+        found = await _guarded(name, tx, LOOKS[name])
+        yield found
+        if name == "pages" and found.faults:
             return
-    yield await _guarded("tables", tx, _look_at_tables)
-    yield await _guarded("references", tx, _look_at_references)
-    yield await _guarded("digests", tx, _look_at_digests)
-    yield await _guarded("receipts", tx, _look_at_receipts)
-    yield await _guarded("state", tx, _look_at_state)
 
 
 async def _guarded(name: str, tx: Transaction, look: Callable[[Transaction, Check], Any]) -> Check:

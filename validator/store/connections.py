@@ -138,6 +138,7 @@ async def connect(*args: Any, **kwargs: Any) -> ThreadedConnection:
     return connection
 
 
+WAL_KEPT: Final = 16 * 1024 * 1024  # bytes of a write-ahead log that stay on disk once it was emptied
 CONNECT_S: Final = 10
 GUEST_IDLE_MS: Final = 5_000  # half of what the validator's write transactions wait for another's
 _WAL_RETRY_S: Final = 0.02
@@ -341,6 +342,7 @@ def _prepare_sqlite(engine: Engine, busy_ms: int, *, foreign_keys: bool) -> None
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
         cursor.execute("PRAGMA trusted_schema = OFF")
+        cursor.execute(f"PRAGMA journal_size_limit = {WAL_KEPT}")
         cursor.close()
 
     @event.listens_for(engine, "begin")

@@ -236,6 +236,14 @@ class Store:
                 raise
             raise trouble from None
 
+    async def log_size(self) -> int:
+        """Return the bytes of SQLite's write-ahead log; 0 on Postgres. A transaction that stays open lets it grow."""
+        path = self._url.path
+        try:
+            return 0 if path is None else (await asyncio.to_thread(path.with_name(f"{path.name}-wal").stat)).st_size
+        except FileNotFoundError:  # nobody has it open
+            return 0
+
     async def close(self) -> None:
         """Close all connections, then give up the writer lock."""
         try:

@@ -82,6 +82,7 @@ capabilities = Table(
     # No foreign key: a declaration may be fetched before its miner's first round.
     Column("hotkey", Name, primary_key=True),
     Column("document", LargeBinary, nullable=False),  # the bytes as received
+    Column("sha256", Name, nullable=False),  # of them
     Column("issued_at", Moment, nullable=False),
     Column("expires_at", Moment, nullable=False),
     Column("fetched_at", Moment, nullable=False),
