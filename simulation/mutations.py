@@ -116,9 +116,9 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "our own stall is charged to the miner",
-        DISPATCH,
-        "elif (detail := attribution.stalled(reply, deadline)) is not None:",
-        "elif (detail := None) is not None:",
+        "validator/outgoing/stalls.py",
+        "due, now = began + seconds + overlap(stalls(began), began, loop.time()), loop.time()",
+        "due, now = began + seconds, loop.time()",
         ("stall",),
     ),
     Mutation(

@@ -32,6 +32,7 @@ from validator.kinds.workflow.step import StepReply
 from validator.miners.client import HttpMinerClient, MinerClient
 from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.outgoing.calls import Call
+from validator.outgoing.stalls import StallsSince
 from validator.protocol.answer import Dispatch
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.draws import NONCE_BYTES
@@ -290,7 +291,7 @@ class Steps:
     def __init__(self, universe: "Universe") -> None:
         self._universe = universe
 
-    async def call(self, tool: Tool, body: bytes, timeout_s: float) -> StepReply:  # noqa: ARG002 - the interface's
+    async def call(self, tool: Tool, body: bytes, timeout_s: float, stalls: StallsSince) -> StepReply:  # noqa: ARG002 - the interface's
         """Answer after half a second."""
         request = msgspec.json.decode(body, type=StepRequest)
         random = self._universe.stream("step", request.node_id, body.hex())

@@ -51,7 +51,7 @@ async def dispatches(store_url: str, round_id: int) -> list[Stored]:
 async def test_a_process_that_is_stopped_costs_honest_miners_nothing(
     miners: Miners, sqlite_url: str, tmp_path: Path
 ) -> None:
-    """Stopped past every deadline, with answers on their way: late ones are void, the pause is on nobody's time."""
+    """Stopped past every deadline, with answers on their way: the deadlines move, the pause is on nobody's time."""
     asked = asyncio.Event()
     waiting: set[str] = set()
 
@@ -76,8 +76,7 @@ async def test_a_process_that_is_stopped_costs_honest_miners_nothing(
         daemon.terminate()
         await daemon.wait()
     reasons = Counter(str(one.reason) for one in await dispatches(sqlite_url, 0))
-    assert reasons["local_stall"] > 0, reasons
-    assert set(reasons) <= {"local_stall", "accepted"}, reasons
+    assert set(reasons) == {"accepted"}, reasons
     async with open_store(sqlite_url) as store, store.read() as tx:
         stalls = await tx.stalls.of_round(0)
         windows = await windows_of(tx)

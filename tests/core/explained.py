@@ -16,6 +16,7 @@ from virtual_time import passed
 from world import VALIDATOR, Script, World, answer_to, garbage
 
 from validator.miners.scripted import ScriptedReply
+from validator.outgoing.stalls import Stall
 from validator.protocol.answer import Dispatch
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
@@ -28,7 +29,6 @@ from validator.protocol.task import KnownFinding, Task, Truth, Windows, version_
 from validator.protocol.times import format_time
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import settle_round
-from validator.rounds.stalls import Stall
 from validator.store import Store
 from validator.tasks.source import FETCH_S, MemorySource, Order, SourcedTask
 
@@ -153,10 +153,10 @@ async def assorted(store: Store) -> ExplainedWorld:
 
 
 async def stalled(store: Store) -> ExplainedWorld:
-    """Play a round in which the validator stops for 2.5 s and runs out of descriptors: that costs no miner."""
+    """Play a round in which the validator stops for 12 s and runs out of descriptors: that costs no miner."""
     source = TasksInTurn([_task(RAG, "none", None, "the only one")])
     world = ExplainedWorld(store, source, stalled_script, dict.fromkeys(range(OUT_OF + 1), (RAG,)))
-    world.dispatcher = replace(world.dispatcher, stalls=lambda since: (Stall(since + 1.0, 2.5),))
+    world.dispatcher = replace(world.dispatcher, stalls=lambda since: (Stall(1.0, 12.0),) if since < 13.0 else ())
     await world.play()
     return world
 
@@ -200,13 +200,13 @@ def assorted_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
 
 
 def stalled_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:
-    """One is late by the stall, and for one there is no descriptor."""
+    """One gives up during the stall, and for one there is no descriptor."""
     number = NUMBERS[signer.hotkey]
     if number == HELD_UP:
-        return ScriptedReply(seconds=60.0)
+        return ScriptedReply(seconds=9.0, status=None)
     if number == OUT_OF:
         return ScriptedReply(out_of="file descriptor")
-    return answer(signer, dispatch, SAID.get(number, SAID[0]), 4.0)
+    return answer(signer, dispatch, SAID.get(number, SAID[0]), 13.5)
 
 
 def _cohort_script(signer: Signer, dispatch: Dispatch) -> ScriptedReply:

@@ -18,7 +18,7 @@ Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]
 
 
 def context() -> ssl.SSLContext:
-    """A server's context with a certificate of its own."""
+    """A server's context with a self-signed certificate."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     made.load_cert_chain(CERTIFICATE)
     return made

@@ -14,6 +14,7 @@ from miner.goals.goal_files import local_goals
 from miner.services.catalogue import BY_NAME, SERVICES, ServiceAddress
 from validator.kinds.workflow.step import StepReply
 from validator.miners.scripted import ScriptedReply
+from validator.outgoing.stalls import StallsSince
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_plan import WorkflowDispatch
 from validator.protocol.workflow_run import StepRequest
@@ -34,7 +35,7 @@ class LocalServices:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    async def call(self, tool: Tool, body: bytes, _timeout_s: float) -> StepReply:
+    async def call(self, tool: Tool, body: bytes, _timeout_s: float, _stalls: StallsSince) -> StepReply:
         request = msgspec.json.decode(body, type=StepRequest)
         action = BY_NAME[tool.service, tool.action]  # type: ignore[index]
         await self._clock.sleep(action.seconds)

@@ -11,6 +11,7 @@ from virtual_time import all_wait
 from workflow_builders import SERVICE
 
 from validator.kinds.workflow.step import StepReply
+from validator.outgoing.stalls import StallsSince
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
@@ -52,7 +53,7 @@ class ScriptedServices:
     requests: list[StepRequest] = field(default_factory=list)
     open_now: int = 0
 
-    async def call(self, tool: Tool, body: bytes, timeout_s: float) -> StepReply:
+    async def call(self, tool: Tool, body: bytes, timeout_s: float, stalls: StallsSince) -> StepReply:
         request = msgspec.json.decode(body, type=StepRequest)
         self.requests.append(request)
         tries = self.script.get(request.node_id, [Try()])

@@ -43,7 +43,8 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
         from validator.cli.explain import print_round_explanation
         from validator.daemon.assembly import _dispatcher
         from validator.daemon.world import PRELOAD
-        from validator.rounds.stalls import Heartbeat
+        from validator.rounds.attribution import network_there
+        from validator.rounds.heartbeat import Heartbeat
         from validator.store import open_store, upgrade
 
         async def main(url):
@@ -53,7 +54,7 @@ def test_a_kind_is_sent_run_by_the_runner_of_the_assembly_settled_replayed_and_e
                 outside = SimpleNamespace(
                     miners=world.client, steps=None, clock=world.clock, workers=None, source=world.source
                 )
-                assembled = _dispatcher(outside, store, Heartbeat(world.clock), near=True)
+                assembled = _dispatcher(outside, store, Heartbeat(world.clock), network_there)
                 stamper = assembled.runners["toy"]
                 world.dispatcher = replace(world.dispatcher, runners={**world.dispatcher.runners, "toy": stamper})
                 world.service.dispatcher = world.dispatcher

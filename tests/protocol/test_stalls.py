@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.rounds.stalls import BEAT_S, LEAST_STALL_S, Stall, overlap, own_seconds, stall_between
+from validator.outgoing.stalls import BEAT_S, LEAST_STALL_S, Stall, overlap, own_seconds, stall_between
 
 TIMES = st.integers(0, 4000).map(lambda quarter: quarter / 4)  # exact in binary: sums of them are
 

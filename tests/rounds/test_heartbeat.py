@@ -2,7 +2,8 @@
 
 import asyncio
 
-from validator.rounds.stalls import Heartbeat, Stall
+from validator.outgoing.stalls import Stall
+from validator.rounds.heartbeat import Heartbeat
 
 
 class StoppedClock:

@@ -15,12 +15,12 @@ from validator.audit.documents import round_document
 from validator.audit.explain.round_explanation import explain_round
 from validator.audit.log.verify import verify_file
 from validator.miners.scripted import ScriptedReply
+from validator.outgoing.stalls import Stall
 from validator.protocol.answer import Dispatch
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
-from validator.rounds.stalls import Stall
 from validator.store import Store
 from validator.store.dispatch_record import Dispatch as Stored
 from validator.store.tables import dispatches
@@ -203,28 +203,69 @@ async def test_without_a_route_it_takes_the_silence_of_all_and_an_endpoint_that_
 # Stalls
 
 
-async def test_who_is_late_by_our_stall_is_void_and_who_is_late_without_one_is_not(store: Store) -> None:
-    world = world_of(store, {0: LATE})
-    await dispatched(world, Stall(1.0, 2.0))
+CUT = ScriptedReply(seconds=2.5, status=None)
+ERROR = ScriptedReply(seconds=2.5, status=500)
+
+
+@pytest.mark.parametrize(
+    ("reply", "stall", "reason"),
+    [
+        (CUT, Stall(1.0, 10.0), "local_stall"),  # it may have waited for us in vain
+        (replace(CUT, seconds=11.9), Stall(1.0, 10.0), "local_stall"),
+        (replace(CUT, seconds=12.1), Stall(1.0, 10.0), "deadline_transport"),  # over a second after it
+        (replace(CUT, seconds=0.9), Stall(1.0, 10.0), "deadline_transport"),
+        (CUT, Stall(1.0, 9.9), "deadline_transport"),
+        (CUT, None, "deadline_transport"),
+        (ERROR, Stall(1.0, 20.0), "deadline_status"),
+        (REFUSED, Stall(0.0, 20.0), "deadline_connect"),
+        (LATE, Stall(1.0, 20.0), "deadline_late"),
+        (ScriptedReply(b"no answer", seconds=2.5), Stall(1.0, 20.0), "parse_schema"),
+    ],
+)
+async def test_what_the_other_side_ended_in_a_long_stall_is_void_and_nothing_else(
+    store: Store, reply: ScriptedReply, stall: Stall | None, reason: str
+) -> None:
+    world = world_of(store, {0: reply})
+    await dispatched(world, stall or Stall(50.0, 1.0))
     stored = await of_miners(store)
-    assert stored[hotkey(0)].reason == "local_stall"
-    assert stored[hotkey(0)].detail == "for 2.0 s of the time to answer; it ended as deadline_late: time is up"
+    assert stored[hotkey(0)].reason == reason
+    assert (stored[hotkey(0)].state == "void") == (reason == "local_stall")
+    assert {stored[hotkey(number)].reason for number in range(1, 5)} == {"accepted"}
+    assert (await replayed(store)).verdict == "equal"
+
+
+async def test_a_stall_that_shows_later_voids_what_was_charged(store: Store) -> None:
+    """A stall is from the beat before it on: what was charged meanwhile was ended during it."""
+    world = world_of(store, {0: CUT, 1: replace(ERROR, seconds=2.9)})
+    round_ = await prepared(world)
+    began = world.clock.monotonic()
+    stall = Stall(began + 2.4, 15.0)
+    late = replace(world.dispatcher, stalls=lambda _: (stall,) if world.clock.monotonic() > began + 2.6 else ())
+    returned = await on_virtual_time(world, late.dispatch(round_))
+    await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
+    assert returned.alone == {(round_.frozen.tasks[0].task_id, hotkey(0)): Reason.LOCAL_STALL}
+    assert (await of_miners(store))[hotkey(0)].state == "void"
+    assert (await replayed(store)).verdict == "equal"
+
+
+async def test_a_deadline_moves_by_each_stall_before_it(store: Store, tmp_path: Path) -> None:
+    """An auditor has 3 s: an answer after 8 s is in time where the validator stalled for 5.5 s of them."""
+    world = world_of(store, {})
+    world.script = lambda signer, dispatch: replace(honest(signer, dispatch), seconds=8.0)
+    round_ = await prepared(world)
+    told(world, stalls=(Stall(1.0, 2.5), Stall(4.0, 3.0)))
+    returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    await settle_round(world.store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
+    for one in (await of_miners(store)).values():
+        assert one.reason == "accepted"
+        assert one.seconds == pytest.approx(2.5)
+        assert one.stalled == pytest.approx(5.5)
     async with store.read() as tx:
         view = await round_document(tx, 0)
     assert view is not None
-    assert [stall.seconds for stall in view.stalls] == [2.0]
-
-    await on_virtual_time(world, world.service.one_round())
-    assert (await of_miners(store, 1))[hotkey(0)].reason == "deadline_late"
-
-
-async def test_a_failure_before_the_stall_is_void_too_where_it_lies_before_the_deadline(store: Store) -> None:
-    """The rule looks at the whole time from sending to deadline, whenever the dispatch failed."""
-    world = world_of(store, {0: REFUSED, 1: LATE})
-    await dispatched(world, Stall(1.0, 1.5))
-    stored = await of_miners(store)
-    assert {stored[hotkey(number)].reason for number in (0, 1)} == {"local_stall"}
+    assert [stall.seconds for stall in view.stalls] == [2.5, 3.0]
     assert (await replayed(store)).verdict == "equal"
+    assert verify_file(await export(store, tmp_path / "log.jsonl")).answers == 5
 
 
 async def test_of_an_answer_only_its_own_time_counts(store: Store) -> None:

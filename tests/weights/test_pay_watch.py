@@ -36,7 +36,7 @@ class Scene:
         self.world = World(store, miners=miners, script=self._answer, owner_hotkey=owner_hotkey)
         self.hotkeys = [*self.world.signers]
         self.board = Board(self.world.clock)
-        away = partial(network_away, self.world.chain, self.world.source)
+        away = partial(network_away, self.world.chain, self.world.source, lambda: None)
         self.watch = PayWatch(store, self.world.clock, self.board, VALIDATOR.hotkey, away)
 
     def _answer(self, signer: Signer, dispatch: Dispatch) -> ScriptedReply:

@@ -33,13 +33,13 @@ from validator.kinds.workflow.executor import PlanRunner
 from validator.kinds.workflow.kind import WORKFLOW
 from validator.kinds.workflow.supply import Goals
 from validator.miners.directory import CapabilityDirectory
-from validator.rounds.attribution import network_away
+from validator.rounds.attribution import NetworkAway, network_away, network_away_here
 from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
+from validator.rounds.heartbeat import Heartbeat
 from validator.rounds.prepare import Preparer, runtime_images_of, schedule_of
 from validator.rounds.readiness import Readiness, Standing, clock_fault
 from validator.rounds.service import RoundService
-from validator.rounds.stalls import Heartbeat
 from validator.settings.model import Settings
 from validator.store import Store
 from validator.store.identity import require_known_version
@@ -73,11 +73,14 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
                 world.chain.expect(known.genesis)
         heart, clock_watch = Heartbeat(world.clock), ClockWatch(world.clock)
         near = await asyncio.to_thread(chain_is_here, settings)
-        dispatcher = _dispatcher(world, store, heart, near=near)
         board = Board(world.clock, metrics.condition)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__, board)
-        compared = None if near and settings.tasks.server_url is None else dispatcher.away
+        away = partial(network_away, None if near else world.chain, world.source, lambda: health.block_age_s)
+        compared = None if near and settings.tasks.server_url is None else away
         submitted = partial(next_submitted, store) if settings.attestations.submissions else None
+        if near:
+            away = partial(network_away_here, world.source, lambda: health.block_age_s, world.clock)
+        dispatcher = _dispatcher(world, store, heart, away)
         pay = PayWatch(store, world.clock, board, world.signer.hotkey, compared, health.saw)
         watch = RoundWatch(health, board, metrics, pay)
         rounds = RoundService(
@@ -118,10 +121,9 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
         yield Daemon(settings, store, metrics, board, health, rounds, beside, Drains(store, world.clock, drained))
 
 
-def _dispatcher(world: World, store: Store, heart: Heartbeat, *, near: bool) -> Dispatcher:
+def _dispatcher(world: World, store: Store, heart: Heartbeat, away: NetworkAway) -> Dispatcher:
     gates = Gatekeeper(world.workers, store)
-    runners = {WORKFLOW.name: PlanRunner(world.steps, world.clock, world.workers)}
-    away = partial(network_away, None if near else world.chain, world.source)
+    runners = {WORKFLOW.name: PlanRunner(world.steps, world.clock, world.workers, heart.since)}
     return Dispatcher(world.miners, store, world.clock, gates, runners, heart.since, away)
 
 

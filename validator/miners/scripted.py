@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 
 from validator.outgoing.addresses import AddressRefusedError, axon_address
 from validator.outgoing.calls import Body, Call, Reply, Sent
+from validator.outgoing.stalls import overlap
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RawAnswer
 from validator.sources import Clock
 
 _OK = 200
+_INSTANT_S = 1e-6  # sums of seconds are not exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,22 @@ class ScriptedMinerClient:
             await sent()
         sending = self._clock.monotonic()
         await self._clock.sleep(min(reply.seconds, call.deadline_s))
+        while (
+            left := sending + min(reply.seconds, self._limit_s(call, sending)) - self._clock.monotonic()
+        ) > _INSTANT_S:
+            await self._clock.sleep(left)
         now = self._clock.monotonic()
-        judged = _judge(reply, call)
-        return replace(judged, sending=sending, heard=None if judged.status is None else (now, now))
+        judged = _judge(reply, call, late=reply.seconds > self._limit_s(call, sending))
+        heard = None if judged.status is None else (now, now)
+        ended = now if judged.reason == Reason.DEADLINE_TRANSPORT else None
+        return replace(judged, sending=sending, heard=heard, ended=ended)
+
+    def _limit_s(self, call: Call, sending: float) -> float:
+        return call.deadline_s + overlap(call.stalls(sending), sending, self._clock.monotonic())
 
 
-def _judge(reply: ScriptedReply, call: Call) -> Reply:
-    if reply.seconds > call.deadline_s:
+def _judge(reply: ScriptedReply, call: Call, *, late: bool) -> Reply:
+    if late:
         return Reply(Reason.DEADLINE_LATE, None, call.deadline_s, None, "time is up")
     if reply.status is None:
         return Reply(Reason.DEADLINE_TRANSPORT, None, reply.seconds, None, "the script says so")

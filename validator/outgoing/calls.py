@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Literal, Self
 
+from validator.outgoing.stalls import StallsSince, no_stalls
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RawAnswer
@@ -126,10 +127,11 @@ class Call:
         axon: where it listens, None if the metagraph names nothing.
         path: request target with query, as signed and sent.
         body: request body, or what begins it; shared between calls.
-        deadline_s: seconds from the first byte sent to the last byte received.
+        deadline_s: seconds from the first byte sent to the last byte received, without those of stalls.
         limit: most bytes of the response body.
         sha256: hex digest of `whole` where anyone who shares it between calls has it; None: it is made for this call.
         tail: what ends the request body, shared between more calls than `body` is.
+        stalls: tells when the validator stood still, which is on nobody's time.
     """
 
     hotkey: str
@@ -140,6 +142,7 @@ class Call:
     limit: int
     sha256: str | None = None
     tail: bytes = b""
+    stalls: StallsSince = no_stalls
 
     @property
     def whole(self) -> bytes:
@@ -163,6 +166,7 @@ class Reply:
         heard: when the first and the newest byte of a response arrived; None where none did.
         no_route: whether it failed for want of a route or of name service, here or at the peer's.
         raw: of the bytes of the body that arrived, also where it failed; None where none did (SPEC 16, D-28).
+        ended: when the other side ended the connection before its response was whole; None where it did not.
     """
 
     reason: Reason | None
@@ -174,6 +178,7 @@ class Reply:
     heard: tuple[float, float] | None = None
     no_route: bool = False
     raw: RawAnswer | None = None
+    ended: float | None = None
 
 
 Cause = Literal["resources", "route"]

@@ -5,6 +5,8 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Final
 
 from aiohttp import ClientPayloadError
@@ -15,6 +17,7 @@ from aiohttp.streams import StreamReader
 from yarl import URL
 
 from validator.outgoing.calls import Call, Reply, Sent, Spool, cause_of
+from validator.outgoing.stalls import overlap, own_time
 from validator.outgoing.wire import Wire, open_wire
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
@@ -143,7 +146,7 @@ class Exchange:
         self._began = self._loop.time()
         writing: asyncio.Future[None] | None = None
         try:
-            async with asyncio.timeout(connect_timeout_s):
+            async with own_time(connect_timeout_s, self._call.stalls, self._began):
                 wire = self._wire = await open_wire(url, self._resolver, self._threads)
             head = await self._ready(url)
             writing = await self._send(wire, head)
@@ -197,7 +200,7 @@ class Exchange:
 
     async def _answer(self, wire: Wire) -> tuple[RawResponseMessage, StreamReader]:
         """Return the head of the response, and its body as far as it comes."""
-        async with asyncio.timeout_at(self._deadline):
+        async with self._in_time():
             return await wire.response()
 
     async def _collect(self, response: RawResponseMessage, content: StreamReader) -> Reply:
@@ -211,26 +214,26 @@ class Exchange:
             if spool.size + len(chunk) > limit:
                 return self._failed(Reason.PARSE_TOO_LARGE, f"more than {limit} bytes")
             await spool.write(chunk)
-        seconds = self._seconds_to_end()
-        if seconds > self._call.deadline_s:
+        started, seconds = self._seconds_to_end()
+        if seconds - overlap(self._call.stalls(started), started, started + seconds) > self._call.deadline_s:
             return self._failed(Reason.DEADLINE_LATE, f"after {seconds:.3f} s", complete=True)
         raw = spool.raw(complete=True)
         return Reply(None, response.code, seconds, spool.finish(), "", self._sending, self._heard, raw=raw)
 
     async def _next_chunk(self, content: StreamReader) -> bytes:
-        async with asyncio.timeout_at(self._deadline):
+        async with self._in_time():
             return await content.readany()
 
-    @property
-    def _deadline(self) -> float:
+    def _in_time(self) -> AbstractAsyncContextManager[None]:
         if self._started is None:
             raise ClientPayloadError("a response without a request")
-        return self._started + self._call.deadline_s
+        return own_time(self._call.deadline_s, self._call.stalls, self._started)
 
-    def _seconds_to_end(self) -> float:
+    def _seconds_to_end(self) -> tuple[float, float]:
+        """Return when the first byte was sent, and the seconds from then to the last byte received."""
         if self._wire is None or self._wire.ended is None or self._started is None:
             raise ClientPayloadError("the body never ended")
-        return self._wire.ended - self._started
+        return self._started, self._wire.ended - self._started
 
     def _broken(self, error: Exception, url: URL) -> Reply:
         """Return the failure that an exception on the way means."""
@@ -244,7 +247,14 @@ class Exchange:
             return self._failed(Reason.DEADLINE_TRANSPORT, "headers, framing or TLS outweigh the body")
         reason = Reason.DEADLINE_CONNECT if self._started is None else Reason.DEADLINE_TRANSPORT
         said = error.message if isinstance(error, HttpProcessingError) else error  # else it shows aiohttp's own status
-        return self._failed(reason, f"{type(error).__name__}: {said}", no_route=cause == "route")
+        reply = self._failed(reason, f"{type(error).__name__}: {said}", no_route=cause == "route")
+        return reply if isinstance(error, HttpProcessingError) else replace(reply, ended=self._lost(error))
+
+    def _lost(self, error: Exception) -> float | None:
+        """Return when the other side ended the connection, in a handshake too; None where it did not."""
+        if self._wire is not None:
+            return self._wire.lost
+        return self._loop.time() if isinstance(error, ConnectionResetError) else None
 
     @property
     def _sending(self) -> float | None:

@@ -46,6 +46,7 @@ class Wire(ResponseHandler):
         status: of the newest response line, even if nothing whole followed it; None before one came.
         ended: loop time at which the last byte of the response arrived; None before.
         heard: loop times at which the first and the newest byte arrived; None before one did.
+        lost: loop time at which the peer was seen to end the connection before the response was whole; None if not.
         excessive: whether the connection was cut because headers, framing or TLS outweigh the body.
     """
 
@@ -54,6 +55,7 @@ class Wire(ResponseHandler):
         self.status: int | None = None
         self.ended: float | None = None
         self.heard: tuple[float, float] | None = None
+        self.lost: float | None = None
         self.excessive = False
         self._start = b""
         self._arrived = 0.0
@@ -146,6 +148,8 @@ class Wire(ResponseHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """End the response, but not before what came is parsed."""
+        if not self._done and self.lost is None:
+            self.lost = self._loop.time()
         if self._shaking is not None:
             self._shaken()
         if self._done or not (self._waiting or self._reading_paused):

@@ -223,7 +223,7 @@ class Reason(StrEnum):
     )
     LOCAL_STALL = (
         "local_stall",
-        "The validator itself stood still before the deadline, or while it ran the plan: the dispatch is void (D-26).",
+        "The other side ended the exchange while the validator stood still for 10 s or more: a void dispatch (D-26).",
     )
     LOCAL_STORE_AWAY = "local_store_away", "The database was away before the dispatches went out: the task is void."
     LOCAL_STORE_DAMAGED = (

@@ -2,27 +2,37 @@
 
 Nothing that a miner does decides it. Stalls are the validator's own clock's; what ran out, this machine's. A miner that
 cannot be reached looks as if the validator had no network: that takes the silence of everybody else and an endpoint of
-the validator's own, of chain or task source, that fails when it is asked then.
+the validator's own, of chain or task source, that fails when it is asked then. What a peer says, or does not say in
+time, is its own failure: a stall moves deadlines.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from validator.chain.base import Chain, ChainError
 from validator.outgoing.calls import Reply
+from validator.outgoing.stalls import StallsSince, long_stall, overlap, own_seconds
 from validator.protocol.text import printable
-from validator.rounds.stalls import Stall, overlap, own_seconds
+from validator.sources import Clock
 from validator.tasks.source import TaskSource
 
+NO_HEAD_S: Final = 60.0
 
-async def network_away(chain: Chain | None, source: TaskSource) -> bool:
-    """Return whether the chain's endpoint or the task source cannot be reached now.
+HeadAge = Callable[[], float | None]
+"""Returns for how many seconds the chain's endpoint has shown no new head; None before the first."""
 
-    `chain` is None where its endpoint is on this machine: that it answers or not tells nothing of the network.
+NetworkAway = Callable[[], Coroutine[Any, Any, bool]]
+"""Returns whether the chain's endpoint or the task source fails; see `network_away`."""
+
+
+async def network_away(chain: Chain | None, source: TaskSource, head_age: HeadAge) -> bool:
+    """Return whether the chain's endpoint or the task source fails now: without a new head for 60 s it does.
+
+    `chain` is None where its endpoint is on this machine: that it answers tells nothing of the network.
     """
-    if not await source.reachable():
+    if (head_age() or 0.0) >= NO_HEAD_S or not await source.reachable():
         return True
     if chain is None:
         return False
@@ -33,16 +43,15 @@ async def network_away(chain: Chain | None, source: TaskSource) -> bool:
     return False
 
 
-StallsSince = Callable[[float], tuple[Stall, ...]]
-"""Returns the stalls that ended after a moment of the monotonic clock."""
-
-NetworkAway = Callable[[], Coroutine[Any, Any, bool]]
-"""Returns whether the chain's endpoint, unless it is on this machine, or the task source cannot be reached now."""
-
-
-def no_stalls(_since: float) -> tuple[Stall, ...]:
-    """Return none: for those without a heartbeat."""
-    return ()
+async def network_away_here(source: TaskSource, head_age: HeadAge, clock: Clock) -> bool:
+    """Return `network_away` for an endpoint on this machine, once it has shown a new head, or none for 60 s."""
+    age = head_age()
+    while not (away := await network_away(None, source, head_age)) and age is not None:
+        await clock.sleep(1.0)
+        before, age = age, head_age()
+        if age is None or age < before:
+            return False
+    return away
 
 
 async def network_there() -> bool:
@@ -71,14 +80,12 @@ class Attribution:
         stalled = overlap(self.stalls(reply.sending), reply.sending, reply.sending + reply.seconds)
         return own_seconds(reply.seconds, stalled, t_min), stalled
 
-    def stalled(self, reply: Reply, deadline_s: float) -> str | None:
-        """Return what to say of a failure at gate 1 with a stall between sending and deadline; None without one."""
-        if reply.sending is None or reply.reason is None or reply.reason.gate != 1:
+    def stalled(self, reply: Reply) -> str | None:
+        """Return what to say of an exchange that the other side ended for a long stall; None for every other one."""
+        stall = long_stall(self.stalls, reply.ended)
+        if stall is None:
             return None
-        seconds = overlap(self.stalls(reply.sending), reply.sending, reply.sending + deadline_s)
-        if not seconds:
-            return None
-        return printable(f"for {seconds:.1f} s of the time to answer; it ended as {reply.reason}: {reply.detail}")
+        return printable(f"ended during {stall.seconds:.1f} s in which the validator stood still: {reply.detail}")
 
     async def may_be_cut_off(self, reply: Reply, deadline_s: float) -> bool:
         """Return whether the validator may have lost its network; other responses until the deadline decide."""

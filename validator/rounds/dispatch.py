@@ -14,17 +14,17 @@ from validator.kinds.judging import Accepted, Expected, Judged, Key, expected_of
 from validator.kinds.registry import kind_of
 from validator.miners.client import MinerClient
 from validator.outgoing.calls import Call, Reply
+from validator.outgoing.stalls import StalledError, StallsSince, no_stalls
 from validator.protocol.answer import Role
 from validator.protocol.reasons import Reason
 from validator.protocol.results import packed
 from validator.protocol.round import RoundInput, RoundTask
 from validator.rounds.answer_storage import AnswerStorage, Received
-from validator.rounds.attribution import Attribution, NetworkAway, StallsSince, network_there, no_stalls
+from validator.rounds.attribution import Attribution, NetworkAway, network_there
 from validator.rounds.facts import PASSED
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Returned
-from validator.rounds.stalls import overlap
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store
 from validator.store.dispatch_record import DispatchKey, Failure, JudgedAnswer
@@ -55,8 +55,8 @@ def deadline_of(expected: Expected[RoundTask]) -> float:
     return expected.task.windows.of(expected.role).deadline
 
 
-def call_of(frozen: RoundInput, expected: Expected[RoundTask], request: Request) -> Call:
-    """Return the call that is the dispatch."""
+def call_of(frozen: RoundInput, expected: Expected[RoundTask], request: Request, stalls: StallsSince) -> Call:
+    """Return the call that is the dispatch; `stalls` are on nobody's time."""
     neuron = frozen.snapshot.by_hotkey(expected.hotkey)
     return Call(
         hotkey=expected.hotkey,
@@ -67,6 +67,7 @@ def call_of(frozen: RoundInput, expected: Expected[RoundTask], request: Request)
         limit=request.limit,
         sha256=request.sha256,
         tail=request.tail,
+        stalls=stalls,
     )
 
 
@@ -188,7 +189,7 @@ class Dispatcher:
             collected.most_open = max(collected.most_open, collected.open)
 
         try:
-            reply = await self.client.post(call_of(frozen, expected, request), sent)
+            reply = await self.client.post(call_of(frozen, expected, request, self.stalls), sent)
         finally:
             collected.open -= opened
         collected.any_response |= reply.status is not None
@@ -203,17 +204,15 @@ class Dispatcher:
         if reply.reason is None:
             try:
                 judged = await self._keep_and_judge(key_of(frozen, expected), expected, reply, collected)
-            except WorkerKilledError as error:
-                await self._void(frozen, expected, reply, collected, Reason.LOCAL_RESOURCES, error.detail)
-                return
-            if judged is None:
-                await self._void(frozen, expected, reply, collected, Reason.LOCAL_STALL, "while its plan was run")
+            except (WorkerKilledError, StalledError) as error:
+                ours = Reason.LOCAL_STALL if isinstance(error, StalledError) else Reason.LOCAL_RESOURCES
+                await self._void(frozen, expected, reply, collected, ours, error.detail)
                 return
             collected.judged[expected.task.task_id, expected.hotkey] = judged
             log_dispatch(frozen, expected, reply, judged.reason, judged.detail)
         elif reply.reason == Reason.LOCAL_RESOURCES:
             await self._void(frozen, expected, reply, collected, reply.reason, reply.detail)
-        elif (detail := attribution.stalled(reply, deadline)) is not None:
+        elif (detail := attribution.stalled(reply)) is not None:
             await self._void(frozen, expected, reply, collected, Reason.LOCAL_STALL, detail)
         elif await attribution.may_be_cut_off(reply, deadline):
             collected.undecided.append((expected, reply))  # a crash finds it sent
@@ -267,7 +266,7 @@ class Dispatcher:
         attribution = collected.attribution
         for expected, reply in (*collected.undecided, *collected.failed):
             charged = (expected.task.task_id, expected.hotkey) in collected.judged
-            if (detail := attribution.stalled(reply, deadline_of(expected))) is not None:
+            if (detail := attribution.stalled(reply)) is not None:
                 await self._void(frozen, expected, reply, collected, Reason.LOCAL_STALL, detail)
             elif not charged and attribution.cut_off(reply, deadline_of(expected)):
                 await self._void(frozen, expected, reply, collected, Reason.LOCAL_NETWORK, reply.detail)
@@ -281,7 +280,7 @@ class Dispatcher:
 
     async def _keep_and_judge(
         self, key: DispatchKey, expected: Expected[RoundTask], reply: Reply, collected: _Collected
-    ) -> Judged | None:
+    ) -> Judged:
         if reply.body is None or reply.status is None:
             raise RuntimeError("a reply without a reason has a body and a status")
         t_min = expected.task.windows.of(expected.role).t_min
@@ -292,22 +291,21 @@ class Dispatcher:
             judged = await self.gates.judge(key, expected, body.read, seconds)
         return judged if isinstance(judged, Judged) else await self._run(key, expected, judged, seconds)
 
-    async def _run(
-        self, key: DispatchKey, expected: Expected[RoundTask], accepted: Accepted, seconds: float
-    ) -> Judged | None:
+    async def _run(self, key: DispatchKey, expected: Expected[RoundTask], accepted: Accepted, seconds: float) -> Judged:
         """Run what was accepted and keep the result of it at once: a crash must not make it happen twice.
 
-        None where the validator stood still meanwhile: its steps' limits and times are not the miner's then.
+        Raises:
+            WorkerKilledError: the machine ended what judged a step.
+            StalledError: a service gave up while the validator stood still.
         """
-        runner, began = self.runners[kind_of(expected.task).name], self.clock.monotonic()
         try:
-            answer = await runner.run(str(key.round_id), expected, accepted, seconds)
+            answer = await self.runners[kind_of(expected.task).name].run(str(key.round_id), expected, accepted, seconds)
         except ExceptionGroup as failed:
-            if failed.subgroup(WorkerKilledError) is None:
-                raise
-            raise WorkerKilledError("the machine killed the workers that judged a step") from failed
-        if overlap(self.stalls(began), began, self.clock.monotonic()):
-            return None
+            if failed.subgroup(WorkerKilledError) is not None:
+                raise WorkerKilledError("the machine killed the workers that judged a step") from failed
+            if failed.subgroup(StalledError) is not None:
+                raise StalledError("a service ended a step's exchange") from failed
+            raise
         reason, kept = answer.reason(expected.task.windows), packed(answer)
         await self.store.lasting(lambda tx: tx.arrivals.judged([JudgedAnswer(key, reason, kept)]))
         return Judged(kept, reason)

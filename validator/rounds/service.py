@@ -157,7 +157,7 @@ class RoundService:
         for listener in self.listeners:
             listener.started(prepared)
         returned = await self.dispatcher.dispatch(prepared)
-        offline = not returned.any_response and not await self._reachable()
+        offline = bool(returned.judged) and not returned.any_response and not await self._reachable()
         # the last write of a round must not be lost to a cancellation, nor what is told of it
         return await complete(self._finish(prepared, returned, started, offline=offline))
 
@@ -186,12 +186,12 @@ class RoundService:
         return (Reason.SETTLED if outcome else next(iter(returned.void.values()))), outcome
 
     async def _reachable(self) -> bool:
-        """Return whether chain and task source can both be reached, so that silence is the miners' own (D-6)."""
+        """Return whether chain, task source and network are all there, so that silence is the miners' own (D-6)."""
         try:
             await self.chain.head()
         except ChainError:
             return False
-        return await self.source.reachable()
+        return await self.source.reachable() and not await self.dispatcher.away()
 
     def _failed(self, error: Exception) -> None:
         """Write a traceback once per change."""

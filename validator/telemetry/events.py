@@ -103,7 +103,7 @@ class Event(StrEnum):
     )
     STALLED = _entry(
         "stalled",
-        "The validator stood still for so long; what miners lost by it does not count against them (D-26).",
+        "The validator stood still for so long; deadlines are later by as much (D-26).",
         "seconds",
         todo="Look at the machine's load, its memory and swap, and the host of a virtual machine.",
     )
@@ -162,7 +162,7 @@ class Event(StrEnum):
     )
     DISPATCH_VOIDED = _entry(
         "dispatch_voided",
-        "A dispatch that was charged to its miner is void after all: the validator stood still before its deadline.",
+        "A dispatch that was charged to its miner is void after all: it was ended while the validator stood still.",
         f"{_ROUND} task_id hotkey reason detail",
         "reason",
         todo="As for `stalled`.",

@@ -13,6 +13,7 @@ import structlog
 from validator.kinds.judging import Expected
 from validator.kinds.workflow.gates import AcceptedPlan
 from validator.kinds.workflow.step import Budget, Step, StepClient, Surroundings
+from validator.outgoing.stalls import OwnClock, StallsSince, no_stalls
 from validator.protocol.canonical import digest
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
@@ -36,6 +37,7 @@ async def run_plan(  # noqa: PLR0913 - what is run, and with what
     run_id: str,
     plan_sha256: str | None = None,
     workers: Workers | None = None,
+    stalls: StallsSince = no_stalls,
 ) -> RunRecord:
     """Run a plan that passed its gates; return what was measured.
 
@@ -47,20 +49,21 @@ async def run_plan(  # noqa: PLR0913 - what is run, and with what
         task: what the plan is for.
         plan: as parsed and found valid for `task`.
         services: how steps are called.
-        clock: all times are its.
+        clock: all times are its, without those of `stalls`.
         run_id: unique for every run of any plan; services see it.
         plan_sha256: of the plan's canonical bytes, where that is known: making them takes up to 200 ms.
         workers: where answers are judged (up to 50 ms each, which other runs would wait for); None: on the event loop.
+        stalls: tells when the validator stood still.
 
     Raises:
         ExceptionGroup: an error of the validator, whatever services do.
     """
-    budget = Budget(version.ceiling_of(task, plan), version.total_tao)
-    around = Surroundings(version, run_id, services, clock, clock.monotonic(), budget, workers or Here())
+    budget, own = Budget(version.ceiling_of(task, plan), version.total_tao), OwnClock(clock, stalls, clock.monotonic())
+    around = Surroundings(version, run_id, services, own, own.began, budget, workers or Here())
     steps = {node.id: Step(node, _tool(task, node)) for node in plan.nodes}
     try:
         limit_s = version.rules.workflow.run * task.constraints.max_latency_seconds
-        await within(clock, limit_s, _all_steps(plan, steps, around))
+        await within(own, limit_s, _all_steps(plan, steps, around))
     except TimeoutError:
         pass  # what has not ended says so itself
     seconds = around.moment()
@@ -131,11 +134,13 @@ class PlanRunner:
 
     Args:
         workers: where services' answers are judged.
+        stalls: tells when the validator stood still: on no run's time.
     """
 
     services: StepClient
     clock: Clock
     workers: Workers = field(default_factory=Here)
+    stalls: StallsSince = no_stalls
 
     async def run(
         self, round_id: str, expected: Expected[GoalTask], accepted: AcceptedPlan, seconds: float
@@ -157,6 +162,7 @@ class PlanRunner:
             run_id=run_id,
             plan_sha256=accepted.sha256,
             workers=self.workers,
+            stalls=self.stalls,
         )
         quality = judge_output(scored_by, task, scored_by.result_of(plan, run))
         measured = scored_by.measure(task, plan, run, 0.0)

@@ -12,6 +12,7 @@ from validator.kinds.workflow.step import StepReply
 from validator.outgoing.addresses import AddressRefusedError, CheckedResolver, axon_address
 from validator.outgoing.calls import Call, Reply, Spool
 from validator.outgoing.exchange import Exchange, RequestSigner
+from validator.outgoing.stalls import StalledError, StallsSince, long_stall, no_stalls
 from validator.protocol.limits import MAX_STEP_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
@@ -55,14 +56,14 @@ class HttpStepClient:
         self._allow_private = allow_private
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="steps")
 
-    async def call(self, tool: Tool, body: bytes, timeout_s: float) -> StepReply:
-        """Send `body` to the tool's service, once."""
+    async def call(self, tool: Tool, body: bytes, timeout_s: float, stalls: StallsSince = no_stalls) -> StepReply:
+        """Send `body` to the tool's service, once (StalledError: see `StepClient`)."""
         url = step_url(tool.url)
         try:
             self._check_literal(url)
         except AddressRefusedError as error:
             return StepReply(Reason.STEP_CONNECTION, b"", error.detail)
-        call = Call(tool.hotkey, None, url.raw_path, body, timeout_s, MAX_STEP_BODY)
+        call = Call(tool.hotkey, None, url.raw_path, body, timeout_s, MAX_STEP_BODY, stalls=stalls)
         spool = Spool(self._threads)
         exchange = Exchange(
             "POST",
@@ -78,6 +79,8 @@ class HttpStepClient:
         except asyncio.CancelledError:
             spool.discard()
             raise
+        if long_stall(stalls, reply.ended) is not None:
+            raise StalledError(reply.detail)
         return _reply(reply, answered=exchange.answered)
 
     async def close(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
+from validator.outgoing.stalls import OwnClock, StallsSince
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_RESOLVED_PARAMS
@@ -20,7 +21,7 @@ from validator.protocol.workflow_plan import REFERENCE, PlanNode
 from validator.protocol.workflow_run import Attempt, StepAnswer, StepOutput, StepRecord, StepRequest, parse_step_answer
 from validator.protocol.workflow_task import Tool
 from validator.scoring import Version, version
-from validator.sources import Clock, within
+from validator.sources import within
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
 
@@ -42,8 +43,12 @@ class StepReply:
 class StepClient(Protocol):
     """Calls services. Every outcome is a `StepReply`; a call that takes too long is cancelled from outside."""
 
-    async def call(self, tool: Tool, body: bytes, timeout_s: float) -> StepReply:
-        """Send `body`, an encoded `StepRequest`, to the tool's service, once; the caller gives up after `timeout_s`."""
+    async def call(self, tool: Tool, body: bytes, timeout_s: float, stalls: StallsSince) -> StepReply:
+        """Send `body`, an encoded `StepRequest`, to the tool's service, once; the caller gives up after `timeout_s`.
+
+        Raises:
+            StalledError: the service gave up while the validator stood still, for one of `stalls`.
+        """
 
     async def close(self) -> None:
         """Free what the client holds; no call may be open or follow."""
@@ -201,7 +206,7 @@ class Surroundings:
     version: Version
     run_id: str
     services: StepClient
-    clock: Clock
+    clock: OwnClock
     started: float
     budget: Budget
     workers: Workers
@@ -290,7 +295,9 @@ class Step:
         )
         self.open_since = around.moment()
         try:
-            reply = await within(around.clock, timeout_s, around.services.call(self.tool, request, timeout_s))
+            reply = await within(
+                around.clock, timeout_s, around.services.call(self.tool, request, timeout_s, around.clock.stalls)
+            )
         except TimeoutError:
             reply = StepReply(Reason.STEP_TIMEOUT, b"")
         ended = around.moment()
