@@ -26,6 +26,7 @@ from validator.web.server import BOUNDS, web_app
 from validator.web.views import Views
 
 TOKEN: Final = "an-operator-s-token"
+OPERATOR: Final = {"Authorization": f"Bearer {TOKEN}"}
 EVIL: Final = "<script>alert('\u202eevil')</script>"
 
 
@@ -75,7 +76,9 @@ async def _uids(store: Any) -> list[tuple[str, int]]:
 @contextmanager
 def served(settings: Settings, clock: Clock | None = None, **web: Any) -> Iterator[str]:
     """Serve the API and the pages until the end; give the address."""
-    settings = settings.model_copy(update={"web": WebSettings(api=True, port=0, **{"requests": 10_000.0, **web})})
+    settings = settings.model_copy(
+        update={"web": WebSettings(api=True, port=0, **{"requests": 10_000.0, "token": TOKEN, **web})}
+    )
     started, addresses = threading.Event(), list[str]()
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
@@ -84,9 +87,8 @@ def served(settings: Settings, clock: Clock | None = None, **web: Any) -> Iterat
         now = clock or SystemClock()
         try:
             async with Views.opened(settings, now) as views:
-                server = await BoundedServer("web", web_app(views, Admission(settings.web, now)), BOUNDS).start(
-                    settings.web.host, 0
-                )
+                admission = Admission(settings.web, str(settings.web.token), now)
+                server = await BoundedServer("web", web_app(views, admission), BOUNDS).start(settings.web.host, 0)
                 addresses.append("http://{}:{}".format(*server.addresses[0]))
                 started.set()
                 await stop.wait()

@@ -12,7 +12,7 @@ import pytest
 from cli_store import called
 from explained import ASSORTED_ROUNDS, HOTKEYS
 from markupsafe import escape
-from web_kit import EVIL, TOKEN, played, reported, served
+from web_kit import EVIL, OPERATOR, TOKEN, played, reported, served
 
 from validator.audit.documents import explanation_document
 from validator.audit.explain.round_explanation import explain_round
@@ -47,8 +47,9 @@ def place(settings: Settings) -> Iterator[str]:
 
 
 async def get(address: str, path: str, **cookies: str) -> tuple[int, str, Any]:
+    """Ask with cookies, or without any as the operator."""
     async with (
-        aiohttp.ClientSession(cookies=cookies) as session,
+        aiohttp.ClientSession(cookies=cookies, headers={} if cookies else OPERATOR) as session,
         session.get(f"{address}{path}", allow_redirects=False) as response,
     ):
         return response.status, await response.text(), response.headers
@@ -66,7 +67,8 @@ async def test_every_screen_shows_what_the_api_gives(path: str, place: str) -> N
 
 
 async def _a_failed_one(place: str) -> str:
-    async with aiohttp.ClientSession() as session, session.get(f"{place}/api/v1/rounds/{LAST}") as response:
+    url = f"{place}/api/v1/rounds/{LAST}"
+    async with aiohttp.ClientSession(headers=OPERATOR) as session, session.get(url) as response:
         tasks = (await response.json())["tasks"]
     failed = next((task, one) for task in tasks for one in task["dispatches"] if one["reason"] == "deadline_status")
     return f"{failed[0]['task_id']}&member={failed[1]['hotkey']}"
@@ -121,13 +123,15 @@ def _hostile(value: Any, key: str = "") -> Any:
 
 
 async def test_the_operator_comes_in_with_the_token_and_goes_again(settings: Settings) -> None:
-    with served(settings, token=TOKEN) as address:
-        status, _, headers = await get(address, "/")
-        assert (status, headers["Location"]) == (303, "/sign-in")
+    with served(settings) as address:
+        for path in (*PATHS, "/sign-in", "/nowhere", "/api/v1/openapi.json"):
+            status, text, headers = await get(address, path, session="none")
+            assert (status, headers["WWW-Authenticate"], TOKEN in text) == (401, "Bearer", False), path
+            assert ('action="/sign-in"' in text) == (not path.startswith("/api"))
         jar = aiohttp.CookieJar(unsafe=True)
         async with aiohttp.ClientSession(cookie_jar=jar) as session:
             async with session.post(f"{address}/sign-in", data={"token": "wrong"}) as response:
-                assert (response.status, "Set-Cookie" in response.headers) == (403, False)
+                assert (response.status, "Set-Cookie" in response.headers) == (401, False)
             async with session.post(f"{address}/sign-in", data={"token": "x" * 10_000}) as response:
                 assert response.status == 413
             async with session.post(f"{address}/sign-in", data={"token": TOKEN}, allow_redirects=False) as response:
@@ -139,19 +143,19 @@ async def test_the_operator_comes_in_with_the_token_and_goes_again(settings: Set
             async with session.post(f"{address}/sign-out", allow_redirects=False) as response:
                 assert response.headers["Location"] == "/sign-in"
         value = cookie.partition("=")[2].partition(";")[0]
-        assert (await get(address, "/", session=value))[0] == 303
+        assert (await get(address, "/", session=value))[0] == 401
 
 
 async def test_a_miner_comes_in_with_its_link_and_sees_itself_alone(settings: Settings) -> None:
     uri = "//Miner//4"
-    with served(settings, token=TOKEN) as address:
+    with served(settings) as address:
         made = await asyncio.to_thread(called, "wallet", "link", address, "--hotkey-uri", uri)
         assert made.returncode == 0
         link = made.stdout.strip().removeprefix(address)
         me = Signer.from_uri(uri).hotkey
-        status, text, headers = await get(address, link)
+        status, text, headers = await get(address, link, session="none")
         assert (status, f'href="/miners/{me}"' in text) == (200, True)
-        assert (await get(address, link))[0] == 403  # once
+        assert (await get(address, link, session="none"))[0] == 403  # once
         cookie = headers["Set-Cookie"].partition("=")[2].partition(";")[0]
         assert (await get(address, "/", session=cookie))[2]["Location"] == f"/miners/{me}"
         for path, expected in {
@@ -168,11 +172,13 @@ async def test_a_miner_comes_in_with_its_link_and_sees_itself_alone(settings: Se
 
 async def test_a_miner_s_pages_hide_what_would_help_it(settings: Settings) -> None:
     me = Signer.from_uri("//Miner//4", "ed25519")
-    with served(settings, token=TOKEN) as address:
-        nonce = (await get(address, "/sign-in/nonce"))[1]
+    with served(settings) as address:
+        nonce = (await get(address, "/sign-in/nonce", session="none"))[1]
         words = {"hotkey": me.hotkey, "nonce": nonce, "crypto": "ed25519"}
         words["signature"] = me.sign(sign_in_text("127.0.0.1", me.hotkey, nonce))
-        _, _, headers = await get(address, "/enter?" + "&".join(f"{key}={one}" for key, one in words.items()))
+        _, _, headers = await get(
+            address, "/enter?" + "&".join(f"{key}={one}" for key, one in words.items()), session="none"
+        )
         cookie = headers["Set-Cookie"].partition("=")[2].partition(";")[0]
         status, text, _ = await get(address, f"/rounds/{LAST}/miners/{me.hotkey}", session=cookie)
         assert (status, "From nothing to what entered the window" in text) == (200, True)

@@ -13,9 +13,10 @@ from validator.daemon.signals import Signals, StoppedAtStartError
 from validator.incoming.server import BoundedServer
 from validator.protocol.errors import ValidatorError
 from validator.settings.model import Settings
-from validator.sources import SystemClock
+from validator.sources import SystemClock, SystemRandom
 from validator.telemetry import Event, configure_logging
 from validator.web.admission import Admission
+from validator.web.operator_token import operator_token, token_file_of
 from validator.web.server import BOUNDS, web_app
 from validator.web.views import Views
 
@@ -36,6 +37,7 @@ def run_serve(settings: Settings, signals: Signals) -> int:
     Raises:
         WebOffError: the settings have it turned off.
         WebAddressError: the address cannot be had.
+        OperatorTokenError: the token cannot be read, or made.
         StoppedAtStartError: a signal came before the start was complete.
         StoreError: the store cannot be read.
     """
@@ -49,9 +51,10 @@ def run_serve(settings: Settings, signals: Signals) -> int:
 async def _serve(settings: Settings, signals: Signals) -> int:
     signals.starting()
     clock, web = SystemClock(), settings.web
+    admission, file = Admission(web, operator_token(settings, SystemRandom()), clock), token_file_of(settings)
     try:
         async with Views.opened(settings, clock) as views:
-            server = BoundedServer("web", web_app(views, Admission(web, clock)), BOUNDS, clock)
+            server = BoundedServer("web", web_app(views, admission), BOUNDS, clock)
             try:
                 await server.start(web.host, web.port)
             except OSError as error:
@@ -61,7 +64,10 @@ async def _serve(settings: Settings, signals: Signals) -> int:
             try:
                 signals.started(0.0)
                 addresses = [f"{host}:{port}" for host, port in server.addresses]
-                structlog.get_logger().info(Event.WEB_STARTED, version=__version__, addresses=addresses)
+                token_file = "web.token" if file is None else str(file)
+                structlog.get_logger().info(
+                    Event.WEB_STARTED, version=__version__, addresses=addresses, token_file=token_file
+                )
                 await signals.stop.asked.wait()
             finally:
                 await server.close()

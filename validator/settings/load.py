@@ -41,9 +41,6 @@ _EXPOSED: Final = (
     "health.host: can be reached from other machines; set health.token, or health.expose = true where the network "
     "keeps strangers out"
 )
-_WEB_EXPOSED: Final = (
-    'web.host, web.name: other machines may ask; set web.token, or web.public = ["attestations"] to serve those alone'
-)
 _MAX_FILE: Final = 1024 * 1024
 _SHOWN: Final = 80
 
@@ -176,7 +173,6 @@ def _conflicts(values: Values) -> list[str]:
     simulated = given("chain.kind") == "simulated"
     server = given("tasks.server_url") is not None
     open_port = is_reachable(given("health.host"))
-    open_web = is_reachable(given("web.host")) or given("web.name") is not None
     url = given("store.url")
     on_sqlite = url is None or str(url).startswith("sqlite")
     rules = (
@@ -188,7 +184,6 @@ def _conflicts(values: Values) -> list[str]:
         ),
         (server and given("tasks.server_hotkey") is None, "tasks.server_hotkey: required with tasks.server_url"),
         (open_port and given("health.token") is None and given("health.expose") is not True, _EXPOSED),
-        (open_web and given("web.token") is None and not given("web.public"), _WEB_EXPOSED),
     )
     return [text for broken, text in rules if broken]
 

@@ -411,8 +411,8 @@ class WebSettings(Section):
     )
     token: Token | None = _key(
         None,
-        "What the operator sends (`Authorization: Bearer …`) or types to see everything. Not set: only this machine "
-        "sees more than what is public.",
+        "What the operator sends (`Authorization: Bearer …`) or types to see everything. Not set: `validator serve` "
+        "makes one at its first start, in a file next to the store.",
         allowed="16 to 128 of A-Z a-z 0-9 . _ ~ + / -, then any number of =",
         example="a-long-random-text",
         secret=True,

@@ -270,7 +270,9 @@ class Event(StrEnum):
     WORKER_STOPPED = _entry("worker_stopped", "A worker process ends.", "name done seconds")
 
     # Readers
-    WEB_STARTED = _entry("web_started", "`validator serve` answers readers from now on.", "version addresses")
+    WEB_STARTED = _entry(
+        "web_started", "`validator serve` answers readers from now on.", "version addresses token_file"
+    )
     WEB_STOPPED = _entry("web_stopped", "`validator serve` ends.", "")
 
     # Tasks and miners

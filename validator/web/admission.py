@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from validator.protocol.signatures import sign_in_text, verify
-from validator.settings.load import is_reachable
 from validator.settings.model import WebSettings
 from validator.sources import Clock
 
@@ -27,7 +26,6 @@ _MAX_HEADER: Final = 300
 _STAMP: Final = 8
 _RANDOM: Final = 16
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-_FORWARDED: Final = ("Forwarded", "Via", "X-Forwarded-For", "X-Real-IP")
 
 
 class Viewer(NamedTuple):
@@ -84,11 +82,13 @@ def _network(address: str) -> str:
 
 
 class Admission:
-    """Decisions about requests. Sessions and used nonces are kept in memory: a restart signs everybody out."""
+    """Decisions about requests. Sessions and used nonces are kept in memory: a restart signs everybody out.
 
-    def __init__(self, settings: WebSettings, clock: Clock) -> None:
-        self._token, self._host, self._name = settings.token, settings.host, settings.name
-        self._is_open = settings.token is None and settings.name is None and not is_reachable(settings.host)
+    Where a request comes from is no proof of anything: a proxy on this machine sends those of strangers.
+    """
+
+    def __init__(self, settings: WebSettings, token: str, clock: Clock) -> None:
+        self._token, self._host, self._name = token, settings.host, settings.name
         self._clock = clock
         self._limit = RateLimit(settings.requests, clock)
         self._secret = secrets.token_bytes(32)
@@ -114,10 +114,8 @@ class Admission:
         return 0.0 if viewer.is_operator else self._limit.wait_s(request.remote or "", cost)
 
     def viewer_of(self, request: web.Request) -> Viewer:
-        """Return who asks: by the token, by a session, or by asking on this machine where there is no token."""
-        if self._is_open and not any(header in request.headers for header in _FORWARDED):
-            return Viewer(is_operator=True)
-        if self._token is not None and bears(request, self._token):
+        """Return who asks: by the token or by a session."""
+        if bears(request, self._token):
             return Viewer(is_operator=True)
         cookie = request.cookies.get(_cookie(request))
         viewer, until = self._sessions.get(_digest(cookie), (ANYBODY, 0.0)) if cookie else (ANYBODY, 0.0)
@@ -126,7 +124,7 @@ class Admission:
     def is_token(self, text: str) -> bool:
         """Return whether the text is the operator's token."""
         sent = text[:_MAX_HEADER].encode(errors="surrogateescape")
-        return self._token is not None and hmac.compare_digest(sent, self._token.encode())
+        return hmac.compare_digest(sent, self._token.encode())
 
     def open_session(self, request: web.Request, response: web.StreamResponse, viewer: Viewer) -> None:
         """Give the reader a cookie: for 8 h to the operator, for 1 h to a miner."""

@@ -248,7 +248,7 @@ class SignIn:
         sent = (await request.post()).get("token", "")
         if not isinstance(sent, str) or not self._admission.is_token(sent.strip()):
             body = page("sign-in.html", request[self._viewer], host=self._host_of(request), wrong=True)
-            return html(body, HTTPStatus.FORBIDDEN)
+            return html(body, HTTPStatus.UNAUTHORIZED)
         response = web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": "/", **_NO_STORE})
         self._admission.open_session(request, response, Viewer(is_operator=True))
         return response

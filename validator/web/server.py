@@ -25,6 +25,17 @@ BOUNDS: Final = Bounds(connections=512, header_s=60.0, request_s=30.0)
 VIEWER: Final = web.RequestKey("viewer", Viewer)
 HOST: Final = web.RequestKey("host", str)
 _MAX_BODY: Final = 4_096
+_WAYS_IN: Final = frozenset(
+    {
+        *(("POST", "/sign-in"), ("GET", "/sign-in/nonce"), ("GET", "/enter"), ("GET", "/style.css")),
+        ("POST", PREFIX + PATH),  # it asks for web.submit_token
+    }
+)
+_ATTESTATIONS: Final = frozenset(
+    (method, PREFIX + path)
+    for path in ("/openapi.json", *(route.path for route in ROUTES if route.access == "public"))
+    for method in ("GET", "HEAD")
+)
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'",
@@ -37,16 +48,18 @@ _HEADERS: Final = {
 
 
 def web_app(views: Views, admission: Admission) -> web.Application:
-    """Return the API and the pages as an application."""
+    """Return the API and the pages as an application. Nothing is public but ways in and what `web.public` names."""
+    public = _WAYS_IN | (_ATTESTATIONS if "attestations" in views.settings.web.public else frozenset())
 
     @web.middleware
     async def admit(request: web.Request, handler: Handler) -> web.StreamResponse:
         try:
-            response = await _admitted(request, handler, admission)
+            response = await _admitted(request, handler, admission, public)
         except (web.HTTPException, ValidatorError, DBAPIError, OSError) as error:
             viewer = request.get(VIEWER, ANYBODY)
             refused = refusal(error, is_operator=viewer.is_operator)
-            response = problem(refused) if request.path.startswith(PREFIX) else _error_page(refused, viewer)
+            is_api = request.path.startswith(PREFIX)
+            response = problem(refused) if is_api else _error_page(refused, viewer, request.get(HOST, ""))
         response.headers.update(_HEADERS)
         return response
 
@@ -65,7 +78,9 @@ def web_app(views: Views, admission: Admission) -> web.Application:
     return app
 
 
-async def _admitted(request: web.Request, handler: Handler, admission: Admission) -> web.StreamResponse:
+async def _admitted(
+    request: web.Request, handler: Handler, admission: Admission, public: frozenset[tuple[str, str]]
+) -> web.StreamResponse:
     host = admission.host_of(request)
     if host is None:
         raise RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "this server has another name: set web.name")
@@ -73,6 +88,9 @@ async def _admitted(request: web.Request, handler: Handler, admission: Admission
     if (wait_s := admission.wait_s(request, viewer)) > 0:
         after = {"Retry-After": str(int(wait_s) + 1)}
         raise RefusedError(HTTPStatus.TOO_MANY_REQUESTS, "too many requests from this address", after)
+    resource = request.match_info.route.resource
+    if viewer == ANYBODY and (request.method, resource.canonical if resource else "") not in public:
+        raise _not_for(viewer)
     if viewer.is_operator:
         trusted(request)
     return await handler(request)
@@ -133,7 +151,8 @@ async def answer_of(route: Route, views: Views, viewer: Viewer, sent: Iterable[t
 def _not_for(viewer: Viewer) -> RefusedError:
     if viewer.hotkey is not None:
         return RefusedError(HTTPStatus.FORBIDDEN, "this is another's: a miner sees its own pages")
-    return RefusedError(HTTPStatus.UNAUTHORIZED, "this needs the token (web.token)", {"WWW-Authenticate": "Bearer"})
+    told = "this needs the operator's token: `validator serve --show-token`"
+    return RefusedError(HTTPStatus.UNAUTHORIZED, told, {"WWW-Authenticate": "Bearer"})
 
 
 def reply(request: web.Request, body: bytes, content_type: str, *, lasts: bool = False) -> web.Response:
@@ -146,10 +165,10 @@ def reply(request: web.Request, body: bytes, content_type: str, *, lasts: bool =
     return web.Response(body=body, headers={**headers, "Content-Type": content_type})
 
 
-def _error_page(error: RefusedError, viewer: Viewer) -> web.Response:
+def _error_page(error: RefusedError, viewer: Viewer, host: str) -> web.Response:
     """Return a refusal for people: strangers are asked to sign in."""
     if error.status == HTTPStatus.UNAUTHORIZED:
-        return html(b"", HTTPStatus.SEE_OTHER, {"Location": "/sign-in"})
+        return html(page("sign-in.html", viewer, host=host, wrong=False), error.status, error.headers)
     return html(page("refused.html", viewer, status=error.status, message=error.detail), error.status, error.headers)
 
 
