@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import os
+import re
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from validator.health.doctor import Diagnosis, Finding
 from validator.health.doctor.storage import far_away
 from validator.protocol.reasons import Reason
 from validator.store import open_store
+from validator.store.errors import StoreUnreachableError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TABLES = "database", "history", "weights"
@@ -106,6 +108,18 @@ async def test_a_database_that_the_server_does_not_have(tmp_path: Path, postgres
     (fault,) = told(await place.examined("database"), "fault")
     assert 'database "nobodys" does not exist' in fault.seen
     assert "createdb --encoding=UTF8" in fault.advice
+
+
+async def test_a_lock_file_that_cannot_be_opened_is_named_by_doctor_and_by_the_start(tmp_path: Path) -> None:
+    """A folder in its place stands for a file of another user, which root may open."""
+    place = Place.made(tmp_path)
+    lock = tmp_path / "validator.sqlite.lock"
+    lock.mkdir()
+    (fault,) = told(await place.examined("process"), "fault")
+    assert (fault.about, fault.seen) == ("writer", f"{lock}: Is a directory")
+    assert "chown" in fault.advice
+    with pytest.raises(StoreUnreachableError, match=re.escape(f"{lock}: Is a directory; run as the user who owns it")):
+        await open_store(place.settings["store"]["url"], writer=True, create=True)
 
 
 async def test_a_database_of_another_encoding(tmp_path: Path, postgres_server: str) -> None:

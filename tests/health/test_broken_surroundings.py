@@ -171,6 +171,33 @@ def few_descriptors() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.parametrize(
+    ("settings", "environ", "about", "seen", "advice"),
+    [
+        (
+            {"health": {"port": 0, "host": "no.such.host.invalid", "expose": True}},
+            {},
+            "health port",
+            "no.such.host",
+            "health.host",
+        ),
+        ({}, {"TMPDIR": "/missing"}, "temporary files", "TMPDIR=/missing takes none; ", "make the folder"),
+    ],
+    ids=["a host without an address", "a folder that is not there"],
+)
+async def test_what_a_start_would_find(  # noqa: PLR0913, PLR0917 - the columns of the table
+    settings: dict[str, Any], environ: dict[str, str], about: str, seen: str, advice: str, tmp_path: Path
+) -> None:
+    place = Place.made(tmp_path)
+    place.subnet()
+    place.settings |= settings
+    place.environ |= environ
+    (found,) = [
+        one for one in findings(await place.examined("process", "machine")) if one.status in {"fault", "warning"}
+    ]
+    assert (found.about, seen in found.seen, advice in found.advice) == (about, True, True), found
+
+
 async def test_too_few_file_descriptors(tmp_path: Path) -> None:
     place = Place.made(tmp_path)
     subnet = place.subnet()

@@ -48,6 +48,9 @@ def test_the_limit_must_hold_what_a_round_of_these_miners_opens(
     assert missing is not None
     assert missing.reason == Reason.LOCAL_DESCRIPTORS
     assert f"of {need - 2} file descriptors" in missing.detail
+    resting = descriptor_check(lambda _epoch: V1.rules, 70, 32, open_descriptors() + 3)
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (need + 2, need + 2))
+    assert resting(snapshot(miners)) is not None
 
 
 def test_a_disk_must_hold_the_largest_answers_of_a_round_as_often_as_they_are_written_to_it(

@@ -128,15 +128,18 @@ def _short(error: Exception) -> str:
     return printable(error.detail if isinstance(error, ChainError) else str(error), 300) or type(error).__name__
 
 
-def round_checks(settings: Settings, schedule: Schedule, clock_watch: ClockWatch) -> Sequence[Check]:
-    """Return the checks of this machine before a round, in the order in which they are asked (SPEC 16, D-26)."""
+def round_checks(settings: Settings, schedule: Schedule, clock_watch: ClockWatch, resting: int = 0) -> Sequence[Check]:
+    """Return the checks of this machine before a round, in the order in which they are asked (SPEC 16, D-26).
+
+    `resting`: so many file descriptors a daemon has open between rounds, where another process asks.
+    """
 
     def rules_at(epoch: int) -> Rules:
         return version(schedule.version_at(epoch)).rules
 
     return (
         clock_check(clock_watch),
-        descriptor_check(rules_at, settings.rounds.max_open, ENDPOINT_BOUNDS.descriptors),
+        descriptor_check(rules_at, settings.rounds.max_open, ENDPOINT_BOUNDS.descriptors, resting),
         disk_check(rules_at, tuple(folders_of(settings).values())),
     )
 

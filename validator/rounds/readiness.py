@@ -132,10 +132,11 @@ def clock_fault(watch: ClockWatch) -> str | None:
     return "the newest block is old; only a fresh one shows whether the clock is right" if watch.unsure else None
 
 
-def descriptor_check(rules_at: RulesAt, most_open: int, reserved: int) -> Check:
+def descriptor_check(rules_at: RulesAt, most_open: int, reserved: int, resting: int = 0) -> Check:
     """Return the check that a round's requests find file descriptors.
 
-    At most `most_open` requests are open at once; the health port may take `reserved` descriptors meanwhile.
+    At most `most_open` requests are open at once; the health port may take `reserved` descriptors meanwhile. At least
+    `resting` count as open.
     """
 
     def check(snapshot: MetagraphSnapshot) -> Missing | None:
@@ -145,7 +146,7 @@ def descriptor_check(rules_at: RulesAt, most_open: int, reserved: int) -> Check:
         rules = rules_at(snapshot.epoch)
         tasks = rules.groups.slots_per_type * len(SkillType)
         need = _EACH * min(most_open, tasks * sum(_members(rules, snapshot))) + _BESIDE + reserved
-        used = open_descriptors()
+        used = max(open_descriptors(), resting)
         if used + need <= limit:
             return None
         what = f"{used} of {limit} file descriptors are open and a round takes up to {need} more"

@@ -12,9 +12,10 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from validator.files import why
 from validator.protocol.text import printable
 from validator.store.connections import BUSY_MS, LOCK_CLASS, LOCK_WRITE, LOCK_WRITER, Handles, make_engine
-from validator.store.errors import StoreDamagedError, StoreLockedError, StoreLockLostError
+from validator.store.errors import StoreDamagedError, StoreLockedError, StoreLockLostError, StoreUnreachableError
 from validator.store.urls import StoreUrl
 
 # Where SQLite locks a file that it reads: https://www.sqlite.org/lockingv3.html and its os_unix.c.
@@ -22,6 +23,7 @@ _SHARED_FROM: Final = 0x40000002
 _SHARED_BYTES: Final = 510
 _MADE = "a store was made here\n"
 _ADVICE = "stop it first, or give this one its own store"
+LET_OPEN: Final = "run as the user who owns it, or give it to this one (chown); each validator runs as one user"
 
 
 _SESSION: Final = text("SELECT pid, backend_start, current_schema() FROM pg_stat_activity WHERE pid = pg_backend_pid()")
@@ -50,17 +52,26 @@ class WriterLock:
         """Give the claim up."""
 
 
+def lock_file(path: Path) -> Path:
+    """Return the lock file of a SQLite file."""
+    return path.with_name(path.name + ".lock")
+
+
 class FileLock(WriterLock):
     """An flock on a file next to the SQLite file. The kernel drops it with the process, however that ends.
 
     Raises:
         StoreLockedError: another process, or another store of this one, holds it.
+        StoreUnreachableError: its file cannot be opened.
     """
 
     def __init__(self, path: Path) -> None:
-        lock_path = path.with_name(path.name + ".lock")
+        lock_path = lock_file(path)
         self._dropped = False
-        self._file = os.open(lock_path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            self._file = os.open(lock_path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreUnreachableError(f"{printable(str(lock_path))}: {why(error)}; {LET_OPEN}") from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -115,7 +126,7 @@ def _refuse_linked(path: Path) -> None:
     file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _SHARED_BYTES, _SHARED_FROM)
-    except OSError:
+    except (BlockingIOError, PermissionError):  # either says that it is locked; another error is the caller's
         raise StoreLockedError(
             f"another process has {path.name} open by its other name (a hard link); {_ADVICE}, and remove the link"
         ) from None

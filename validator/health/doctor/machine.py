@@ -6,7 +6,7 @@ import os
 import platform
 import resource
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -43,18 +43,21 @@ from validator.scoring import VERSIONS
 from validator.settings.model import HealthSettings
 from validator.store.connections import LOCK_CLASS, LOCK_WRITE, make_engine
 from validator.store.errors import StoreError
+from validator.store.locks import LET_OPEN, lock_file
 from validator.store.urls import StoreUrl, parse_url
 
 _CORE: Final = 512 * MIB  # a worker of each, and what judging one answer may take beyond its start
 _CGROUP: Final = Path("/sys/fs/cgroup/memory.max")
 _MEMINFO: Final = Path("/proc/meminfo")
+_RESTING: Final = 24  # descriptors of a daemon between rounds, and two for each of its workers
+_TEMPORARY: Final = "make the folder and let this user write there, or name another one in TMPDIR"
 _LIBRARIES: Final = "bittensor", "SQLAlchemy", "aiohttp"
 
 
 @check("look at the machine's load and disks", LIMITS.whole)
 async def check_machine(site: Site) -> list[Finding]:
     """Versions, memory for the workers, file descriptors and disk space for a round on this subnet."""
-    found = [_versions(), *_memory()]
+    found = [_versions(), *_memory(), *_temporary(site.environ)]
     try:
         snapshot = (await seen_subnet(site)).snapshot
         found += await asyncio.to_thread(lambda: list(_round(site, snapshot)))
@@ -96,10 +99,24 @@ def _memory_there() -> int | None:
     return min(found, default=None)
 
 
+def _temporary(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Compare the folder of temporary files with the one that the environment names."""
+    try:
+        used = spool_folder()
+    except OSError as error:
+        yield fault("temporary files", error.strerror or type(error).__name__, _TEMPORARY)
+        return
+    name = next((one for one in ("TMPDIR", "TEMP", "TMP") if environ.get(one)), None)
+    if name is not None and Path(environ[name]).resolve() != used.resolve():
+        yield warning("temporary files", f"{name}={printable(environ[name])} takes none; {used} is used", _TEMPORARY)
+
+
 def _round(site: Site, snapshot: MetagraphSnapshot) -> Iterator[Finding]:
     """Make the daemon's checks before a round (SPEC 16, D-26); the clock is another check's."""
     try:
-        clock, *others = round_checks(site.settings, schedule_of(site.settings), ClockWatch(site.clock))
+        clock, *others = round_checks(
+            site.settings, schedule_of(site.settings), ClockWatch(site.clock), _RESTING + 2 * _cores()
+        )
     except ValidatorError:
         return
     del clock
@@ -115,6 +132,7 @@ def _round(site: Site, snapshot: MetagraphSnapshot) -> Iterator[Finding]:
 
 _ASK_S: Final = 3.0
 _LOCKS: Final = Path("/proc/locks")
+_HOLDER: Final = 100  # characters
 _HEALTH: Final = "`validator health` has its conditions, each with advice"
 _NO_ANSWER: Final = "no answer"
 _OTHER_PORT: Final = "if a validator of yours runs there, set its health.token; else set health.host and health.port"
@@ -136,7 +154,7 @@ async def check_process(site: Site) -> list[Finding]:
 def _health(settings: HealthSettings) -> tuple[bool, Finding]:
     """Return whether a validator answers at the health port, and what is to be said of it."""
     if settings.port == 0:
-        return False, note("health port", "any free one (health.port = 0): nobody can ask this validator how it is")
+        return False, _any_port(settings)
     answer = ask_health(settings, _ASK_S)
     if answer.report is not None:
         said = f"{answer.address}: a validator answers: {answer.status}"
@@ -152,6 +170,12 @@ def _health(settings: HealthSettings) -> tuple[bool, Finding]:
     return False, fault(
         "health port", f"{answer.address}: {problem}", "set health.host and health.port to a free address"
     )
+
+
+def _any_port(settings: HealthSettings) -> Finding:
+    if (problem := _taken(settings)) is not None:
+        return fault("health port", f"{settings.host}: {problem}", "set health.host to an address of this machine")
+    return note("health port", "any free one (health.port = 0): nobody can ask this validator how it is")
 
 
 def _taken(settings: HealthSettings) -> str | None:
@@ -180,15 +204,20 @@ async def _writer(site: Site, limit_s: float) -> str | Finding:
         return unknown("writer", "needs the database, which does not answer")
 
 
-def _file_writer(path: Path) -> str:
-    """Return the holder of the store's lock file without touching it: the kernel lists all locks."""
-    lock = path.with_name(f"{path.name}.lock")
+def _file_writer(path: Path) -> str | Finding:
+    """Return the holder of the store's lock file without taking it: the kernel lists all locks."""
+    lock = lock_file(path)
     try:
-        inode = lock.stat().st_ino
-        held = [line.split() for line in _LOCKS.read_text(encoding="ascii").splitlines() if "FLOCK" in line]
-        holder = lock.read_text(encoding="ascii", errors="replace").partition("\n")[0]
-    except OSError:
+        with lock.open("r+", encoding="ascii", errors="replace") as file:
+            inode, holder = os.fstat(file.fileno()).st_ino, file.readline(_HOLDER).strip()
+    except FileNotFoundError:
         return ""
+    except OSError as error:
+        return fault("writer", f"{printable(str(lock))}: {error.strerror or type(error).__name__}", LET_OPEN)
+    try:
+        held = [line.split() for line in _LOCKS.read_text(encoding="ascii").splitlines() if "FLOCK" in line]
+    except OSError as error:
+        return unknown("writer", f"{_LOCKS}: {error.strerror}: nothing says who holds {printable(str(lock))}")
     if not any(fields[5].rpartition(":")[2] == str(inode) for fields in held):
         return ""
     return f"process {holder} writes to it" if holder.isdecimal() else "a process writes to it"
