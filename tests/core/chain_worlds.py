@@ -96,8 +96,9 @@ class LocalWorld:
 
     def __init__(self, clock: Clock, **rules: object) -> None:
         self.clock = clock
-        given = {"tempo": 9, "block_time_s": 2.0, "weights_rate_limit": 5, "immunity_period": 0, **rules}
-        made = SubnetRules(seed="c", genesis=int(clock.now().timestamp()), **given)  # type: ignore[arg-type]
+        given = {"tempo": 9, "block_time_s": 2.0, "weights_rate_limit": 5, "immunity_period": 0}
+        given = {"seed": "c", "genesis": int(clock.now().timestamp()), **given, **rules}  # type: ignore[dict-item]
+        made = SubnetRules(**given)  # type: ignore[arg-type]
         self.subnet = SimulatedSubnet.create(made, clock)
         self.me = ME.hotkey
         self.subnet.register(self.me, stake_tao=100.0, validator_permit=True)

@@ -102,8 +102,8 @@ class NodeServer:
                 "transactionVersion": 1,
                 "specName": "node-subtensor",
             },
-            "state_getStorage": lambda *_: (
-                "0x" + int(self.node.clock.now().timestamp() * 1000).to_bytes(8, "little").hex()
+            "state_getStorage": lambda _, block=None: (
+                "0x" + self._time_ms(self._number(block)).to_bytes(8, "little").hex()
             ),
             "state_getStorageAt": lambda key, block=None: self._stored(key, block),
             "state_queryStorageAt": lambda keys, block=None: [
@@ -203,13 +203,17 @@ class NodeServer:
     def _number(self, block: str | None) -> int:
         return self._newest() if block is None else self._numbers[block]
 
+    def _time_ms(self, number: int) -> int:
+        rules = self.node.subnet.rules
+        return int((rules.genesis + number * rules.block_time_s) * 1_000)
+
     def _header(self, number: int) -> dict[str, Any]:
         parent = self._hash(number - 1) if number else "0x" + "00" * 32
         return {"number": hex(number), "parentHash": parent}
 
     def _block(self, block: str) -> dict[str, Any]:
-        number, rules = self._number(block), self.node.subnet.rules
-        time = {"value": int((rules.genesis + number * rules.block_time_s) * 1_000)}
+        number = self._number(block)
+        time = {"value": self._time_ms(number)}
         stamp = {"call": {"call_module": "Timestamp", "call_args": [time]}}
         extrinsics = ["0x" + packed(stamp).hex(), *(raw for raw, _ in self._held.get(number, ()))]
         return {"block": {"header": self._header(number), "extrinsics": extrinsics}}
@@ -235,8 +239,7 @@ class NodeServer:
         elif name == "Number":
             value = self._number(block)
         elif name == "Now":
-            rules = self.node.subnet.rules
-            value = int((rules.genesis + self._number(block) * rules.block_time_s) * 1_000)
+            value = self._time_ms(self._number(block))
         elif name == "NetworksAdded" and self.node.gone:
             value = False
         elif name == "CommitmentOf":

@@ -1,0 +1,245 @@
+"""Two endpoints, one of them or both not well in every way: what is used, how soon, and who is named.
+
+`make test-chain` prints the tables; docs/operators/connect.md has them in short.
+"""
+
+import asyncio
+import logging
+import shutil
+import sys
+import time
+from collections.abc import Callable, Coroutine, MutableMapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import pytest
+from chain_worlds import ME
+from doctor_kit import Place, findings
+from json_codec import speak_json
+from rpc_proxy import NONCE, Seen
+from structlog.testing import capture_logs
+from two_endpoints import WAYS, TwoEndpoints, Unwell
+from weights_world import NOWHERE, give_scores
+
+from validator.chain.base import ChainError
+from validator.chain.limits import LIMITS, Limits
+from validator.cli.status import screen
+from validator.health.preconditions import check_start, settle_chain
+from validator.health.status import Observer
+from validator.settings.load import load_settings
+from validator.settings.model import Settings, WeightsSettings
+from validator.sources import SystemRandom
+from validator.store import Store, open_store
+from validator.store.errors import OtherStoreError
+from validator.weights.plan import mechanisms
+from validator.weights.service import WeightService
+from validator.weights.watch import WeightsLock
+
+pytestmark = pytest.mark.faults
+T = TypeVar("T")
+Log = list[MutableMapping[str, Any]]
+HOUR: Final = 3_600
+START_S: Final = 30.0  # a start takes at most so long with one endpoint that is well
+SAID_S: Final = 60.0  # and with none it takes so long until that is said
+STILL: Final = 6  # blocks of 12 s: more than a minute
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+    speak_json(monkeypatch)  # for all worlds of a test
+
+
+async def slow_blocks(genesis: int) -> TwoEndpoints:
+    """Return a world with the network's own pace and limits, an hour old."""
+    return await TwoEndpoints.open("", {"block_time_s": 12.0, "tempo": 99, "genesis": genesis}, LIMITS)
+
+
+@pytest.fixture
+def folders(tmp_path: Path, sqlite_url: str) -> dict[Unwell | None, Path]:
+    """Return a folder for each way, with a store that has tables."""
+    found = {}
+    for number, way in enumerate((None, *WAYS)):
+        found[way] = tmp_path / str(number)
+        found[way].mkdir()
+        shutil.copy(sqlite_url.removeprefix("sqlite:///"), found[way] / "validator.sqlite")
+    return found
+
+
+async def each(run: Callable[[Unwell], Coroutine[Any, Any, T]]) -> list[T]:
+    """Return what `run` returns for each way, all at the same time; the first error once all have ended."""
+    results = await asyncio.gather(*map(run, WAYS), return_exceptions=True)
+    for way, result in zip(WAYS, results, strict=True):
+        if isinstance(result, BaseException):
+            result.add_note(f"the endpoint: {way}")
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
+
+
+async def settled(folder: Path, world: TwoEndpoints) -> tuple[Place, Settings]:
+    """Return the settings of a validator whose store belongs to the chain."""
+    place = Place.made(folder)
+    place.on(*world.urls)
+    settings = load_settings(place.write(), {})
+    async with open_store(settings.store.url.reveal(), writer=True) as store:
+        await settle_chain(store, world.subnet.blocks.identity, 1, world.clock)
+    return place, settings
+
+
+async def status_of(settings: Settings) -> str:
+    observer = Observer(settings, hotkey=ME.hotkey)
+    try:
+        return "\n".join(screen(await observer.look()))
+    finally:
+        await observer.close()
+
+
+async def doctor_of(place: Place) -> set[tuple[str, str]]:
+    """Return what the doctor does not call well."""
+    return {(one.about, one.status) for one in findings(await place.examined()) if one.status != "ok"}
+
+
+def left(log: Log, url: str) -> list[str]:
+    return [line["reason"] for line in log if line["event"] == "chain_endpoint_left" and line["endpoint"] == url]
+
+
+async def test_a_favourite_that_is_not_well_at_the_start_costs_seconds_and_is_named(
+    folders: dict[Unwell | None, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    genesis, one_at_a_time = int(time.time()) - HOUR, asyncio.Lock()
+
+    async def started(way: Unwell | None) -> tuple[str, set[tuple[str, str]]]:
+        world = await slow_blocks(genesis)
+        try:
+            place, settings = await settled(folders[way], world)
+            if way is not None:
+                world.suffer(way, since=STILL)
+            favourite, second = world.urls
+            began = time.monotonic()
+            await check_start(world.chain, world.clock, settings, ME.hotkey)
+            took = time.monotonic() - began
+            assert took < START_S
+            (reason,) = left(log, favourite) or ["it is well"]
+            assert not left(log, second)
+            shown = await status_of(settings)
+            assert (f"endpoint   {favourite} is not used: " in shown) == (way is not None), shown
+            assert f"endpoint   {second}" not in shown
+            async with one_at_a_time:  # they start processes
+                return f"{way}: started in {took:.0f} s; {reason}", await doctor_of(place)
+        finally:
+            await world.close()
+
+    with capture_logs() as log:
+        both_well = await started(None)
+        unwell = await each(started)
+    sys.stdout.write("\n" + "\n".join(line for line, _ in (both_well, *unwell)) + "\n")
+    for line, seen in unwell:
+        assert {about for about, _ in seen - both_well[1]} == {"endpoint 1"}, line
+        assert not [record for record in caplog.records if record.name == "asyncio"], line
+
+
+async def test_with_both_not_well_it_is_said_why_within_a_minute(folders: dict[Unwell | None, Path]) -> None:
+    genesis = int(time.time()) - HOUR
+
+    async def said(way: Unwell) -> str:
+        world = await slow_blocks(genesis)
+        try:
+            _, settings = await settled(folders[way], world)
+            for which in (0, 1):
+                world.suffer(way, which, since=STILL)
+            began = time.monotonic()
+            try:
+                async with open_store(settings.store.url.reveal()) as store:
+                    await check_start(world.chain, world.clock, settings, ME.hotkey, store)
+                answer = "started"
+            except (ChainError, OtherStoreError) as error:
+                answer = error.detail
+            took = time.monotonic() - began
+            assert took < SAID_S
+            use = world.chain.endpoint_use.left
+            if way not in ("2 s a call", "no notices", "other chain", "150 back", "stands still"):  # used all the same
+                assert all(url in answer for url in world.urls), answer
+            for url, why in use.items():
+                answer = answer.replace(url, "…")
+                assert "NoneType" not in why
+            assert "NoneType" not in answer
+            return f"both {way}: {answer} after {took:.0f} s; left: {sorted(use.values())}"
+        finally:
+            await world.close()
+
+    lines = await each(said)
+    sys.stdout.write("\n" + "\n".join(lines) + "\n")
+
+
+BLOCK_S: Final = 0.5
+EPOCH: Final = 50  # blocks
+QUICK: Final = Limits(call_s=6.0, submit_s=6.0, no_block_s=24.0)
+
+
+def loop_over(world: TwoEndpoints, store: Store) -> WeightService:
+    settings = WeightsSettings(blocks_before_epoch_end=EPOCH - 4, timeout_s=6.0, valid_blocks=8)
+    return WeightService(
+        store=store,
+        chain=world.chain,
+        clock=world.clock,
+        signer=ME,
+        random=SystemRandom(),
+        netuid=1,
+        mechid=0,
+        kinds=mechanisms(settings)[0],
+        settings=settings,
+        lock=WeightsLock(store, world.clock, NOWHERE),
+    )
+
+
+async def confirmed(store: Store) -> list[int]:
+    async with store.read() as tx:
+        return sorted(one.epoch for one in await tx.weights.listing(10) if one.state == "confirmed")
+
+
+async def until_confirmed(store: Store, count: int) -> list[int]:
+    while True:
+        if len(epochs := await confirmed(store)) >= count:
+            return epochs
+        await asyncio.sleep(0.1)
+
+
+@pytest.mark.parametrize("moment", ["midway", "in the submission"])
+async def test_a_favourite_that_fails_later_costs_no_epoch(
+    moment: str, folders: dict[Unwell | None, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def served(way: Unwell) -> str:
+        rules = {"block_time_s": BLOCK_S, "tempo": EPOCH - 1, "genesis": int(time.time()) - HOUR}
+        world = await TwoEndpoints.open("", rules, QUICK)
+        favourite, second = world.urls
+        async with open_store(f"sqlite:///{folders[way]}/validator.sqlite", writer=True) as store:
+            await give_scores(store, world.subnet, {world.miners[1]: 1.0})
+            running = asyncio.create_task(loop_over(world, store).run())
+            try:
+                (first,) = await asyncio.wait_for(until_confirmed(store, 1), 3 * EPOCH * BLOCK_S)
+                if moment == "midway":
+                    world.suffer(way)
+                else:
+
+                    def watch(seen: Seen) -> None:
+                        if seen == Seen("request", NONCE):
+                            world.proxy.before = lambda _: None
+                            world.suffer(way)
+
+                    world.proxy.before = watch
+                epochs = await asyncio.wait_for(until_confirmed(store, 3), 3.5 * EPOCH * BLOCK_S)
+            finally:
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
+                await world.close()
+        assert epochs == [first, first + 1, first + 2], way
+        reasons = left(log, favourite)
+        assert reasons, way
+        assert not left(log, second), way
+        return f"{way}, {moment}: {reasons[0]}"
+
+    with capture_logs() as log:
+        lines = await each(served)
+    sys.stdout.write("\n" + "\n".join(lines) + "\n")
+    assert not [one for one in caplog.records if one.name == "asyncio" and one.levelno >= logging.ERROR]
