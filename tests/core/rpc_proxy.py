@@ -191,6 +191,7 @@ class RpcProxy:
         if self.trouble == "closes at once":
             assert request.transport is not None
             request.transport.abort()
+            raise asyncio.CancelledError
         if self.trouble == "HTTP 429":
             return web.Response(status=429, text="too many requests")
         if self.refusing:

@@ -25,6 +25,7 @@ from bittensor.metagraph import fetch as metagraph
 from validator.cancellation import ended
 from validator.chain.base import (
     MOST_BEHIND,
+    SLOW_S,
     BehindError,
     ChainError,
     ChainUnreachableError,
@@ -69,6 +70,7 @@ from validator.sources import Clock, within
 T = TypeVar("T")
 MAX_TEMPO: Final = 50_400
 """A runtime with a schedule steps after so many blocks without a step, whatever it has planned."""
+_SLOW_HEADS: Final = 3  # one after the other
 _PAUSE_S: Final = 2.0  # between two attempts to follow the blocks of a node that does not answer
 _ATTEMPTS: Final = 3  # at a snapshot, where blocks are replaced while it is read
 _MAX_SUBNETS: Final = 4_096  # the chain keeps a mechanism's values under mechid · 4,096 + netuid
@@ -120,6 +122,7 @@ class BittensorChain:
         self._connection = self._connect(stubborn=True)
         self._looking: asyncio.Task[None] | None = None
         self._newest = _Newest("", -1, 0.0)
+        self._slow_heads = 0
         self._missing: set[str] = set()
         self._genesis: str | None = None
 
@@ -336,8 +339,12 @@ class BittensorChain:
         return await read()
 
     def _watch(self, number: int) -> None:
-        """Leave an endpoint whose newest block stays the same."""
-        now, used = self._clock.monotonic(), self._connection.endpoint
+        """Leave an endpoint whose newest block stays the same, or that is slow while another is well."""
+        now, used, call_s = self._clock.monotonic(), self._connection.endpoint, self.latency_s or 0.0
+        self._slow_heads = self._slow_heads + 1 if call_s > SLOW_S else 0
+        if self._slow_heads >= _SLOW_HEADS and self._endpoints.has_other(used):
+            self._slow_heads = 0
+            self._connection.leave(f"slow: {call_s:.1f} s a call")
         if number > self._newest.number or used != self._newest.endpoint:
             self._newest = _Newest(used, number, now)
         elif (still_s := now - self._newest.since) > self._limits.still_s:
