@@ -8,6 +8,7 @@ from typing import get_args
 
 import pytest
 from chain_worlds import ME, Break, Build, World
+from subtensor_world import NodeWorld
 
 from validator.chain.base import ChainError, ChainUnreachableError, SubnetParameters, WeightsResult
 from validator.chain.weight_rows import U16_MAX, to_u16
@@ -126,6 +127,19 @@ async def test_plain_weights_are_stored_byte_for_byte_whatever_the_limit_of_one(
     assert await world.run(world.chain.weights(0, max(world.miners))) == {}
     assert await world.run(world.chain.last_update(0, me)) == result.block
     assert list(await world.run(world.chain.commits(0))) == []
+
+
+async def test_validators_have_figures(build: Build) -> None:
+    world = await build()
+    await rested(world)
+    assert (await send(world, rising(world))).accepted
+    me = await uid_of(world, world.me)
+    mine = next(one for one in await world.run(world.chain.validators()) if one.uid == me)
+    assert 0 <= mine.trust <= 1
+    assert 0 <= mine.dividends <= 1
+    assert mine.emission_alpha >= 0
+    if not isinstance(world, NodeWorld):  # a real chain has them at its next step
+        assert (mine.trust, mine.dividends) == (1.0, 1.0)
 
 
 async def test_a_miner_that_announces_itself_is_seen(build: Build) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from validator.chain.base import Commitment, EndpointUse, Head, SubnetParameters, WeightsResult
+from validator.chain.base import Commitment, EndpointUse, Head, SubnetParameters, ValidatorFigures, WeightsResult
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.settings.model import WeightsSettings
@@ -199,6 +199,10 @@ class RemoteChain:
 
     def submission_lifetime(self, valid_blocks: int) -> int:
         return max(4, valid_blocks)
+
+    async def validators(self) -> Sequence[ValidatorFigures]:
+        found: Sequence[ValidatorFigures] = await self._call("validators")
+        return found
 
     async def last_update(self, mechid: int, uid: int) -> int:
         found: int = await self._call("last_update", mechid, uid)

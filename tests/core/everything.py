@@ -6,6 +6,7 @@ from validator.protocol.remedies import REMEDIES
 from validator.sources import SystemClock
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
+from validator.weights.figures import OwnFigures
 
 
 def everything() -> Metrics:
@@ -33,6 +34,7 @@ def everything() -> Metrics:
     metrics.queue("executions", {"pending": 1, "running": 1}, 1.0, 2)
     for figure in (metrics.interval, metrics.permit, metrics.standing_flags, metrics.store_bytes, metrics.clock_off):
         figure.set(1)
+    metrics.own_figures(dict.fromkeys(OwnFigures._fields, 1.0))
     for figure in (metrics.in_hand, metrics.chain_age, metrics.weights_age):
         figure.follow(lambda: 1.0)
     return metrics

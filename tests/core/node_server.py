@@ -28,7 +28,8 @@ _STORAGE: Final = {
     **dict.fromkeys(("MaxWeightsLimit", "MechanismCountCurrent", "MinAllowedWeights", "NetworkRegisteredAt"), 1),
     **dict.fromkeys(("NetworksAdded", "PendingEpochAt", "RevealPeriodEpochs", "SubnetEpochConsensus"), 1),
     **dict.fromkeys(("BlockHash", "SubnetEpochIndex", "SubnetworkN", "Tempo", "TokenSymbol"), 1),
-    **dict.fromkeys(("WeightsSetRateLimit", "WeightsVersionKey"), 1),
+    **dict.fromkeys(("WeightsSetRateLimit", "WeightsVersionKey", "ValidatorPermit", "ValidatorTrust"), 1),
+    **dict.fromkeys(("Dividends", "Emission"), 1),
 }
 _CALLS: Final = (
     "serve_axon",

@@ -6,13 +6,21 @@ from typing import Any, Final
 
 from subtensor_steps import Stepping
 
-from validator.chain.base import WeightsResult
+from validator.chain.base import ValidatorFigures, WeightsResult
 from validator.chain.subnet import SimulatedSubnet
+from validator.chain.weight_rows import U16_MAX
 from validator.protocol.round import Axon
 
 RAO: Final = 1_000_000_000
 MAX_SUBNETS: Final = 4_096
 NOBODY: Final = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM"
+
+
+def _column(subnet: SimulatedSubnet, value: Callable[[ValidatorFigures], int]) -> list[int]:
+    """Return one figure of all neurons, 0 for those without a permit."""
+    figures = {one.uid: value(one) for one in subnet.validators()}
+    return [figures.get(neuron.uid, 0) for neuron in subnet.snapshot().neurons]
+
 
 _READS: Final[dict[str, Callable[[SimulatedSubnet, list[Any]], Any]]] = {
     "BlockAtRegistration": lambda subnet, params: next(
@@ -32,6 +40,10 @@ _READS: Final[dict[str, Callable[[SimulatedSubnet, list[Any]], Any]]] = {
     "SubnetworkN": lambda subnet, _: len(subnet.snapshot().neurons),
     "Uids": lambda subnet, params: next((n.uid for n in subnet.snapshot().neurons if n.hotkey == params[1]), None),
     "Weights": lambda subnet, params: list(subnet.weights(params[0] // MAX_SUBNETS, params[1]).items()),
+    "ValidatorPermit": lambda subnet, _: [neuron.validator_permit for neuron in subnet.snapshot().neurons],
+    "ValidatorTrust": lambda subnet, _: _column(subnet, lambda one: round(one.trust * U16_MAX)),
+    "Dividends": lambda subnet, _: _column(subnet, lambda one: round(one.dividends * U16_MAX)),
+    "Emission": lambda subnet, _: _column(subnet, lambda one: round(one.emission_alpha * RAO)),
     "WeightsSetRateLimit": lambda subnet, _: subnet.rules.weights_rate_limit,
     "WeightsVersionKey": lambda subnet, _: subnet.rules.version_key,
 }

@@ -110,6 +110,21 @@ class WeightsResult(NamedTuple):
     extrinsic: str | None
 
 
+class ValidatorFigures(NamedTuple):
+    """Figures of one validator after the subnet's last step.
+
+    Attributes:
+        trust: 0 to 1: the share of its row that the consensus agrees with.
+        dividends: its share of what validators earn, 0 to 1.
+        emission_alpha: what it earned in the last epoch, in the subnet's own token.
+    """
+
+    uid: int
+    trust: float
+    dividends: float
+    emission_alpha: float
+
+
 class Commitment(NamedTuple):
     """Data that a hotkey has published on the subnet, other than weights.
 
@@ -168,6 +183,9 @@ class Chain(Protocol):
 
     async def parameters(self) -> SubnetParameters:
         """Return the subnet's parameters as of now."""
+
+    async def validators(self) -> Sequence[ValidatorFigures]:
+        """Return the figures of all neurons with a validator permit, by uid."""
 
     async def set_weights(
         self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int, head: int | None = None

@@ -35,6 +35,7 @@ from validator.chain.base import (
     NoSubnetError,
     OtherChainError,
     SubnetParameters,
+    ValidatorFigures,
     WeightsResult,
 )
 from validator.chain.connection import (
@@ -61,6 +62,7 @@ from validator.chain.submission import (
     weights_call,
     words,
 )
+from validator.chain.weight_rows import U16_MAX
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
@@ -235,6 +237,19 @@ class BittensorChain:
                 min_allowed_weights=int(least or 0),
                 reveal_epochs=int(self._or("RevealPeriodEpochs", reveal, 1) or 1),
                 owner_exempt=is_owner_exempt(spec, consensus),
+            )
+
+    async def validators(self) -> Sequence[ValidatorFigures]:
+        """Return the figures of all neurons with a validator permit, by uid."""
+        names = ("ValidatorPermit", "ValidatorTrust", "Dividends", "Emission")
+        async with self._node("validators") as node:
+            view = await node.newest()
+            columns = await view.query_many(*(_item(name, self.netuid) for name in names))
+            rows = zip(*(column or () for column in columns), strict=False)
+            return tuple(
+                ValidatorFigures(uid, int(trust) / U16_MAX, int(dividends) / U16_MAX, int(emission) / _RAO)
+                for uid, (permit, trust, dividends, emission) in enumerate(rows)
+                if permit
             )
 
     async def set_weights(

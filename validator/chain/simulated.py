@@ -13,6 +13,7 @@ from validator.chain.base import (
     NoSubnetError,
     OtherChainError,
     SubnetParameters,
+    ValidatorFigures,
     WeightsResult,
 )
 from validator.chain.subnet import Pending, SimulatedSubnet
@@ -90,6 +91,11 @@ class SimulatedChain:
         """Return the subnet's parameters."""
         self._reach()
         return self.subnet.parameters()
+
+    async def validators(self) -> Sequence[ValidatorFigures]:
+        """Return the figures of all neurons with a validator permit."""
+        self._reach()
+        return self.subnet.validators()
 
     async def set_weights(
         self, mechid: int, weights: Mapping[int, float], *, valid_blocks: int, head: int | None = None

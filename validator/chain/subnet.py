@@ -16,8 +16,16 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from validator.chain.base import VERSION_KEY, ChainError, Commitment, Head, SubnetParameters, WeightsResult
-from validator.chain.weight_rows import U16_MAX, incentives, to_u16
+from validator.chain.base import (
+    VERSION_KEY,
+    ChainError,
+    Commitment,
+    Head,
+    SubnetParameters,
+    ValidatorFigures,
+    WeightsResult,
+)
+from validator.chain.weight_rows import U16_MAX, incentives, to_u16, trusts
 from validator.files import why, write_file
 from validator.protocol import typed
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
@@ -205,6 +213,7 @@ def _repeats(values: Iterable[Hashable]) -> bool:
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 MAX_COMMITS: Final = 10  # of one neuron, not revealed
+VALIDATORS_ALPHA: Final = 0.41  # that validators earn in a block
 _LEAST: Final = 100  # bytes of its space that a commitment takes, however short it is
 
 
@@ -396,10 +405,27 @@ class SimulatedSubnet:
         Weights set before the uid's present owner registered were meant for somebody else and do not count.
         """
         self._settle()
+        return incentives(*self._counted_rows())
+
+    def _counted_rows(self) -> tuple[Mapping[int, Mapping[int, float]], Mapping[int, float]]:
+        """Return the rows of mechanism 0 that count, and the stakes behind them, by uid."""
         rows = [row for row in self._rows() if row.mechid == 0 and self._slots[row.uid].validator_permit]
-        return incentives(
+        return (
             {row.uid: {uid: float(u16) for uid, u16 in row.targets if self._meant(row, uid)} for row in rows},
             {row.uid: self._slots[row.uid].stake_tao for row in rows},
+        )
+
+    def validators(self) -> Sequence[ValidatorFigures]:
+        """Return the figures of all with a permit; dividends follow stake and trust: bonds are not simulated."""
+        self._settle()
+        slots = [slot for uid, slot in sorted(self._slots.items()) if slot.validator_permit]
+        rows, stakes = self._counted_rows()
+        trust = trusts(rows, stakes)
+        earned = {slot.uid: slot.stake_tao * trust.get(slot.uid, 0.0) for slot in slots}
+        total = sum(earned.values()) or 1.0
+        epoch = self.rules.tempo * VALIDATORS_ALPHA
+        return tuple(
+            ValidatorFigures(uid, trust.get(uid, 0.0), one / total, epoch * one / total) for uid, one in earned.items()
         )
 
     def snapshot(self) -> MetagraphSnapshot:

@@ -68,21 +68,38 @@ def incentives(rows: Mapping[int, Mapping[int, float]], stakes: Mapping[int, flo
         rows: by validator's uid, the weights of its row, not negative; their scale does not matter.
         stakes: of those validators, not negative.
     """
-    total = fsum(stakes[uid] for uid, row in rows.items() if fsum(row.values()) > 0)
-    if total <= 0:
-        return {}
-    shares = [
-        (stakes[uid] / total, {target: weight / fsum(row.values()) for target, weight in row.items()})
-        for uid, row in rows.items()
-        if fsum(row.values()) > 0
-    ]
-    ranks = {}
-    for target in sorted({target for _, row in shares for target in row}):
-        given = [row.get(target, 0.0) for _, row in shares]
-        most = weighted_median(given, [stake for stake, _ in shares])
-        ranks[target] = fsum(stake * min(value, most) for value, (stake, _) in zip(given, shares, strict=True))
+    agreed = _agreed(rows, stakes)
+    ranks = {
+        target: fsum(stake * row.get(target, 0.0) for stake, row in agreed.values())
+        for target in sorted({target for _, row in agreed.values() for target in row})
+    }
     paid = fsum(ranks.values())
     return {target: rank / paid for target, rank in ranks.items() if rank > 0}
+
+
+def trusts(rows: Mapping[int, Mapping[int, float]], stakes: Mapping[int, float]) -> Mapping[int, float]:
+    """Return the share of each validator's row that is not cut off, by uid; arguments as for `incentives`."""
+    return {uid: fsum(row.values()) for uid, (_, row) in _agreed(rows, stakes).items()}
+
+
+def _agreed(
+    rows: Mapping[int, Mapping[int, float]], stakes: Mapping[int, float]
+) -> Mapping[int, tuple[float, Mapping[int, float]]]:
+    """Return each validator's share of stake, and its row with what is above the median of all cut off."""
+    sums = {uid: fsum(row.values()) for uid, row in rows.items()}
+    total = fsum(stakes[uid] for uid, weight in sums.items() if weight > 0)
+    if total <= 0:
+        return {}
+    shares = {uid: stakes[uid] / total for uid, weight in sums.items() if weight > 0}
+    scaled = {uid: {target: weight / sums[uid] for target, weight in rows[uid].items()} for uid in shares}
+    most = {
+        target: weighted_median([row.get(target, 0.0) for row in scaled.values()], list(shares.values()))
+        for target in {target for row in scaled.values() for target in row}
+    }
+    return {
+        uid: (shares[uid], {target: min(weight, most[target]) for target, weight in row.items()})
+        for uid, row in scaled.items()
+    }
 
 
 def weighted_median(values: Sequence[float], stakes: Sequence[float], kappa: float = KAPPA) -> float:

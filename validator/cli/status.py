@@ -145,6 +145,12 @@ def _chain(seen: Overview) -> Iterator[str]:
         yield _line("chain", f"unknown: {seen.problems['chain']}")
         return
     yield _line("role", _role(chain))
+    if (own := chain.figures) is not None:
+        yield _line(
+            "trust",
+            f"{own.trust:.2f}, median {own.median_trust:.2f} of {own.validators} validators; rank {own.rank} by"
+            f" dividends ({own.dividends:.2%}), {own.emission_alpha:.4g} alpha in the last epoch",
+        )
     head = chain.head
     at = f" at {chain.endpoint}" if chain.endpoint else ""
     slow = f"; slow: {chain.latency_s:.1f} s a call{at}" if (chain.latency_s or 0.0) > SLOW_S else ""

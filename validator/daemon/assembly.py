@@ -46,6 +46,7 @@ from validator.store.identity import require_known_version
 from validator.telemetry.metrics import Metrics
 from validator.web.endpoint import HealthService
 from validator.weights.anchoring import AnchorService
+from validator.weights.figures import OwnFiguresWatch
 from validator.weights.pay_watch import PayWatch
 from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
@@ -156,6 +157,7 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         BudgetService(world.workers),
         GateWatch(world.workers, world.clock, health),
         figures,
+        OwnFiguresWatch(world.chain, world.clock, world.signer.hotkey, metrics, health.board),
         RetentionService(store, world.clock, settings.store.retention_raw_days, settings.store.retention_bundles_days),
         pay,
         *waiting,

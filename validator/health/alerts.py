@@ -106,6 +106,7 @@ ALERTS: Final = (
     Alert("ValidatorNothingCounts", "page", 15, "What miners send comes to nothing: {{ $labels.condition }}."),
     Alert("ValidatorMinersOut", "page", 15, "Most miners that answered in the last day are excluded or fail."),
     Alert("ValidatorPayNarrow", "ticket", 5, "Few take what many earn: {{ $labels.condition }}."),
+    Alert("ValidatorTrustLow", "ticket", 5, "Other validators do not agree with this one's weights."),
     Alert("ValidatorWeightsOld", "page", 5, "Weights do not reach the chain: {{ $labels.condition }}."),
     Alert(
         "ValidatorWeightsGuarded",

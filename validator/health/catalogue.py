@@ -319,6 +319,19 @@ _ALL: Final = (
         "ValidatorWeightsOld",
     ),
     Condition(
+        "trust_low",
+        "degraded",
+        "For three epochs this hotkey's validator trust has been at least 0.2 below the median of all validators: the "
+        "others do not agree with its weights, and it earns less.",
+        "Compare the row of `validator weights plan` with other validators' rows. Look at the scoring version, the "
+        "tasks, and miners that this machine alone cannot reach (`validator rounds show`).",
+        "reads its figures once an epoch",
+        Unseen("It follows from several epochs."),
+        "ValidatorTrustLow",
+        metric="validator_trust",
+        quiet_s=_HOUR_S,
+    ),
+    Condition(
         "weights_too_few",
         "degraded",
         "The subnet asks for more weights in a row than there are paid miners: nothing is sent, the chain would refuse "

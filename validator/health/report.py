@@ -74,6 +74,7 @@ CHECKS: Final[Mapping[str, Check]] = {
             "weights_too_few",
         ),
     ),
+    "trust": Check("Other validators agree with the weights.", ("trust_low",), theirs=True),
     "standing": Check("The hotkey is registered and has a validator permit.", ("no_standing",)),
     "chain": Check(
         "The chain answers, and its blocks move on.",

@@ -29,6 +29,7 @@ from validator.store.rows import LogHead, RoundRecord, WeightsRecord
 from validator.store.size import DiskUse, disk_use
 from validator.store.urls import parse_url
 from validator.weights.chain_view import Eyes, due_block
+from validator.weights.figures import OwnFigures, own_figures
 from validator.weights.plan import mechanisms
 
 _ROUNDS: Final = 8
@@ -59,6 +60,7 @@ class OnChain:
         latency_s: how long the newest answer took; None where it took no time that could be measured.
         endpoint: the one that was asked; empty for a simulated chain.
         endpoints_left: why other endpoints are not used, by their shown url.
+        figures: of this hotkey as a validator; None without a permit.
     """
 
     netuid: int
@@ -71,13 +73,14 @@ class OnChain:
     latency_s: float | None = None
     endpoint: str = ""
     endpoints_left: Mapping[str, str] = field(default_factory=dict)
+    figures: OwnFigures | None = None
 
 
 async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) -> OnChain:
     """Return what the chain shows now (ChainError, TimeoutError: it could not be read)."""
     wanted = tuple(mechanisms(settings.weights))
     looks = asyncio.gather(*(Eyes(chain, clock, hotkey, mechid).look() for mechid in wanted))
-    head, sights = await asyncio.gather(chain.head(), looks)
+    head, sights, validators = await asyncio.gather(chain.head(), looks, chain.validators())
     snapshot, parameters, _ = sights[-1]
     slots = [sight.slot for sight in sights]
     return OnChain(
@@ -96,6 +99,7 @@ async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) 
         latency_s=chain.latency_s,
         endpoint=chain.endpoint_use.used,
         endpoints_left=chain.endpoint_use.left,
+        figures=own_figures(validators, snapshot.by_hotkey(hotkey), parameters),
     )
 
 

@@ -172,6 +172,15 @@ class Metrics:
         self.unpaid = made.gauge(
             "unpaid_windows", "Windows that the newest vector does not pay, by reason.", "mechid", "reason"
         )
+        self._own = {
+            "trust": made.figure("trust", "Validator trust of this hotkey, 0 to 1, after the subnet's last step."),
+            "median_trust": made.figure("median_trust", "Median of the trust of all validators."),
+            "dividends": made.figure("dividends", "This hotkey's share of what validators earn, 0 to 1."),
+            "emission_alpha": made.figure("emission_alpha", "What this hotkey earned in the last epoch, alpha."),
+            "rank": made.figure("rank", "This hotkey's place among validators, by dividends, from 1."),
+            "stake_tao": made.figure("stake_tao", "Stake of this hotkey, TAO."),
+            "min_stake_tao": made.figure("least_stake_tao", "Least stake with which weights may be set, TAO."),
+        }
         self.weights_seconds = made.histogram("weights_seconds", "Time until the chain answered a submission.")
         self._of_store(made)
         self.conditions = made.gauge("condition", "1 while the condition is active, else 0.", "condition")
@@ -282,6 +291,11 @@ class Metrics:
             if fields.get("dispatches"):
                 self.last_dispatched.set(self._clock.now().timestamp())
             self.round_seconds.observe(fields["seconds"])
+
+    def own_figures(self, figures: Mapping[str, float]) -> None:
+        """Show this hotkey's figures on the subnet, by their names."""
+        for name, figure in self._own.items():
+            figure.set(figures[name])
 
     def _weights(self, fields: Mapping[str, Any]) -> None:
         self.weights.labels(_reason(fields)).inc()

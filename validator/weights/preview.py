@@ -15,6 +15,7 @@ from validator.store.identity import require_chain
 from validator.store.rows import UnpaidTold
 from validator.store.vector_inputs import basis_of
 from validator.weights.chain_view import Eyes, Sight, due_block, hindrance
+from validator.weights.figures import OwnFigures, own_figures
 from validator.weights.guard import Known, rule
 from validator.weights.plan import Vector, mechanisms, plan_vector
 from validator.weights.watch import known_of, read_stop_file, stop_file_of
@@ -59,6 +60,7 @@ class PlanView:
         unallocated: share that no miner takes; `owner` gets it, or nobody (D-11).
         unpaid: windows that it would not pay, and what brings each back (SPEC 16, D-23).
         hindrances: empty if nothing is in the way.
+        figures: of this hotkey as a validator; None without a permit.
         lines: by planned weight, then by what is on chain, then by uid.
     """
 
@@ -76,6 +78,7 @@ class PlanView:
     scoring_version: str
     unpaid: tuple[UnpaidTold, ...]
     hindrances: tuple[Standing, ...]
+    figures: OwnFigures | None
     lines: tuple[PlanLine, ...]
 
 
@@ -88,15 +91,24 @@ async def planned_weights(
         eyes = Eyes(chain, clock, hotkey, mechid)
         head = await eyes.read(chain.head())
         sight = await eyes.look()
+        validators = await eyes.read(chain.validators())
         snapshot = sight.snapshot
         basis = await basis_of(tx, settings.validator.netuid, mechid, snapshot.epoch, snapshot.block)
         vector = plan_vector(basis, snapshot, hotkey, kinds)
-        views.append(await _view(tx, settings, eyes, kinds, head, sight, vector))
+        figures = own_figures(validators, snapshot.by_hotkey(hotkey), sight.parameters)
+        views.append(await _view(tx, settings, eyes, kinds, head, sight, vector, figures))
     return tuple(views)
 
 
 async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
-    tx: Transaction, settings: Settings, eyes: Eyes, kinds: Sequence[Share], head: Head, sight: Sight, vector: Vector
+    tx: Transaction,
+    settings: Settings,
+    eyes: Eyes,
+    kinds: Sequence[Share],
+    head: Head,
+    sight: Sight,
+    vector: Vector,
+    figures: OwnFigures | None,
 ) -> PlanView:
     netuid, mechid = settings.validator.netuid, eyes.mechid
     known = await known_of(tx, netuid, eyes)
@@ -124,6 +136,7 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
         scoring_version=vector.scoring_version,
         unpaid=tuple(one.told for one in vector.unpaid),
         hindrances=tuple(standing),
+        figures=figures,
         lines=_lines(sight, vector),
     )
 
