@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import gc
 import logging
 import shutil
 import sys
@@ -16,7 +17,7 @@ import pytest
 from chain_worlds import ME
 from doctor_kit import Place, findings
 from json_codec import speak_json
-from rpc_proxy import NONCE, Seen
+from rpc_proxy import NONCE, SUBMIT, Seen
 from served_world import ServedWorld
 from structlog.testing import capture_logs
 from two_endpoints import WAYS, TwoEndpoints, Unwell
@@ -138,13 +139,18 @@ async def test_a_favourite_that_is_not_well_at_the_start_costs_seconds_and_is_na
         assert not [record for record in caplog.records if record.name == "asyncio"], line
 
 
-async def test_with_both_not_well_it_is_said_why_within_a_minute(folders: dict[Unwell | None, Path]) -> None:
+@pytest.mark.parametrize("moment", ["at the start", "midway"])
+async def test_with_both_not_well_it_is_said_why_within_a_minute(
+    moment: str, folders: dict[Unwell | None, Path]
+) -> None:
     genesis = int(time.time()) - HOUR
 
     async def said(way: Unwell) -> str:
         world = await slow_blocks(genesis)
         try:
             _, settings = await settled(folders[way], world)
+            if moment == "midway":
+                await world.chain.head()
             for which in (0, 1):
                 world.suffer(way, which, since=STILL)
             began = time.monotonic()
@@ -158,12 +164,13 @@ async def test_with_both_not_well_it_is_said_why_within_a_minute(folders: dict[U
             assert took < SAID_S
             use = world.chain.endpoint_use.left
             if way not in ("2 s a call", "no notices", "other chain", "150 back", "stands still"):  # used all the same
+                assert answer != "started"
                 assert all(url in answer for url in world.urls), answer
             for url, why in use.items():
                 answer = answer.replace(url, "…")
                 assert "NoneType" not in why
             assert "NoneType" not in answer
-            return f"both {way}: {answer} after {took:.0f} s; left: {sorted(use.values())}"
+            return f"both {way}, {moment}: {answer} after {took:.0f} s; left: {sorted(use.values())}"
         finally:
             await world.close()
 
@@ -243,6 +250,7 @@ async def test_a_favourite_that_fails_later_costs_no_epoch(
     with capture_logs() as log:
         lines = await each(served, ways)
     sys.stdout.write("\n" + "\n".join(lines) + "\n")
+    gc.collect()  # who retrieved no exception of a task is told then
     assert not [one for one in caplog.records if one.name == "asyncio" and one.levelno >= logging.ERROR]
 
 
@@ -253,6 +261,21 @@ class ShiftedClock(SystemClock):
 
     def monotonic(self) -> float:
         return super().monotonic() + self.ahead_s
+
+
+async def test_a_submission_keeps_away_from_what_the_reader_has_left() -> None:
+    world = await TwoEndpoints.open("", {}, QUICK)
+    try:
+        await world.chain.head()
+        world.suffer("hangs")
+        await world.chain.head()
+        before = len(world.proxies[0].seen)
+        result = await world.chain.set_weights(0, {min(world.miners): 1.0}, valid_blocks=8)
+        assert result.accepted
+        assert len(world.proxies[0].seen) == before
+        assert Seen("request", SUBMIT) in world.proxies[1].seen
+    finally:
+        await world.close()
 
 
 async def test_a_favourite_that_is_well_again_is_used_again() -> None:

@@ -156,7 +156,7 @@ class BittensorChain:
 
     async def genesis(self) -> str:
         """Return the hash of block 0, as the chain itself keeps it."""
-        return await self._read_genesis(self._connection)
+        return await self._elsewhere(lambda: self._read_genesis(self._connection))
 
     async def head(self) -> Head:
         """Return the newest block."""

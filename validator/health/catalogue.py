@@ -390,8 +390,8 @@ _ALL: Final = (
         "chain_endpoint_left",
         "degraded",
         "An endpoint of the chain is not well; the others do its work. It is looked at again after some minutes.",
-        "The detail names it and says why: mend it, or take it out of `chain.endpoints`. Where it is the only one, or "
-        "none is well, it is used all the same: name a second one.",
+        "The detail names it and says why: mend it, or take it out of `chain.endpoints`. Where none is well, the first "
+        "that is a node is used all the same.",
         "looks at the endpoints before it connects, and at every answer",
         "endpoints",
         "ValidatorBehind",

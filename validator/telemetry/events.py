@@ -360,7 +360,7 @@ class Event(StrEnum):
         "chain_endpoint_left",
         "An endpoint of the chain is not used for some minutes: it refuses, is silent, answers nonsense or is behind.",
         "endpoint reason seconds",
-        todo="Mend or replace the endpoint; the others are used meanwhile. Alone, it is used all the same.",
+        todo="Mend or replace the endpoint; the others are used meanwhile.",
     )
     CHAIN_ENDPOINT_BACK = _entry("chain_endpoint_back", "An endpoint that was left is well again.", "endpoint")
     CHAIN_BACK = _entry("chain_back", "The chain answers again.", "block seconds")
