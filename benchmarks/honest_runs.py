@@ -2,10 +2,11 @@
 
 Run `make honest-runs` next to a container engine (DOCKER_HOST) that knows the runtime `runsc` (gVisor). Each of TASKS
 bundles, written and planted ones, is executed as a validator does, in runc and in gVisor, and run by miners: in runc
-with half a processor and with two, in gVisor with one and with two, and by the tracer alone on this host, on one of its
-processors and on all; where libfaketime is installed, 400 days later, too. Every miner is compared with both
-validators: half of the comparisons are across kernels. Bundles that name files after random numbers, the time, process
-ids and processors follow. Prints counts; exits with 1 if any honest miner fails.
+with a tenth and half of a processor and with two, in gVisor with one and with two, and by the tracer alone on this
+host, on one of its processors and on all; where libfaketime is installed, 400 days later, too. Every miner is compared
+with both validators: half of the comparisons are across kernels. Bundles that name files after random numbers, the
+time, process ids and processors follow, and such that do as much as they have time for. Prints counts; exits with 1 if
+any honest miner fails.
 """
 
 import asyncio
@@ -66,6 +67,39 @@ ODD: Final = {
     + STEADY
     + "open(f'{platform.release()}-{socket.gethostname()}', 'w'); open(platform.version().replace('/', '_'), 'w')\n",
     "order": "def run():\n    " + STEADY + "open(str(next(iter({'a', 'b', 'c', 'd', 'e'}))), 'w')\n",
+}
+_FOR: Final = (
+    "import time\ndef run():\n    " + STEADY + "end, n = time.monotonic() + %s, 0\n    while time.monotonic() < end:\n"
+)
+_NEXT: Final = "        n += 1\n        time.sleep(%s)\n"
+COUNTING: Final = {
+    "a file in 10 ms for 2 s": _FOR % 2 + "        open(f'tick-{n}', 'w')\n" + _NEXT % 0.01,
+    "a file in 300 ms for 2 s": _FOR % 2 + "        open(f'tick-{n}', 'w')\n" + _NEXT % 0.3,
+    "a file in 200 ms for 1.7 s": _FOR % 1.7 + "        open(f'part{n}.tmp', 'w')\n" + _NEXT % 0.2,
+    "as many files as it can in 50 ms": _FOR % 0.05 + "        open(f'{n}.cache', 'w')\n" + _NEXT % 0,
+    "a command in 100 ms for 1 s": "import subprocess\n"
+    + _FOR % 1
+    + "        subprocess.run(['echo', f'step {n}'])\n"
+    + _NEXT % 0.1,
+    "a host in 50 ms for 1 s": "import socket\n"
+    + _FOR % 1
+    + "        try: socket.getaddrinfo(f'h{n}.example.invalid', 80)\n"
+    + "        except OSError: pass\n"
+    + _NEXT % 0.05,
+    "three random names": "import uuid\ndef run():\n    "
+    + STEADY
+    + "for _ in range(3): open(f'/tmp/{uuid.uuid4()}', 'w')\n",
+    "twelve random numbers": "import random\ndef run():\n    "
+    + STEADY
+    + "for _ in range(12): open(f'/tmp/{random.randrange(10**9)}', 'w')\n",
+    "temporary files for 1 s": "import tempfile\n" + _FOR % 1 + "        tempfile.mkstemp()\n" + _NEXT % 0.1,
+    "the time in 10 ms for 1 s": _FOR % 1 + "        open(f'/tmp/{time.time_ns()}.log', 'w')\n" + _NEXT % 0.01,
+    "process ids for 1 s": "import os\n" + _FOR % 1 + "        open(f'{os.getpid()}-{n}.lock', 'w')\n" + _NEXT % 0.05,
+    "folders of the time for 2 s": "import os\n"
+    + _FOR % 2
+    + "        folder = time.strftime('%%H/%%M%%S')\n        os.makedirs(folder, exist_ok=True)\n".replace("%%", "%")
+    + "        open(f'{folder}/{n}', 'w')\n"
+    + _NEXT % 0.1,
 }
 
 
@@ -138,6 +172,7 @@ async def compared(machine: Machine, task: Task, nothing: Mapping[str, Execution
     """Return how often each result came, over two validators and all miners."""
     validators = {kernel: await execute(machine, kernel, task, nothing[kernel]) for kernel in nothing}
     contained = {
+        "runc, a tenth of a processor": machine.contained("runc", task, cpus=0.1),
         "runc, half a processor": machine.contained("runc", task, cpus=0.5),
         "runc, two processors": machine.contained("runc", task, cpus=2.0),
         "gVisor, one processor": machine.contained("runsc", task),
@@ -158,7 +193,7 @@ async def compared(machine: Machine, task: Task, nothing: Mapping[str, Execution
             found[f"inconclusive ({result.inconclusive})"] += len(answers)
         for one in result.answers:
             across = one.hotkey.startswith("gVisor") != (kernel == "runsc")
-            found[f"{one.event}, {'another kernel' if across else 'the same kernel'}"] += 1
+            found[f"{one.event or 'no event'}, {'another kernel' if across else 'the same kernel'}"] += 1
             found["differences in S"] += sum(len(file.missing) for file in one.files.values())
             if one.event == "rerun_fail":
                 print(f"FAIL {task.name}: {one.hotkey} at a validator in {kernel}: {', '.join(one.faults)}")
@@ -207,7 +242,7 @@ async def measure(image: RuntimeImage) -> bool:
     manifest = json.dumps({"name": "odd", "version": "1", "entry_point": "main:run"}).encode()
     odd = [
         Task(name, SkillType.EXECUTABLE_PYTHON, pack({"main.py": code.encode(), "manifest.json": manifest}))
-        for name, code in ODD.items()
+        for name, code in {**ODD, **COUNTING}.items()
     ]
     nothing: dict[SkillType, dict[str, ExecutionRun]] = {
         task.skill_type: {kernel: await machine.contained(kernel, task, nothing=True) for kernel in machine.sandboxes}

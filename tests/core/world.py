@@ -137,6 +137,7 @@ class World:
         self.clock = VirtualClock()
         self.script = script
         self.planner = planner
+        self.at_once: int | msgspec.UnsetType = msgspec.UNSET
         self.declares = tuple(SkillType) if planner else ASSESSED_TYPES
         self.posts = 0
         genesis = int(self.clock.now().timestamp())
@@ -217,6 +218,7 @@ class World:
             format_time(now),
             format_time(now + timedelta(hours=12)),
             Signature(signer.hotkey, "sr25519", "0x" + "0" * 128),
+            max_concurrent=self.at_once,
         )
         return msgspec.json.encode(signer.sign_document(document))
 

@@ -135,6 +135,22 @@ async def test_a_task_all_of_whose_dispatches_are_void_is_void_for_the_first_one
     assert (await replayed(store)).verdict == "unscored"
 
 
+@pytest.mark.parametrize("reason", [Reason.LOCAL_RESOURCES, Reason.LOCAL_NETWORK])
+async def test_the_first_ones_reason_is_that_of_the_first_member_of_the_group(store: Store, reason: Reason) -> None:
+    world = world_of(store, {})
+    round_ = await prepared(world)
+    first = round_.plan.groups[0].members[0][0]
+    is_first = {Reason.LOCAL_RESOURCES: NOW, Reason.LOCAL_NETWORK: NO_ROUTE}[reason]
+    others = NO_ROUTE if is_first is NOW else NOW
+    world.script = lambda signer, _: is_first if signer.hotkey == first else others
+    told(world, away=True)
+    returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    assert set(returned.alone.values()) == {Reason.LOCAL_RESOURCES, Reason.LOCAL_NETWORK}
+    await settle_round(world.store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
+    async with store.read() as tx:
+        assert [task.reason for task in await tx.tasks.of_round(0)] == [reason]
+
+
 async def test_a_void_task_of_a_round_that_settles_was_an_assignment_of_all_its_members(
     store: Store, tmp_path: Path
 ) -> None:
