@@ -3,6 +3,7 @@
 Writes the store and, with a lock, the stop-file. Called by the weights loop; anchors and preview look at its lock.
 """
 
+import asyncio
 import os
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -50,7 +51,7 @@ class WeightsLock:
 
     async def check(self) -> None:
         """Return if nothing is locked (WeightsLockedError: the file, what was seen and the command that clears it)."""
-        seen = read_stop_file(self.file)
+        seen = await asyncio.to_thread(read_stop_file, self.file)
         if seen is None:
             async with self.store.read() as tx:
                 lock = await tx.weight_guard.locked() if await tx.weight_guard.present() else None
