@@ -116,9 +116,9 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "our own stall is charged to the miner",
-        "validator/outgoing/stalls.py",
-        "due, now = began + seconds + overlap(stalls(began), began, loop.time()), loop.time()",
-        "due, now = began + seconds, loop.time()",
+        "validator/outgoing/exchange.py",
+        "if seconds - overlap(self._call.stalls(started), started, started + seconds) > self._call.deadline_s:",
+        "if seconds > self._call.deadline_s:",
         ("stall",),
     ),
     Mutation(

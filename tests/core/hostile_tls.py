@@ -65,11 +65,12 @@ async def flooding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     await reader.readuntil(b"\r\n\r\n")
     update_keys(writer.get_extra_info("ssl_object"))
     writer.write(b"H")
-    await reader.read()
+    await holding(reader, writer)
 
 
-async def holding(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+async def holding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Say nothing to the greeting."""
     with suppress(OSError):
         while await reader.read(65_536):
             pass
+    writer.close()
