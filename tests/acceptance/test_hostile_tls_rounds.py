@@ -143,7 +143,7 @@ async def hostile_port(way: str, folder: Path) -> AsyncIterator[int | None]:
 
 def site_of(folder: Path, url: str, miners: Miners) -> Site:
     site = Site(folder, url, miners, Windows((0, DEADLINE_S), (0, DEADLINE_S)), health_port=free_port())
-    site.config.write_text(site.config.read_text().replace("[rounds]", "[rounds]\nconnect_timeout_s = 2.0"))
+    site.config.write_text(site.config.read_text().replace("[rounds]", "[rounds]\nconnect_timeout_s = 3.0"))
     return site
 
 

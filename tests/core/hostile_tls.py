@@ -63,7 +63,7 @@ def update_keys(secure: ssl.SSLObject, times: int = FLOOD) -> None:
 async def flooding(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Send key updates before a response that never comes."""
     await reader.readuntil(b"\r\n\r\n")
-    update_keys(writer.get_extra_info("ssl_object"))
+    await asyncio.to_thread(update_keys, writer.get_extra_info("ssl_object"))  # other servers are on this loop
     writer.write(b"H")
     await holding(reader, writer)
 

@@ -1,6 +1,7 @@
 """Small tasks for the tests of validator.tasks."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -63,14 +64,14 @@ def write_task(folder: Path, task: SourcedTask) -> Path:
 
 
 @asynccontextmanager
-async def serving(app: web.Application) -> AsyncIterator[str]:
+async def serving(app: web.Application, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """Serve `app` on a free loopback port and give its base url."""
     runner = web.AppRunner(app)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
+        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
         await site.start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{runner.addresses[0][1]}"
     finally:
         await runner.cleanup()
         await asyncio.sleep(0)

@@ -120,7 +120,7 @@ async def test_without_an_engine_it_says_what_stays_unseen(tmp_path: Path) -> No
         (SERVER, ME, "ok", "serves declarative", ""),
         (SERVER, STRANGER, "fault", "status 403", "tasks serve … --validator HOTKEY"),
         (STRANGER, ME, "fault", "status 401", "compare tasks.server_hotkey with the server's hotkey"),
-        (SERVER, None, "fault", "ClientConnectorError", "look at tasks.server_url"),
+        (SERVER, None, "fault", "ConnectionRefusedError", "look at tasks.server_url"),
     ],
     ids=["good", "not for us", "another server", "away"],
 )

@@ -4,8 +4,10 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import hostile_tls
 import msgspec
 import pytest
 import stamina
@@ -13,6 +15,7 @@ from aiohttp import web
 from structlog.testing import capture_logs
 from task_builders import make_task, make_truth, numbered, serving
 
+from validator.outgoing import tls
 from validator.protocol.archives import pack
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
@@ -203,21 +206,29 @@ async def test_a_redirect_is_not_followed() -> None:
     assert followed == []
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "identity, gzip"])
+async def test_an_https_server_has_a_right_certificate_and_no_dear_handshake(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async with serving(server(honest), hostile_tls.context()) as base:
+        tls._context.cache_clear()
+        with pytest.raises(TaskSourceError, match="CERTIFICATE_VERIFY_FAILED"):
+            await fetch(base)
+        monkeypatch.setenv("SSL_CERT_FILE", str(hostile_tls.CERTIFICATE))
+        tls._context.cache_clear()
+        assert await fetch(base) == TASKS[:2]
+    for dear in (hostile_tls.own_group(tmp_path), hostile_tls.retried()):
+        async with serving(server(honest), dear) as base:
+            with pytest.raises(TaskSourceError, match="reached"):
+                await fetch(base)
+    tls._context.cache_clear()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "identity, gzip", "identity"])
 async def test_a_compressed_answer_is_refused_and_never_inflated(encoding: str) -> None:
     async def squeezed(request: web.Request) -> Reply:
         assert request.headers.getall("Accept-Encoding") == ["identity"]
         body = gzip.compress(msgspec.json.encode(answer(request)))
         return web.Response(body=body, headers={"Content-Encoding": encoding})
-
-    async with serving(server(squeezed)) as base:
-        with pytest.raises(TaskSourceError, match="compressed"):
-            await fetch(base)
-
-
-async def test_a_compressed_answer_without_its_header_is_no_json() -> None:
-    async def squeezed(request: web.Request) -> Reply:
-        return web.Response(body=gzip.compress(msgspec.json.encode(answer(request))))
 
     async with serving(server(squeezed)) as base:
         with pytest.raises(TaskSourceError, match="task list"):
@@ -245,7 +256,7 @@ async def test_a_body_over_its_limit_is_cut_off(what: str, declared: bool) -> No
 
     app = server(endless) if what == "list" else server(honest, endless)
     async with serving(app) as base:
-        with pytest.raises(TaskSourceError, match="larger than"):
+        with pytest.raises(TaskSourceError, match=r"more than|at most"):
             await fetch(base)
     assert sent < 64 * 1024 * 1024
 
@@ -414,14 +425,14 @@ async def test_a_broken_connection_is_tried_again_with_a_fresh_nonce() -> None:
 
     async def flaky(request: web.Request) -> Reply:
         nonces.append(int(request.headers["X-Bittensor-Nonce"]))
-        if len(nonces) < 4:
+        if len(nonces) < 3:
             assert request.transport is not None
             request.transport.abort()
         return as_json(answer(request))
 
     async with serving(server(flaky)) as base:
         assert await fetch(base) == TASKS[:2]
-    assert len(nonces) == 5  # four for the first list, one for the rest
+    assert len(nonces) == 4  # three for the first list, one for the rest
     assert sorted(set(nonces)) == nonces
 
 
@@ -472,8 +483,8 @@ async def test_a_peer_that_does_not_speak_http_is_no_server(greeting: bytes) -> 
         async with asking(f"http://127.0.0.1:{port}") as source:
             with pytest.raises(TaskSourceError) as caught:
                 await source.fetch(SkillType.DECLARATIVE, 1, InTurn())
-            assert "xxx" not in str(caught.value)
-            assert not await source.reachable()
+            assert len(str(caught.value)) < 300
+            assert await source.reachable() == greeting.startswith(b"HTTP")  # somebody answered
 
 
 async def test_nobody_there_is_unreachable() -> None:

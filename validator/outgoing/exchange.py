@@ -51,6 +51,7 @@ _CLOCK_STEP_NS: Final = 1_000_000_000
 _PROTOCOL: Final = "btauth/1"
 _VERSION: Final = "1"
 _DEFAULT: Final = "sr25519"
+_NONCE: Final = "X-Bittensor-Nonce"
 
 
 class Nonces:
@@ -93,7 +94,7 @@ class RequestSigner:
         return {
             "X-Bittensor-Version": _VERSION,
             "X-Bittensor-Hotkey": self._signer.hotkey,
-            "X-Bittensor-Nonce": nonce,
+            _NONCE: nonce,
             "X-Bittensor-Signature": signature,
             **self._crypto,
             "X-Bittensor-Receiver": receiver,
@@ -107,7 +108,11 @@ _INLINE: Final = 64 * 1024  # bytes of a body that are hashed and written at onc
 class Exchange:
     """One call on one fresh connection. Used once.
 
-    `threads` hash, the spool collects the body; the resolver is None where there are only addresses.
+    `threads` hash, the spool collects the body; the resolver is None where there are only addresses; with `checked` the
+    peer's certificate must be right.
+
+    Attributes:
+        nonce: of the request, once it is signed.
     """
 
     def __init__(  # noqa: PLR0913 - a call's own facts and the client's helpers
@@ -120,6 +125,7 @@ class Exchange:
         threads: Executor,
         spool: Spool,
         resolver: AbstractResolver | None = None,
+        checked: bool = False,
     ) -> None:
         self._method = method
         self._call = call
@@ -130,6 +136,8 @@ class Exchange:
         self._threads = threads
         self._spool = spool
         self._resolver = resolver
+        self._checked = checked
+        self.nonce = ""
         self._loop = asyncio.get_running_loop()
         self._wire: Wire | None = None
         self._began: float | None = None
@@ -147,7 +155,7 @@ class Exchange:
         writing: asyncio.Future[None] | None = None
         try:
             async with own_time(connect_timeout_s, self._call.stalls, self._began):
-                wire = self._wire = await open_wire(url, self._resolver, self._threads)
+                wire = self._wire = await open_wire(url, self._resolver, self._threads, checked=self._checked)
             head = await self._ready(url)
             writing = await self._send(wire, head)
             return await self._collect(*await self._answer(wire))
@@ -170,6 +178,7 @@ class Exchange:
             digest = await self._digest()
             # Here and not in a thread: what it costs holds the interpreter's lock, there as here.
             signed = self._signer.headers(self._method, call.path, digest, call.hotkey)
+            self.nonce = signed[_NONCE]
         except BaseException as error:
             self._fault = error
             raise

@@ -4,19 +4,22 @@ Called by live rounds and doctor. Writes nothing; reads answers in a worker proc
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
-import aiohttp
 import stamina
 import structlog
 from yarl import URL
 
-from validator.incoming.auth import NONCE_HEADER, nanoseconds
-from validator.outgoing.exchange import EMPTY_SHA256, RequestSigner
+from validator.incoming.auth import nanoseconds
+from validator.outgoing.addresses import CheckedResolver
+from validator.outgoing.calls import Call, Reply, Spool
+from validator.outgoing.exchange import Exchange, RequestSigner
 from validator.protocol import limits
+from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Task
@@ -26,9 +29,9 @@ from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskSourceError
 from validator.tasks.wire import BUNDLES_PATH, MAX_COUNT, TASKS_PATH, Asked, accept_bundle, accept_tasks, tasks_target
 from validator.workers.interface import Here, TooCostlyError, Whose, Workers, WorkersError
 
-_OK: Final = 200
 _TRIES: Final = 3
-_CHUNK: Final = 64 * 1024
+_CONNECT_S: Final = 10.0
+_THREADS: Final = 4
 _MOST_REFUSED: Final = 4  # bad bundles, 8 MiB each, before a fetch ends with what it has
 _REFUSED_KEPT: Final = 1_024
 T = TypeVar("T")
@@ -43,20 +46,27 @@ class _ConnectionFailedError(_SilentError):
     """The task server could not be reached."""
 
 
+_FAILURES: Final[Mapping[Reason, type[TaskSourceError]]] = {
+    Reason.DEADLINE_CONNECT: _ConnectionFailedError,
+    Reason.DEADLINE_TRANSPORT: _ConnectionFailedError,
+    Reason.DEADLINE_LATE: _SilentError,
+}
+
+
 class HttpSource:
     """A task server behind a pinned hotkey (TaskSourceError: `base_url` is not of that form).
 
     Every try is its own signed request with a fresh nonce; connections that fail are tried three times in all.
-    Redirects are not followed and nothing is inflated. Of a type up to 64 tasks are asked for, in lists of 16; only the
-    bundles of those that are due are fetched. One with a bad bundle is passed over and logged (`task_refused`), and
-    comes last from then on.
+    Redirects are not followed, nothing is inflated, and an https server's certificate is checked. Of a type up to 64
+    tasks are asked for, in lists of 16; only the bundles of those that are due are fetched. One with a bad bundle is
+    passed over and logged (`task_refused`), and comes last from then on.
 
     Args:
         base_url: `http://host[:port]` or `https://…`, without a path.
         server_hotkey: who must have signed every task list.
         signer: the hotkey that asks.
         clock: for nonces and the freshness of answers.
-        timeout_s: for one try, from connecting to the last byte.
+        timeout_s: for one try, from the first byte sent to the last one received.
         workers: where answers and bundles are read; None: on the event loop.
     """
 
@@ -74,8 +84,8 @@ class HttpSource:
         self._server_hotkey = server_hotkey
         self._requests = RequestSigner(signer, partial(nanoseconds, clock))
         self._clock = clock
-        self._timeout = aiohttp.ClientTimeout(total=timeout_s, connect=min(timeout_s, 10.0))
-        self._session: aiohttp.ClientSession | None = None
+        self._timeout_s = timeout_s
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="task-server")
         self._workers = workers or Here()
         self._refused: dict[str, None] = {}
 
@@ -130,17 +140,14 @@ class HttpSource:
 
     async def reachable(self) -> bool:
         """Return whether a server answered at all, with any status."""
-        try:
-            async with self._open().get(self._base + TASKS_PATH, allow_redirects=False, middlewares=(self._sign,)):
-                return True
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError):
-            return False
+        reply, _ = await self._call(TASKS_PATH, 0)
+        if reply.body is not None:
+            reply.body.close()
+        return reply.status is not None
 
     async def close(self) -> None:
-        """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        """Free the threads; no call may be open or follow."""
+        self._threads.shutdown(wait=False)
 
     async def _list(self, skill_type: SkillType, order: Order, tasks: dict[str, Task]) -> None:
         """Collect the tasks that the server offers, at most 64, by hash; it is told what it need not offer again."""
@@ -180,51 +187,33 @@ class HttpSource:
         raise AssertionError("stamina raises the last error")
 
     async def _try(self, target: str, limit: int) -> tuple[bytes, str]:
-        # The target is signed byte for byte, so it must not be quoted anew.
-        url = URL(self._base + target, encoded=True)
+        reply, nonce = await self._call(target, limit)
+        if reply.body is not None:
+            with reply.body as body:
+                return await asyncio.to_thread(body.read), nonce
+        error = _FAILURES.get(reply.reason or Reason.DEADLINE_LATE, TaskSourceError)
+        raise error(f"no whole answer within {self._timeout_s:g} s" if error is _SilentError else reply.detail)
+
+    async def _call(self, target: str, limit: int) -> tuple[Reply, str]:
+        """Return the reply to a GET, and the nonce that the request had (empty where none went out)."""
+        call, spool = Call(self._server_hotkey, None, target, b"", self._timeout_s, limit), Spool(self._threads)
+        exchange = Exchange(
+            "GET",
+            call,
+            None,
+            signer=self._requests,
+            threads=self._threads,
+            spool=spool,
+            resolver=CheckedResolver(allow_private=True),
+            checked=True,
+        )
         try:
-            async with self._open().get(url, allow_redirects=False, middlewares=(self._sign,)) as response:
-                return await _read(response, limit), response.request_info.headers[NONCE_HEADER]
-        except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
-            raise _ConnectionFailedError(type(error).__name__) from None
-        except TimeoutError:
-            raise _SilentError(f"no whole answer within {self._timeout.total:g} s") from None
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise TaskSourceError(f"no HTTP that can be read: {type(error).__name__}") from None
-
-    async def _sign(self, request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-        # Signed here and not before, because aiohttp sends a GET again by itself when a kept connection turns out dead.
-        target = request.url.raw_path_qs
-        request.headers.update(self._requests.headers(request.method, target, EMPTY_SHA256, self._server_hotkey))
-        return await send(request)
-
-    def _open(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                timeout=self._timeout,
-                headers={"Accept-Encoding": "identity"},
-                auto_decompress=False,
-                cookie_jar=aiohttp.DummyCookieJar(),
-                connector=aiohttp.TCPConnector(limit=4),
-            )
-        return self._session
-
-
-async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
-    """Return the body, cut off as soon as it is over `limit` bytes."""
-    if response.status != _OK:
-        raise TaskSourceError(f"status {response.status}")
-    if {value.lower() for value in response.headers.getall("Content-Encoding", [])} - {"identity"}:
-        raise TaskSourceError("the answer is compressed, though only identity was asked for")
-    parts, size = [], 0
-    if (response.content_length or 0) > limit:
-        raise TaskSourceError(f"the answer is larger than {limit} bytes")
-    async for chunk in response.content.iter_chunked(_CHUNK):
-        size += len(chunk)
-        if size > limit:
-            raise TaskSourceError(f"the answer is larger than {limit} bytes")
-        parts.append(chunk)
-    return b"".join(parts)
+            # The target is signed byte for byte, so it must not be quoted anew.
+            url = URL(self._base + target, encoded=True)
+            return await exchange.run(url, min(self._timeout_s, _CONNECT_S)), exchange.nonce
+        except BaseException:
+            spool.discard()
+            raise
 
 
 def _checked_base(text: str) -> str:
