@@ -89,7 +89,7 @@ async def computed_ms(url: str, version: str, miners: int, rounds: int, before: 
 
 
 def _line_of(end: EndedRound) -> dict[str, Any]:
-    line = round_line(end, None, None, ())
+    line = round_line(end, None, None, {})
     if line["dispatches"] != {"accepted": 12 * 5}:
         raise RuntimeError(f"not every answer was accepted: {line}")
     return line

@@ -53,7 +53,7 @@ def read_bundle(data: bytes) -> dict[str, bytes]:
     """Return the bundle's files by path, within the protocol's bounds; nothing is written to a disk.
 
     Raises:
-        ValueError: it is over a bound, or holds something else than files and folders.
+        ValueError: it is over a bound, or not exactly what packing its files gives.
     """
     with gzip.open(io.BytesIO(data)) as stream:
         raw = stream.read(80 * MIB + 1)
@@ -66,6 +66,14 @@ def read_bundle(data: bytes) -> dict[str, bytes]:
                 raise ValueError("the bundle is none")
             if member.isreg() and (content := tar.extractfile(member)) is not None:
                 files[member.name] = content.read()
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for name in sorted(files):
+            info = tarfile.TarInfo(name)
+            info.size = len(files[name])
+            tar.addfile(info, io.BytesIO(files[name]))
+    if packed.getvalue() != raw:  # another program could see other files in it
+        raise ValueError("the bundle is not in canonical form")
     return files
 
 

@@ -35,7 +35,7 @@ REPORT: Final = {
     "conditions": [
         {"name": "gates_behind", "severity": "degraded", "meaning": "It is slow.", "detail": EVIL, "advice": "Wait."}
     ],
-    "checks": {"rounds": {"last_ended": "4", "last_advice": ["few_miners: too few. Find some."]}},
+    "checks": {"rounds": {"last_ended": "4", "last_advice": {"few_miners": "few_miners: too few. Find some."}}},
 }
 
 

@@ -20,7 +20,7 @@ async def test_without_a_miner_that_declares_it_is_degraded_after_three_rounds_a
         report = await daemon.health()
         raised = daemon.events("condition_raised")
     assert first["status"] == "ok"
-    (advice,) = first["checks"]["rounds"]["last_advice"]
+    (advice,) = first["checks"]["rounds"]["last_advice"].values()
     assert advice.startswith(
         "rounds_no_miners: no registered miner has a declaration that counts. Check `validator.net"
     )

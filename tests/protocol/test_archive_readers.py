@@ -1,8 +1,10 @@
 """Tools extract from an archive what was judged, or the archive is refused (SPEC 13, D-46)."""
 
+import base64
 import gzip
 import json
 import random
+import re
 import subprocess
 import sys
 from functools import cache
@@ -12,10 +14,14 @@ from pathlib import Path
 import pytest
 from archive_forms import FORMS, READERS, SOUND, extracted, is_installed, mutated_tar, mutated_zip, reads, suffix_of
 
+from miner.bundles.written import written_bundles
 from validator.protocol import limits
 from validator.protocol.archives import ArchiveError, check_names, pack, pack_tar, plain_name
 from validator.protocol.bundles import read_bundle
+from validator.protocol.skill_types import ASSESSED_TYPES
 from validator.protocol.strict_archives import read_archive
+from validator.sources import SeededRandom
+from validator.tasks.canary import make_canary
 
 SEED, MUTATED = 43, 1_000
 PAGE = Path("docs/archives.md")
@@ -65,6 +71,16 @@ def test_a_bundle_is_canonical_or_refused() -> None:
     for other in (raw + bytes(10_240), raw[:-512], raw[512:1024] + raw[:512] + raw[1024:], raw.replace(b"644", b"755")):
         with pytest.raises(ArchiveError):
             read_bundle(gzip.compress(other))
+
+
+def test_all_bundles_that_are_made_here_are_canonical() -> None:
+    goldens = [json.loads(file.read_bytes()) for file in Path("tests/golden").glob("assessment-*.json")]
+    bundles = [base64.b64decode(encoded) for encoded in re.findall(r"\bH4sI[\w+/=]{99,}", json.dumps(goldens))]
+    assert len(bundles) >= 2
+    bundles += [one.packed() for one in written_bundles()]
+    bundles += [make_canary(kind, SeededRandom(f"{n}")).bundle for kind in ASSESSED_TYPES for n in range(9)]
+    for data in bundles:
+        assert pack_tar(read_bundle(data)) == gzip.decompress(data)
 
 
 @pytest.mark.parametrize(

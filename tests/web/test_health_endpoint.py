@@ -169,10 +169,11 @@ async def test_the_service_beats_and_looks_on_its_own() -> None:
 async def test_the_last_rounds_advice_is_told_but_for_active_conditions() -> None:
     state = new_state()
     state.board.raise_("rounds_no_miners", "seen")
-    state.round_ended("7", ["rounds_no_miners: seen. Check it.", "rounds_no_tasks: none. Put some."])
+    told = {"rounds_no_miners": "seen: Check it.", "rounds_no_tasks": "rounds_no_miners: is not its name."}
+    state.round_ended("7", told)
     async with running(HealthService(ANY_PORT, state)) as settings:
         answer = await ask(settings)
-    assert answer.advice == ("round 7: rounds_no_tasks: none. Put some.",)
+    assert answer.advice == ("round 7: rounds_no_miners: is not its name.",)
     assert answer.conditions[0].startswith("rounds_no_miners ")
 
 

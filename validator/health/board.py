@@ -135,7 +135,7 @@ class Board:
             _log.info("condition_cleared", condition=name, seconds=seconds, changes=changes)
 
 
-def advice_on(facts: RoundFacts) -> list[str]:
-    """Return what is odd about one round and what to do, a sentence each; the board waits for a second round."""
+def advice_on(facts: RoundFacts) -> dict[str, str]:
+    """Return what is odd about one round and what to do, a line by condition; the board waits for a second round."""
     found = ((one, one.in_round(facts)) for one in CONDITIONS.values() if one.in_round is not None)
-    return [f"{condition.name}: {detail}. {condition.advice}" for condition, detail in found if detail is not None]
+    return {one.name: f"{one.name}: {detail}. {one.advice}" for one, detail in found if detail is not None}

@@ -92,9 +92,8 @@ def _read(address: str, body: bytes) -> HealthAnswer:
 def _advice(report: Mapping[str, Any], active: Collection[str]) -> tuple[str, ...]:
     """Return the last round's advice. An answer of another form has none."""
     match report:
-        case {"checks": {"rounds": {"last_ended": str(round_id), "last_advice": [*said]}}}:
-            lines = map(str, said)
-            return tuple(f"round {round_id}: {one}" for one in lines if one.partition(":")[0] not in active)
+        case {"checks": {"rounds": {"last_ended": str(round_id), "last_advice": {**said}}}}:
+            return tuple(f"round {round_id}: {line}" for name, line in said.items() if name not in active)
     return ()
 
 

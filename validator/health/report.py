@@ -1,6 +1,6 @@
 """Health report of a running validator, `/readyz`: services update a state, the report is a view of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -197,7 +197,7 @@ class HealthState:
     _latencies: tuple[float, ...] = field(init=False, default=())
     _seen: dict[str, dict[str, Any]] = field(init=False, default_factory=dict)
     _in_hand: tuple[str, float, float] | None = field(init=False, default=None)
-    _ended: tuple[str, datetime, Sequence[str]] | None = field(init=False, default=None)
+    _ended: tuple[str, datetime, Mapping[str, str]] | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.started_at = self.clock.now()
@@ -208,11 +208,11 @@ class HealthState:
         self._active = self.clock.monotonic()
         self._in_hand = (round_id, max(self.deadline_s, deadline_s or 0.0), self._active)
 
-    def round_ended(self, round_id: str, advice: Sequence[str] = ()) -> None:
-        """Note that a round ended, however it did, and what is odd about it."""
+    def round_ended(self, round_id: str, advice: Mapping[str, str] | None = None) -> None:
+        """Note that a round ended, however it did, and what is odd about it: a line by condition."""
         self._active = self.clock.monotonic()
         self._in_hand = None
-        self._ended = (round_id, self.clock.now(), advice)
+        self._ended = (round_id, self.clock.now(), advice or {})
 
     def waits(self) -> None:
         """Note that rounds wait for something on this machine, which another condition names."""
@@ -310,7 +310,7 @@ class HealthState:
             "in_hand": self._in_hand[0] if self._in_hand else None,
             "last_ended": self._ended[0] if self._ended else None,
             "last_ended_at": format_time(self._ended[1]) if self._ended else None,
-            "last_advice": list(self._ended[2]) if self._ended else [],
+            "last_advice": dict(self._ended[2]) if self._ended else {},
         }
 
     def _loop(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Facts of a round that ended, in numbers: for `RoundListener`s, conditions, and its line in the log. No I/O."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -92,7 +92,9 @@ def facts_of(end: EndedRound, prepared: Prepared | None, declared: Declared | No
     )
 
 
-def round_line(end: EndedRound, prepared: Prepared | None, unpaid: int | None, advice: Sequence[str]) -> dict[str, Any]:
+def round_line(
+    end: EndedRound, prepared: Prepared | None, unpaid: int | None, advice: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the fields of a round's canonical line.
 
     `mean_quality` and `mean_consensus` are null where nothing had a value, `beyond_s` is the time that the round took
@@ -116,7 +118,7 @@ def round_line(end: EndedRound, prepared: Prepared | None, unpaid: int | None, a
         "void_tasks": len(returned.void) if returned else 0,
         "flags": [flag.hotkey for flag in outcome.flags] if outcome else [],
         "unpaid": unpaid,
-        "advice": list(advice),
+        "advice": list(advice.values()),
     }
 
 

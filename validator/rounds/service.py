@@ -1,7 +1,7 @@
 """The round loop: prepare, dispatch, gates, settle; one round after the other until told to stop."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -41,7 +41,7 @@ class RoundService:
         refresh_s: how often miners are asked what they can do.
         standing: looks at every snapshot before a round begins on it.
         readiness: asked before a round starts.
-        advice: returns what to say of a round that is odd.
+        advice: returns what to say of a round that is odd, a line by condition.
         unpaid: tells how many windows the newest vectors do not pay; None before the first.
         listeners: told when rounds start and end.
 
@@ -63,7 +63,7 @@ class RoundService:
     standing: Standing
     readiness: Readiness
     board: Reports
-    advice: Callable[[RoundFacts], Sequence[str]] = lambda _: ()
+    advice: Callable[[RoundFacts], Mapping[str, str]] = lambda _: {}
     unpaid: Callable[[], int | None] = lambda: None
     listeners: Sequence[RoundListener] = ()
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

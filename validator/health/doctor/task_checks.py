@@ -89,13 +89,13 @@ def _read_folder(root: Path) -> _Folder:
     broken: list[str] = []
     for path in tasks[:_MOST_TASKS]:
         try:
-            if time.monotonic() < until:
+            if whole := time.monotonic() < until:
                 types[read_task(path).task.skill_type] += 1
             else:
                 unread += 1
                 types[parse_task(read_document(path)).skill_type] += 1
         except (TaskError, JsonError) as error:
-            broken.append(error.detail if f"`{label(path)}`" in error.detail else f"`{label(path)}`: {error.detail}")
+            broken.append(error.detail if whole else f"`{label(path)}`: {error.detail}")
     for path in goals[:_MOST_TASKS]:
         try:
             read_goal(path)
