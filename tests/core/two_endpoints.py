@@ -67,7 +67,7 @@ class TwoEndpoints(ServedWorld):
         return chain
 
     def suffer(self, way: Unwell | None, which: int = 0, *, since: int = 0) -> None:
-        """Let an endpoint be not well from now on, or well; one that stands still has done so for `since` blocks."""
+        """Let an endpoint be not well from now on, or well; a still one has been so for `since` blocks."""
         node, proxy = self.nodes[which], self.proxies[which]
         if way == "other chain":
             node.subnet = SimulatedSubnet.create(replace(self.subnet.rules, seed="other"), self.clock)

@@ -188,7 +188,7 @@ class BittensorChain:
                     return head
                 if head.number > newest:
                     newest, since, trouble = head.number, self._clock.monotonic(), ""
-                noticed = await self._next_block(newest + 1, min(self._limits.notice_s, self._left(since)))
+                noticed = await self._next_block(newest + 1, min(self._limits.silence_s, self._left(since)))
             except ChainError as error:
                 if self._connection.closed:
                     raise

@@ -1,7 +1,7 @@
 """A websocket to one endpoint, for the SDK's session: it breaks where the endpoint is not well.
 
 The session then dials again, where `Endpoints` chooses another, and asks anew what was not answered. Where no other
-one is well, the answer goes to whoever asked, as an error that names method and endpoint.
+one is well, the caller gets the answer, as an error that names method and endpoint.
 """
 
 import asyncio
@@ -20,33 +20,19 @@ from validator.protocol.text import printable
 from validator.settings.urls import shown_url
 
 _POLICY: Final = 1008
-_TEXT, _LIST, _OBJECT, _ID = (str,), (list,), (dict,), (str, int)
-# What a node answers to the calls that the SDK makes; where null is one more, the parameters may name nothing.
+_NULL: Final = type(None)
+# What a node answers to the calls that the SDK makes; null, where the parameters may name nothing.
 _ANSWERS: Final[Mapping[str, tuple[type, ...]]] = {
+    **dict.fromkeys(("chain_getFinalizedHead", "chain_getHead", "state_call", "state_getMetadata"), (str,)),
+    **dict.fromkeys(("author_submitAndWatchExtrinsic", "chain_subscribeNewHeads"), (str, int)),
+    **dict.fromkeys(("chain_getBlockHash", "state_getStorageAt"), (str, _NULL)),
+    **dict.fromkeys(("chain_getBlock", "chain_getHeader"), (dict, _NULL)),
+    **dict.fromkeys(("state_getKeysPaged", "state_queryStorageAt"), (list,)),
     "account_nextIndex": (int,),
-    "author_submitAndWatchExtrinsic": _ID,
-    "chain_getBlock": (dict, type(None)),
-    "chain_getBlockHash": (str, type(None)),
-    "chain_getFinalizedHead": _TEXT,
-    "chain_getHead": _TEXT,
-    "chain_getHeader": (dict, type(None)),
-    "chain_subscribeNewHeads": _ID,
-    "state_call": _TEXT,
-    "state_getKeysPaged": _LIST,
-    "state_getMetadata": _TEXT,
-    "state_getRuntimeVersion": _OBJECT,
-    "state_getStorageAt": (str, type(None)),
-    "state_queryStorageAt": _LIST,
+    "state_getRuntimeVersion": (dict,),
 }
-_NAMES: Final[Mapping[type, str]] = {
-    type(None): "null",
-    bool: "a boolean",
-    int: "a number",
-    float: "a number",
-    str: "a string",
-    list: "a list",
-    dict: "an object",
-}
+_NAMES: Final = {_NULL: "null", bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
+_NUMBER: Final = "a number"
 _ERROR: Final = -32_000
 
 
@@ -91,14 +77,12 @@ class EndpointSocket:
         except ValueError:
             self.leave("what it sends is not JSON")
             raise ConnectionError("not JSON") from None
-        checked = [self._checked(one) for one in _listed(messages)]
+        passed = [one for one in map(self._checked, _listed(messages)) if one is not None]
         if self._reason:
             raise ConnectionError(self._reason)
         if self._asked:
             self._wait(self._limits.answer_s)
-        if all(fault is None for _, fault in checked):
-            return raw
-        return json.dumps([fault or one for one, fault in checked])
+        return raw if passed == _listed(messages) else json.dumps(passed)
 
     async def close(self) -> None:
         """Close the connection."""
@@ -119,23 +103,25 @@ class EndpointSocket:
         with suppress(AttributeError):  # a transport that is gone
             self._socket.transport.abort()
 
-    def _checked(self, message: Any) -> tuple[Any, dict[str, Any] | None]:
-        """Return the message, and what takes its place if it is no answer of a node that is well."""
-        if not isinstance(message, dict) or message.get("id") is None:
-            return message, None
-        method, _ = self._asked.pop(message["id"], ("", 0.0))
-        result, error = message.get("result"), message.get("error")
-        kinds = _ANSWERS.get(method)
-        fault = ""
+    def _checked(self, message: Any) -> dict[str, Any] | None:
+        """Return the message, or an error if it is no answer of a node that is well; None: no message at all."""
+        if not isinstance(message, dict) or not isinstance(number := message.get("id"), int | None):
+            self.leave("what it sends is no JSON-RPC")
+            return None
+        if number is None:
+            return message
+        method, _ = self._asked.pop(number, ("", 0.0))
+        result, kinds, fault = message.get("result"), _ANSWERS.get(method), ""
         if "error" in message:
-            if is_refusal(error):
-                fault = f"it refuses `{method}`: {refusal_text(error)}"
+            if is_refusal(message["error"]):
+                fault = f"it refuses `{method}`: {refusal_text(message['error'])}"
         elif kinds is not None and (not isinstance(result, kinds) or isinstance(result, bool)):
-            fault = f"answer to `{method}` is {_NAMES[type(result)]}, expected {_NAMES[kinds[0]]}"
+            expected = _NAMES.get(kinds[0], _NUMBER)
+            fault = f"answer to `{method}` is {_NAMES.get(type(result), _NUMBER)}, expected {expected}"
         if not fault or self.leave(fault):
-            return message, None
+            return message
         text = printable(f"{shown_url(self.endpoint)}: {fault}", 300)
-        return message, {"jsonrpc": "2.0", "id": message["id"], "error": {"code": _ERROR, "message": text}}
+        return {"jsonrpc": "2.0", "id": number, "error": {"code": _ERROR, "message": text}}
 
     def _wait(self, seconds: float) -> None:
         """Let the timer run until the oldest request has waited for so long."""

@@ -50,7 +50,7 @@ class Endpoints:
 
     @property
     def left(self) -> Mapping[str, str]:
-        """Why endpoints are not used, by their shown url; a single one is used all the same."""
+        """Reasons for not using endpoints, by their shown url; a single one is used all the same."""
         return {} if len(self.all) == 1 else self._reasons()
 
     def _reasons(self) -> dict[str, str]:

@@ -31,12 +31,7 @@ class Limits(NamedTuple):
 
     @property
     def silence_s(self) -> float:
-        """Time after which an endpoint that says nothing at all has lost the connection, whatever the others are."""
-        return self.call_s * 1.5
-
-    @property
-    def notice_s(self) -> float:
-        """Time after which the head is read, though no notice of a new block has come."""
+        """Time after which an endpoint that says nothing has lost the connection, and one without notices is asked."""
         return self.call_s * 1.5
 
     @property
