@@ -5,13 +5,15 @@
 
 import asyncio
 import gc
+import json
 import logging
 import shutil
 import sys
 import time
 from collections.abc import Callable, Coroutine, MutableMapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from types import SimpleNamespace
+from typing import Any, Final, TypeVar, cast
 
 import pytest
 from chain_worlds import ME
@@ -24,6 +26,8 @@ from two_endpoints import WAYS, TwoEndpoints, Unwell
 from weights_world import NOWHERE, give_scores
 
 from validator.chain.base import ChainError, EndpointUse
+from validator.chain.endpoint_socket import EndpointSocket
+from validator.chain.endpoints import Endpoints
 from validator.chain.limits import LIMITS, Limits
 from validator.cli.status import screen
 from validator.health.preconditions import check_start, settle_chain
@@ -330,3 +334,21 @@ async def test_an_only_endpoint_is_kept_and_its_answers_are_named(way: Unwell, s
         assert world.chain.endpoint_use == EndpointUse(world.proxy.url, {})
     finally:
         await world.close()
+
+
+@pytest.mark.parametrize(
+    ("sent", "passed"),
+    [
+        ('{"jsonrpc": "2.0", "id": 1, "result": "0x"}', {"jsonrpc": "2.0", "id": 1, "result": "0x"}),
+        ('{"method": "chain_newHead", "params": {}}', {"method": "chain_newHead", "params": {}}),
+        ('[5, "x", null, [], {"id": []}, {"id": "1"}]', []),
+        ("5", []),
+    ],
+)
+async def test_what_is_no_json_rpc_never_reaches_the_sdk(sent: str, passed: Any) -> None:
+    async def recv() -> str:
+        return sent
+
+    endpoints = Endpoints(["ws://a"], SystemClock(), LIMITS)
+    socket = EndpointSocket(cast("Any", SimpleNamespace(recv=recv)), "ws://a", endpoints, LIMITS)
+    assert json.loads(await socket.recv()) == passed
