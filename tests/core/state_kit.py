@@ -10,7 +10,9 @@ from validator.protocol.skill_types import SkillType
 from validator.state.inputs import frozen_miner
 from validator.state.round_end import Change
 from validator.state.values import ENTRIES, ROUNDS, SAMPLES
-from validator.store import Transaction
+from validator.store import Store, Transaction
+from validator.store.repositories.state import NOTHING
+from validator.store.stepping import steps
 from validator.store.tables import flags
 
 
@@ -45,6 +47,13 @@ async def histories_of(
         for hotkey in state.miners
     ]
     return {(one.hotkey, name): history for one in frozen for name, history in one.history.items()}
+
+
+async def assert_state_follows(store: Store) -> None:
+    """What is stored is what the steps of all rounds return, one after the other, of a state that is never stored."""
+    async with store.read() as tx:
+        states = [state async for _, state in steps(tx, None, NOTHING)]
+        assert await tx.state.whole() == states[-1]
 
 
 async def plant(tx: Transaction, change: Callable[[Change], None]) -> None:

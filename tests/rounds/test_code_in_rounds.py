@@ -7,7 +7,7 @@ import pytest
 from audit_file import export
 from code_world import RAG, TASK, WHOLE, checks_of, code_world, ended, entries, judge_all, until, working, worth
 from replays import replayed
-from state_kit import reputations_of, windows_of
+from state_kit import assert_state_follows, reputations_of, windows_of
 from toy_version import TOY, known
 from world import VALIDATOR, frozen_of, on_virtual_time, one_round, online, prepared
 
@@ -29,6 +29,7 @@ async def all_equal(store: Store, count: int) -> None:
     for round_id in range(count):
         replay = await replayed(store, round_id)
         assert replay.verdict == ("equal" if replay.state == "settled" else "unscored"), replay.differences
+    await assert_state_follows(store)
 
 
 async def test_what_a_round_could_not_judge_waits_and_enters_nothing(store: Store) -> None:

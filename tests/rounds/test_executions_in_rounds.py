@@ -11,7 +11,7 @@ from audit_file import export
 from execution_world import LIAR, PYTHON, end_all, executions_of, give_up_all, inventing, ran, world_of
 from replays import replayed, replayed_after
 from sqlalchemy import update
-from state_kit import reputations_of
+from state_kit import assert_state_follows, reputations_of
 from world import VALIDATOR, Script, World, frozen_of, garbage, on_virtual_time, one_round, online, prepared
 
 from validator.audit.log.verify import verify_file
@@ -34,6 +34,7 @@ async def all_equal(store: Store, rounds: int) -> None:
     for round_id in range(rounds):
         replay = await replayed(store, round_id)
         assert replay.verdict == ("equal" if replay.state == "settled" else "unscored"), replay.differences
+    await assert_state_follows(store)
 
 
 async def test_runtime_tasks_with_a_valid_primary_wait_in_the_order_of_the_draws(store: Store) -> None:
