@@ -253,3 +253,12 @@ def test_planning_counts_earlier_tasks_of_the_round_as_in_flight() -> None:
     assert not first & second
     assert set(plan.groups[1].excluded.values()) == {"in_flight"}
     assert "validator" not in first | second
+
+
+@pytest.mark.parametrize("name", ["1.0.0", "2.0.0"])
+def test_planning_asks_registered_miners_of_the_type_alone_and_never_the_validator(name: str) -> None:
+    others = (miner("gone"), miner("validator"), miner("hk5", skill_types=(PYTHON,)))
+    frozen = frozen_input((make_task(RAG),), (*(miner(hotkey) for hotkey in HOTKEYS[:5]), *others))
+    (group,) = version(name).plan(msgspec.structs.replace(frozen, scoring_version=name)).groups
+    assert {hotkey for hotkey, _ in group.members} == set(HOTKEYS[:5])
+    assert group.excluded == {}
