@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,13 @@ from world import VALIDATOR, World, honest, on_virtual_time, online, prepared, t
 from validator.audit.documents import round_document
 from validator.audit.explain.round_explanation import explain_round
 from validator.audit.log.verify import verify_file
-from validator.miners.scripted import ScriptedReply
+from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
+from validator.outgoing.calls import Call, Reply, Sent
 from validator.outgoing.stalls import Stall
 from validator.protocol.answer import Dispatch
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
+from validator.protocol.task import Windows
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
 from validator.store import Store
@@ -193,6 +196,7 @@ async def test_an_exception_of_ours_voids_its_dispatch_alone(store: Store) -> No
         ("silent", True, "local_network"),
         ("silent", False, "deadline_connect"),  # the chain answers: the network is there
         ("one answers", True, "deadline_connect"),
+        ("one errs", True, "deadline_connect"),  # any response is one
         ("one refuses", True, "local_network"),  # no byte of a response
     ],
 )
@@ -202,8 +206,8 @@ async def test_without_a_route_it_takes_the_silence_of_all_and_an_endpoint_that_
     replies = dict.fromkeys(range(5), NO_ROUTE)
     if others == "one answers":
         del replies[4]
-    if others == "one refuses":
-        replies[4] = REFUSED
+    if others in {"one refuses", "one errs"}:
+        replies[4] = REFUSED if others == "one refuses" else ScriptedReply(seconds=1.0, status=500)
     world = world_of(store, replies)
     asked = told(world, away=away)
     round_ = await prepared(world)
@@ -214,6 +218,56 @@ async def test_without_a_route_it_takes_the_silence_of_all_and_an_endpoint_that_
     assert asked() == 1  # once a round
     if others == "one refuses":
         assert stored[hotkey(4)].reason == "deadline_connect"
+
+
+class Later(ScriptedMinerClient):
+    """Calls one miner so much later than the others, as where too many calls are open."""
+
+    late, seconds = "", 0.0
+
+    async def post(self, call: Call, sent: Sent | None = None) -> Reply:
+        if call.hotkey == self.late:
+            await self._clock.sleep(self.seconds)
+        return await super().post(call, sent)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "reason"),
+    [
+        (0.9, "deadline_connect"),
+        (1.0, "deadline_connect"),
+        (1.1, "local_network"),
+    ],
+)
+async def test_what_was_heard_before_a_dispatch_went_out_says_nothing_of_it(
+    store: Store, seconds: float, reason: str
+) -> None:
+    world = world_of(store, dict.fromkeys(range(4), NO_ROUTE))  # the last one answers after a second
+    told(world, away=True)
+    client = Later(world.client._script, world.clock)
+    client.late, client.seconds = hotkey(0), seconds
+    world.service.dispatcher = replace(world.dispatcher, client=client)
+    await on_virtual_time(world, world.service.one_round())
+    stored = await of_miners(store)
+    assert {stored[hotkey(number)].reason for number in range(1, 4)} == {"deadline_connect"}
+    assert stored[hotkey(0)].reason == reason
+
+
+async def test_what_is_heard_after_a_deadline_says_nothing_of_its_dispatch(store: Store) -> None:
+    """Auditors have 3 s, primaries 6: an answer after 5 s shows a network to the latter."""
+    world = world_of(store, {})
+    round_ = await prepared(world)
+    (group,) = round_.plan.groups
+    slow = group.primaries[0]
+    world.script = lambda signer, dispatch: (
+        replace(honest(signer, dispatch), seconds=5.0) if signer.hotkey == slow else NO_ROUTE
+    )
+    told(world, away=True)
+    returned = await on_virtual_time(world, world.dispatcher.dispatch(round_))
+    await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
+    stored = await of_miners(store)
+    assert {stored[one].reason for one in group.primaries[1:]} == {"deadline_connect"}
+    assert {stored[one].reason for one in group.auditors} == {"local_network"}
 
 
 # Stalls
@@ -282,6 +336,31 @@ async def test_a_deadline_moves_by_each_stall_before_it(store: Store, tmp_path: 
     assert [stall.seconds for stall in view.stalls] == [2.5, 3.0]
     assert (await replayed(store)).verdict == "equal"
     assert verify_file(await export(store, tmp_path / "log.jsonl")).answers == 5
+
+
+async def test_a_stall_makes_no_answer_early(store: Store) -> None:
+    """One that came 3 s after its sending with t_min at 2 s, and 1.5 s of them in a stall, took 2."""
+    (task, *_) = tasks_of_all_types(Windows((2, 6), (2, 4)))[2:3]
+    world = World(store, miners=5, source=MemorySource([task]))
+    world.script = lambda signer, dispatch: replace(honest(signer, dispatch), seconds=3.0)
+    await dispatched(world, Stall(1.0, 1.5))
+    for one in (await of_miners(store)).values():
+        assert one.reason == "accepted"
+        assert one.seconds == pytest.approx(2.0)
+
+
+async def test_the_stalls_of_a_round_are_stored_with_it_and_no_others(store: Store) -> None:
+    world = world_of(store, {})
+    round_ = await prepared(world)
+    began, now = world.clock.monotonic(), world.clock.now()
+    stalls = (Stall(began - 5.0, 2.0), Stall(began + 0.5, 1.5))
+    seen = replace(world.dispatcher, stalls=lambda moment: tuple(one for one in stalls if one.end > moment))
+    returned = await on_virtual_time(world, seen.dispatch(round_))
+    await settle_round(store, world.clock, VALIDATOR, round_.frozen, round_.plan, returned)
+    async with store.read() as tx:
+        (stored,) = await tx.stalls.of_round(0)
+    assert stored.seconds == 1.5
+    assert stored.started_at == now + timedelta(seconds=0.5)
 
 
 async def test_of_an_answer_only_its_own_time_counts(store: Store) -> None:
