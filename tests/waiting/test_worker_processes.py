@@ -51,7 +51,7 @@ async def test_on_sigterm_a_worker_finishes_what_it_has_and_takes_nothing_more(
     store: Store, postgres_url: str, tmp_path: Path
 ) -> None:
     await waiting(store, 3)
-    kinds = ("executions", "replay")  # what does the second has nothing in hand
+    kinds = ("executions", "code")  # what does the second has nothing in hand
     async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, 1.5, kinds) as workers:
         worker = await workers.start()
         await counted(store, lambda found: found.get("running") == 2)

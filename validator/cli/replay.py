@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from validator.audit.replay.batches import replay_rounds
-from validator.audit.replay.distributed import replay_elsewhere
 from validator.audit.replay.round_replay import RoundReplay
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Since
@@ -58,10 +57,6 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
     since: Since = None,
     everything: Annotated[bool, typer.Option("--all", help="All rounds.")] = False,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="Processes.")] = 1,
-    distributed: Annotated[
-        bool,
-        typer.Option("--distributed", help="Let the workers of the queue do it (`validator worker --queue replay`)."),
-    ] = False,
     config: Config = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print a JSON document per round, one a line: digests, to compare two runs.")
@@ -80,12 +75,10 @@ def replay(  # noqa: PLR0913, PLR0917 - each is an option of the command
         ids = tuple(found for found in ids if found == round_id)
     if not ids and not everything:
         raise typer.BadParameter(f"there is no round {first} in the store; `validator rounds list` shows them")
-    if distributed and jobs != 1:
-        raise typer.BadParameter("--jobs is of this machine, --distributed of others: say one of them")
     summary = Summary()
     url = settings.store.url.get_secret_value()
     with progress("replaying", len(ids)) as advance:
-        for replayed in replay_elsewhere(url, ids) if distributed else replay_rounds(url, ids, jobs):
+        for replayed in replay_rounds(url, ids, jobs):
             print_replay(replayed, as_json=as_json)
             summary.add(replayed)
             advance()

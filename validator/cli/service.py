@@ -50,10 +50,10 @@ def worker(
     concurrency: Annotated[int, typer.Option(min=1, max=64, metavar="N", help="So many at the same time.")] = 2,
     config: Config = None,
 ) -> None:
-    """Do what waits in the queue until SIGTERM: executions, code, replays.
+    """Do what waits in the queue until SIGTERM: executions and code.
 
-    The validator has `queue.backend = "postgres"`. A worker needs nothing else of it: no file, no wallet, no chain; for
-    executions and code a container engine. What is in hand at SIGTERM is finished, after
+    The validator has `queue.backend = "postgres"`. A worker needs a container engine, and nothing else of
+    the validator: no file, no wallet, no chain. What is in hand at SIGTERM is finished, after
     180 s or at the second SIGTERM handed back.
     """
     signals = Signals()

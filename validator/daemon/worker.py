@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from validator import __version__
-from validator.audit.replay.distributed import KIND as REPLAY
-from validator.audit.replay.distributed import ReplayErrand
 from validator.cancellation import ended, run_whole
 from validator.daemon.allocator import settle_allocator
 from validator.daemon.exits import Exit
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
 
 CONNECTIONS: Final = 2
 """That a worker has to the store; as many to the queue, and one on which it is told of jobs."""
-KINDS: Final = (EXECUTIONS, CODE, REPLAY)
+KINDS: Final = (EXECUTIONS, CODE)
 """The kinds of work that a worker can do."""
 _SLOTS: Final = 1_000
 _log = structlog.get_logger()
@@ -84,13 +82,12 @@ def run_worker(settings: Settings, kinds: Collection[str], concurrency: int, sig
     settle_allocator()
     configure_logging(settings.log.level, settings.log.format, rooms=settings.log.rooms)
     name = own_name()
-    sandboxed = [kind for kind in kinds if kind != REPLAY]
-    sandbox = open_sandbox(settings.sandbox, name) if sandboxed else None
-    if sandboxed and sandbox is None:
+    sandbox = open_sandbox(settings.sandbox, name)
+    if sandbox is None:
         raise QueueSettingsError(
-            f"{', '.join(sandboxed)} need a container engine: name it in sandbox.engine or DOCKER_HOST"
+            f"{', '.join(kinds)} need a container engine: name it in sandbox.engine or DOCKER_HOST"
         )
-    code = ContainerCodeSandbox(sandbox) if CODE in kinds and sandbox is not None else None
+    code = ContainerCodeSandbox(sandbox) if CODE in kinds else None
     store = settings.store
     outfit = Outfit(name, store.url.reveal(), kinds, concurrency, sandbox, code=code)
     return run_whole(serve(outfit, signals))
@@ -118,7 +115,7 @@ async def serve(outfit: Outfit, signals: Signals) -> int:
             jobs = await stack.enter_async_context(opening)
             from validator.waiting.worker import GRACE_S  # noqa: PLC0415 - of the extra `scale`
 
-            workers = _workers(outfit, store, clock, jobs, judging, stack)
+            workers = _workers(outfit, store, clock, jobs, judging)
             signals.started(GRACE_S)
             _log.info(
                 Event.WORKER_STARTED,
@@ -156,9 +153,7 @@ def own_name() -> str:
     raise QueueSettingsError(f"{_SLOTS} workers run on this machine already")
 
 
-def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
-    outfit: Outfit, store: Store, clock: Clock, jobs: "JobQueue", judging: Workers, stack: AsyncExitStack
-) -> "Sequence[QueueWorker]":
+def _workers(outfit: Outfit, store: Store, clock: Clock, jobs: "JobQueue", judging: Workers) -> "Sequence[QueueWorker]":
     """Return a worker for what needs the sandbox, and one for the rest, which continues without an engine."""
     from validator.waiting.worker import QueueWorker  # noqa: PLC0415 - of the extra `scale`
 
@@ -180,10 +175,6 @@ def _workers(  # noqa: PLR0913, PLR0917 - the parts of which they are made
         fit = SandboxWatch(outfit.code, clock, board, note_code).fit
         code = CodeWork(store, outfit.code, clock, board)
         found.append(make(works=[code], fit=fit, able=lambda: not board.is_active("code_waits")))
-    if REPLAY in outfit.kinds:
-        errand = ReplayErrand(outfit.url, jobs, outfit.concurrency)
-        stack.callback(errand.close)
-        found.append(make(errands=[errand]))
     return found
 
 

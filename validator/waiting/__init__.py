@@ -4,5 +4,5 @@ The table of the store is the record. Work is done in the validator's own proces
 processes through a Procrastinate queue (`jobs.py`, `worker.py`). Kinds and attempts are the same for both.
 
 Touches the store, the sandbox, the queue's tables in Postgres and the health board. Called by the daemon, `validator
-worker` and a distributed replay.
+worker`.
 """

@@ -43,11 +43,6 @@ CREATE TABLE presence (
     concurrency integer NOT NULL,
     running integer NOT NULL,
     done bigint NOT NULL
-);
-CREATE TABLE results (
-    job text PRIMARY KEY,
-    made_at timestamptz NOT NULL DEFAULT now(),
-    result bytea NOT NULL
 )
 """
 _STATEMENT_MS: Final = 30_000
@@ -182,13 +177,6 @@ FROM presence p JOIN procrastinate_workers w ON w.id = p.worker_id
 WHERE w.last_heartbeat > now() - make_interval(secs => %(seconds)s)
 ORDER BY p.name, p.worker_id
 """
-_PUT_RESULT: Final = "INSERT INTO results (job, result) VALUES (%(job)s, %(result)s) ON CONFLICT DO NOTHING"
-_RESULTS: Final = "SELECT job, result FROM results WHERE job = ANY(%(jobs)s)"
-_DROP_RESULTS: Final = "DELETE FROM results WHERE job = ANY(%(jobs)s) OR made_at < now() - interval '1 day'"
-_WITHDRAW: Final = """
-DELETE FROM procrastinate_jobs
-WHERE status = 'todo' AND queue_name = %(kind)s AND args->>'work_id' = ANY(%(jobs)s)
-"""
 _PRESENT: Final = """
 INSERT INTO presence (worker_id, name, queues, concurrency, running, done)
 SELECT id, %(name)s, %(queues)s, %(concurrency)s, %(running)s, %(done)s
@@ -225,40 +213,22 @@ class JobQueue:
 
     async def defer(self, kind: str, upcoming: Sequence[Upcoming]) -> None:
         """Put a job for each into the queue; those who come first in a miner's own row come first."""
-        await self.put(kind, [(one.work_id, one.attempt, -one.turn, {}) for one in upcoming])
-
-    async def put(self, kind: str, wanted: Sequence[tuple[str, int, int, Mapping[str, Any]]]) -> None:
-        """Put jobs into the queue: work's id, number of the try, priority, and what else the worker is given."""
         jobs = [
             Job(
                 id=None,
                 queue=kind,
                 lock=None,
-                queueing_lock=f"{kind}:{work_id}",
+                queueing_lock=f"{kind}:{one.work_id}",
                 task_name=kind,
-                priority=priority,
-                task_kwargs={"work_id": work_id, "attempt": attempt, **more},
+                priority=-one.turn,
+                task_kwargs={"work_id": one.work_id, "attempt": one.attempt},
             )
-            for work_id, attempt, priority, more in wanted
+            for one in upcoming
         ]
         with suppress(AlreadyEnqueued):  # the next look sees which
             if jobs:
                 async with self._away():
                     await self.app.job_manager.batch_defer_jobs_async(jobs)
-
-    async def put_result(self, name: str, result: bytes) -> None:
-        """Store the result of a job whose name no other has, unless there is one already."""
-        await self.execute(_PUT_RESULT, job=name, result=result)
-
-    async def results(self, names: Sequence[str]) -> dict[str, bytes]:
-        """Return the stored results of these jobs."""
-        rows = await self.execute(_RESULTS, jobs=list(names))
-        return {str(row["job"]): bytes(row["result"]) for row in rows}
-
-    async def withdraw(self, kind: str, names: Sequence[str]) -> None:
-        """Remove these jobs unless a worker has taken them, their results, and results older than a day."""
-        await self.execute(_WITHDRAW, kind=kind, jobs=list(names))
-        await self.execute(_DROP_RESULTS, jobs=list(names))
 
     async def execute(self, statement: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
         """Run one statement in the queue's schema; return its rows, none of one that has none."""

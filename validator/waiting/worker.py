@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 from procrastinate.worker import Worker
@@ -31,17 +31,6 @@ _END_S: Final = 2.0
 _log = structlog.get_logger()
 
 
-class Errand(Protocol):
-    """One-time job that somebody asked for."""
-
-    @property
-    def name(self) -> str:
-        """Name of the errand's kind."""
-
-    async def run(self, work_id: str, **arguments: Any) -> None:
-        """Do it; what it raises is said, and who asked asks again."""
-
-
 async def _always() -> bool:
     return True
 
@@ -57,7 +46,6 @@ class QueueWorker:
         name: as the validator shows it.
         concurrency: so many tries at the same time.
         works: kinds of waiting work, whose names differ.
-        errands: kinds that no table waits for.
         fit: looks whether it could do the work now; asked before it takes jobs.
         able: whether nothing has shown since that it cannot; asked after each try.
         grace_s: how long tries may continue after a request to stop.
@@ -70,7 +58,6 @@ class QueueWorker:
     name: str
     concurrency: int
     works: Sequence[Work[Any]] = ()
-    errands: Sequence[Errand] = ()
     fit: Callable[[], Awaitable[bool]] = _always
     able: Callable[[], bool] = lambda: True
     grace_s: float = GRACE_S
@@ -86,13 +73,11 @@ class QueueWorker:
         self._said = Once(self.clock)
         for work in self.works:
             self._take_on(work.kind.name, partial(self._make, work))
-        for errand in self.errands:
-            self._take_on(errand.name, partial(self._run, errand))
 
     @property
     def queues(self) -> tuple[str, ...]:
         """The kinds of work that it does."""
-        return (*(work.kind.name for work in self.works), *(errand.name for errand in self.errands))
+        return tuple(work.kind.name for work in self.works)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until told to stop, and until what is in hand has ended then."""
@@ -170,13 +155,6 @@ class QueueWorker:
                 self._worker.stop()
 
         self.jobs.app.task(name=kind, queue=kind)(make)
-
-    async def _run(self, errand: Errand, *, work_id: str, attempt: int, **arguments: Any) -> None:  # noqa: ARG002 - of every job
-        try:
-            await errand.run(work_id, **arguments)
-            self.done += 1
-        except Exception as error:  # noqa: BLE001 - who asked will ask again
-            self._say(error)
 
     async def _make(self, work: Work[Any], work_id: str, attempt: int) -> None:
         try:
