@@ -13,7 +13,7 @@ from simulation.universe import MECHANISMS, VALIDATOR
 from validator.audit.log.export import audit_lines, first_sequence
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
-from validator.audit.replay.round_replay import replay_round
+from validator.audit.replay import replay_round
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import anchor_of
 from validator.rounds.facts import PASSED
@@ -275,7 +275,7 @@ async def _replays(store: Store) -> None:
         for round_id in await tx.rounds.ids():
             replayed = await replay_round(tx, round_id)
             if replayed is not None:
-                require(not replayed.differences, f"replay of round {round_id}: {replayed.differences}")
+                require(replayed.difference is None, f"replay of round {round_id}: {replayed.difference}")
 
 
 async def _verifies(history: "History", store: Store) -> None:

@@ -30,15 +30,15 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def replayed(url: str, jobs: int = 2, python: str = sys.executable) -> str:
+def replayed(url: str, python: str = sys.executable) -> str:
     """The lines of `replay --all --json`, every round equal."""
-    code, out, err = ended(started(url, "replay", "--all", "--json", "--jobs", str(jobs), python=python))
+    code, out, err = ended(started(url, "replay", "--all", "--json", python=python))
     assert code == 0, err + out[-3000:]
     assert "Traceback" not in err
     rounds: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines()]
     assert [found["round_id"] for found in rounds] == list(range(len(rounds)))
     assert all(found["verdict"] == "equal" for found in rounds if found["state"] == "settled")
-    assert all(found["bodies"]["pruned"] == 0 for found in rounds)
+    assert all(found["pruned"] == 0 for found in rounds)
     return out
 
 

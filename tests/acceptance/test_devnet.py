@@ -152,7 +152,7 @@ def test_the_demo_replays_byte_for_byte_on_the_other_database_too(
     digests = replayed(url)
     assert len(digests.splitlines()) == ROUNDS
     copied(url, postgres_url)
-    assert replayed(postgres_url, jobs=1) == digests
+    assert replayed(postgres_url) == digests
 
 
 @pytest.mark.timeout(300)

@@ -178,7 +178,7 @@ def check_log(site: Site) -> None:
 async def replayed(site: Site) -> dict[str, set[str]]:
     """Return the result of `replay` for the rounds, by their state."""
     verdicts: dict[str, set[str]] = {}
-    for line in (await site.said("replay", "--all", "--json", "--jobs", "2")).splitlines():
+    for line in (await site.said("replay", "--all", "--json")).splitlines():
         found = json.loads(line)
         verdicts.setdefault(found["state"], set()).add(found["verdict"])
     return verdicts

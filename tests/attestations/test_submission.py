@@ -16,7 +16,7 @@ from world import Script, World, answer_to, few_tasks, frozen_of, garbage, hones
 from validator.attestations.publish import Published, Refused
 from validator.attestations.submission import NotTakenError, QueueFullError, next_submitted, submit
 from validator.attestations.verify import parse_handed, verify_attestation
-from validator.audit.replay.round_replay import replay_round
+from validator.audit.replay import replay_round
 from validator.kinds.assessment.supply import Bundles
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
@@ -120,7 +120,7 @@ async def came(name: str, script: Script, folder: Path) -> Came:
         async with store.read() as tx:
             replayed = [await replay_round(tx, round_id) for round_id in (0, 1)]
     verified(folder, log)
-    assert all(one is not None and not one.differences for one in replayed)
+    assert all(one is not None and one.difference is None for one in replayed)
     of_it = tuple(one for one in outcome.members if one.task_id == task.task_id)
     others = tuple(one for one in outcome.members if one.task_id != task.task_id)
     groups = tuple(one for one in outcome.groups if one.task_id != task.task_id)

@@ -12,7 +12,7 @@ from full_answers import FullAnswers, with_emoji
 from world import VALIDATOR, World, on_virtual_time, prepared, tasks_of_all_types
 
 from validator.audit.log.verify import verify_file
-from validator.audit.replay.round_replay import replay_round
+from validator.audit.replay import replay_round
 from validator.rounds.settle import _score, settle_round
 from validator.scoring import CURRENT, version
 from validator.store import open_store, record
@@ -54,7 +54,7 @@ async def peaks(folder: Path, tasks: int) -> tuple[float, float, float]:
             with replaying.measured():
                 replay = await replay_round(tx, 0)
         assert replay is not None
-        assert replay.verdict == "equal", replay.differences
+        assert replay.verdict == "equal", replay.difference
         log = await export(store, folder / f"{tasks}.jsonl")
         with verifying.measured():
             assert verify_file(log).answers == 5 * tasks

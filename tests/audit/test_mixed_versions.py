@@ -64,7 +64,7 @@ async def test_every_round_is_computed_again_by_its_own_version(store: Store) ->
     with known(IMPOSTOR):
         others = [await replayed(store, round_id) for round_id in ROUNDS]
     assert [replay.verdict for replay in others] == ["equal", "different", "equal", "different"]
-    assert "outcome" in {difference.path.partition("/")[0].partition(".")[0] for difference in others[1].differences}
+    assert (others[1].difference or "").startswith("outcome, ")
 
 
 async def test_a_log_of_three_versions_verifies_from_the_file_alone(store: Store, tmp_path: Path) -> None:
@@ -130,9 +130,9 @@ async def test_a_page_tells_the_limits_of_the_rounds_own_version(
 
 async def test_a_round_of_an_unknown_version_is_refused_in_one_line(store: Store) -> None:
     replay = await replayed(store, 1)
-    assert [str(difference) for difference in replay.differences] == [
-        "input.scoring_version: No code here scores this version: `9.0.0`; this program scores 1.0.0, 1.1.0, 2.0.0"
-    ]
+    assert (replay.difference or "").startswith(
+        "input, scoring_version: No code here scores this version: `9.0.0`; this program scores 1."
+    )
     async with store.read() as tx:
         with pytest.raises(NothingToExplainError, match=UNKNOWN) as caught:
             await explain_round(tx, 1, HOTKEYS[0])

@@ -1,7 +1,6 @@
 """Replay of workflow rounds on both databases: equal as stored; whatever is altered is found and named."""
 
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +8,10 @@ from explained import HOTKEYS
 from msgspec.structs import replace
 from planned import GOOD, PLANNED_ROUNDS, SLOW, planned
 from recorded import Tamper, dispatched, grouped, proven
-from replays import executed, replayed, replayed_after
+from replays import DOCUMENTS, LINES, executed, faults_after, replayed, unlike
 from sqlalchemy import delete, update
 
-from validator.audit.replay.round_replay import replay_round
+from validator.audit.replay import replay_round
 from validator.proofs.document import seal, verify_document
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.signatures import Signer
@@ -107,85 +106,123 @@ def outspoken(proof: dict[str, Any]) -> None:
     proof["reasoning_summary"] = "All is well."
 
 
-STEPS = r"answers\[.*\]\.run\.steps\[\d\]"
-TAMPERINGS: dict[str, tuple[Any, str]] = {
-    "quality": (resubmitted(quality=0.125), r"answers\[.*\]\.quality: is 0\.125, the output is worth"),
-    "quality judged again": (resubmitted(quality=0.125), r"gates\[.*\]\.quality: stored 0\.125, recomputed"),
-    "deferred": (resubmitted(quality=None), r"answers\[.*\]\.quality: is None, the output is worth"),
-    "seconds": (resubmitted(seconds=0.5), r"answers\[.*\]\.seconds: stored 1\.0, recomputed 0\.5|gates\[.*\]\.seconds"),
+TAMPERINGS: dict[str, tuple[Tamper, str, str]] = {  # what replay names, and what `db check` does
+    "quality": (
+        resubmitted(quality=0.125),
+        unlike("answers"),
+        LINES,
+    ),
+    "deferred": (
+        resubmitted(quality=None),
+        unlike("answers"),
+        LINES,
+    ),
+    "seconds": (
+        resubmitted(seconds=0.5),
+        unlike("answers"),
+        LINES,
+    ),
     "no run": (
         grouped(lambda group: replace(group, runs=())),
-        r"answers\[.*\]\.plan_or_run: .*no document [0-9a-f]{64}",
+        "no document ",
+        DOCUMENTS,
     ),
     "run byte": (
         grouped(lambda group: replace(group, runs=(b"{}",) * len(group.runs))),
-        r"answers\[.*\]\.plan_or_run: .*no document",
+        "no document ",
+        DOCUMENTS,
     ),
-    "no plan": (grouped(lambda group: replace(group, signed=())), r"answers\[.*\]\.plan_or_run: .*no document"),
-    "another plan": (another(dearer, "plan"), r"answers\[.*\]\.plan: validity_signature"),
-    "cheaper run": (another(cheaper, "run"), r"outcome\.members\[\d\]\.(workflow|window_entry).*: stored"),
-    "quicker run": (another(quicker, "run"), rf"{STEPS}\.attempts\[0\]: is out of the order of time"),
-    "another output": (another(another_output, "run"), rf"{STEPS}\.output: is not the one"),
-    "a step less": (another(forgotten_step, "run"), r"answers\[.*\]\.run\.steps: are not the plan's"),
+    "no plan": (
+        grouped(lambda group: replace(group, signed=())),
+        "no document ",
+        DOCUMENTS,
+    ),
+    "another plan": (
+        another(dearer, "plan"),
+        unlike("answers"),
+        LINES,
+    ),
+    "cheaper run": (
+        another(cheaper, "run"),
+        unlike("answers"),
+        LINES,
+    ),
+    "quicker run": (
+        another(quicker, "run"),
+        unlike("answers"),
+        LINES,
+    ),
+    "another output": (
+        another(another_output, "run"),
+        unlike("answers"),
+        LINES,
+    ),
+    "a step less": (
+        another(forgotten_step, "run"),
+        unlike("answers"),
+        LINES,
+    ),
     "a forgiven timeout": (
         another(forgiven, "run", SLOW),
-        r"outcome\.members\[\d\]\.(workflow|window_entry).*: stored",
+        unlike("answers"),
+        LINES,
     ),
     "another body": (
         executed(update(answers).values(body=compressed(b"{}"))),
-        r"gates\[.*\]",
+        "answers: a stored raw answer is not the one that arrived",
+        "",
     ),
     "no proof": (
         grouped(proven(None)),
-        r"proofs\[.*\]: missing in the store",
+        unlike("proof"),
+        LINES,
     ),
-    "proof": (another_proof(outspoken), r'proofs\[.*\]\.reasoning_summary: stored "All is well\."'),
+    "proof": (
+        another_proof(outspoken),
+        unlike("proof"),
+        LINES,
+    ),
     "proof's agents": (
         another_proof(lambda proof: proof["supporting_agents"].append("5Somebody")),
-        r'proofs\[.*\]\.supporting_agents\[0\]: stored "5Somebody"',
+        unlike("proof"),
+        LINES,
     ),
     "proof of somebody else": (
         another_proof(nothing, Signer.from_uri("//Somebody")),
-        r"proofs\[.*\]: .*signature\.hotkey: is 5",
+        unlike("proof"),
+        LINES,
     ),
     "proof's checksum": (
         another_proof(lambda proof: proof.update(checksum="0" * 16)),
-        r'proofs\[.*\]\.checksum: stored "0000000000000000"',
+        unlike("proof"),
+        LINES,
     ),
     "proof's digest": (
         another_proof(lambda proof: proof.update(digest="0" * 64)),
-        r'proofs\[.*\]\.digest: stored "0',
+        unlike("proof"),
+        LINES,
     ),
     "proof's bytes": (
         grouped(proven(b"x")),
-        r"proofs\[.*\]: .*cannot be read",
+        unlike("proof"),
+        LINES,
     ),
 }
 
 
-async def test_every_tampering_with_plans_runs_and_proofs_is_found_and_named(store: Store) -> None:
+async def test_every_tampering_with_plans_runs_and_proofs_is_named(store: Store) -> None:
     await planned(store)
-    missed = {}
-    for name, (tamper, expected) in TAMPERINGS.items():
-        replay = await replayed_after(store, tamper)
-        named = [str(difference) for difference in replay.differences]
-        if replay.verdict != "different" or not any(re.match(expected, line) for line in named):
-            missed[name] = named
-    assert missed == {}
-    for round_id in range(PLANNED_ROUNDS):
-        assert (await replayed(store, round_id)).verdict == "equal"
-
-
-async def test_workflow_rounds_are_equal_with_their_answers_and_without(store: Store) -> None:
-    await planned(store)
+    wrong = {}
+    for name, (tamper, by_replay, by_check) in TAMPERINGS.items():
+        replay, check = await faults_after(store, tamper)
+        if not replay.startswith(by_replay) or by_check not in check or (replay, check) == ("", ""):
+            wrong[name] = (replay, check)
+    assert wrong == {}
     for round_id in range(PLANNED_ROUNDS):
         whole = await replayed(store, round_id)
-        assert (whole.verdict, whole.differences) == ("equal", ())
-        assert list(whole.digests) == ["input", "plan", "answers", "outcome", "proofs", "rows"]
-        assert whole.bodies.judged == whole.bodies.dispatches == 10
-    before = await replayed(store, 0)
+        assert (whole.verdict, whole.difference, whole.judged) == ("equal", None, 10)
     async with store.begin() as tx:
         await tx.connection.execute(delete(answers))
         pruned = await replay_round(tx, 0)
     assert pruned is not None
-    assert (pruned.verdict, pruned.digests, pruned.bodies.pruned) == ("equal", before.digests, 10)
+    assert (pruned.verdict, pruned.difference, pruned.pruned) == ("equal", None, 10)

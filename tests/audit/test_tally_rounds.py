@@ -17,8 +17,7 @@ from world import VALIDATOR, WINDOWS
 
 from validator.audit.explain.miner import explain_miner
 from validator.audit.log.verify import verify_file
-from validator.audit.replay.inputs import Past
-from validator.audit.replay.round_replay import replay_round
+from validator.audit.replay import Past, replay_round
 from validator.cli.explain import print_miner_explanation
 from validator.kinds.assessment.supply import Bundles
 from validator.protocol.round import AssessedMember, AssessmentTask
@@ -64,7 +63,7 @@ async def test_rounds_and_vectors_over_a_switch_follow_from_what_is_stored(
         for round_id in range(BEFORE + AFTER):
             found = await replay_round(tx, round_id, past)
             assert found is not None
-            assert found.verdict == "equal", [*map(str, found.differences)]
+            assert found.verdict == "equal", found.difference
             stored = await tx.rounds.get(round_id)
             assert stored is not None
             assert stored.input is not None

@@ -6,10 +6,20 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from validator.audit.replay.round_replay import RoundReplay, replay_round
+from validator.audit.replay import RoundReplay, replay_round
 from validator.store import Store, Transaction
+from validator.store.checking import checks
 
 Tamper = Callable[[Transaction], Awaitable[object]]
+
+
+LINES = "receipts: receipt 1 names other lines than round 0 has"
+DOCUMENTS = "its documents are not those that its answers name"
+
+
+def unlike(kind: str) -> str:
+    """Return what replay says of a document of round 0 that was changed."""
+    return f"round 0: the stored {kind} is not what its receipt was written for"
 
 
 class UndoError(Exception):
@@ -23,19 +33,22 @@ async def replayed(store: Store, round_id: int = 0) -> RoundReplay:
     return replay
 
 
-async def replayed_after(store: Store, tamper: Tamper, round_id: int = 0) -> RoundReplay:
-    """The replay of a round as it would be after the tampering, which is undone."""
-    found: list[RoundReplay | None] = []
+async def faults_after(store: Store, tamper: Tamper, round_id: int = 0) -> tuple[str, str]:
+    """Return what replay and `db check` name after the tampering, each in one text; it is undone."""
+    found: list[tuple[RoundReplay | None, list[str]]] = []
     with pytest.raises(UndoError):  # noqa: PT012 - the transaction must end by it
         async with store.begin() as tx:
             sqlite = tx.connection.dialect.name == "sqlite"
             off = "PRAGMA defer_foreign_keys = ON" if sqlite else "SET LOCAL session_replication_role = replica"
             await tx.connection.execute(text(off))
             await tamper(tx)
-            found.append(await replay_round(tx, round_id))
+            named = [f"{one.name}: {fault}" async for one in checks(tx) for fault in one.faults]
+            found.append((await replay_round(tx, round_id), named))
             raise UndoError
-    assert found[0] is not None
-    return found[0]
+    ((replay, named),) = found
+    assert replay is not None
+    assert (replay.verdict == "different") is (replay.difference is not None)
+    return replay.difference or "", "\n".join(named)
 
 
 def executed(statement: Any) -> Tamper:

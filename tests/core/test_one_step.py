@@ -14,8 +14,7 @@ from world import World, frozen_of, one_round
 import validator
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
-from validator.audit.replay.inputs import Past
-from validator.audit.replay.round_replay import replay_round
+from validator.audit.replay import Past, replay_round
 from validator.scoring.v1_0 import step
 from validator.store import Store, open_store
 from validator.store.repositories.miners import Flags

@@ -48,7 +48,6 @@ ALLOWED: Final = {
     "sources.py": "the machine's clock and random bytes",
     "files.py": "names of files that are renamed a moment later, and the time limit of a pipe that is read",
     "workers/pool.py": "the processes of a pool, which the world brings",
-    "audit/replay/": "processes of `validator replay` and of `validator worker`",
     "daemon/entrypoint.py": "the process beside the daemon in the image",
     "telemetry/log.py": "the thread that writes the log",
     "daemon/signals.py": "the thread that ends a process whose loop stands still",

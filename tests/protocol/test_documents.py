@@ -7,16 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 from bittensor_core import Keypair, encode_ss58
-from builders import make_sssa, make_task
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities, parse_capabilities
 from validator.protocol.reasons import Reason
-from validator.protocol.signatures import Signer, is_hotkey, signed_sha256, verified_once, verify, verify_document
+from validator.protocol.signatures import Signer, is_hotkey, verify, verify_document
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Signature, signing_bytes
+from validator.protocol.sssa import Signature
 from validator.protocol.strict_json import JsonError, SchemaError
 from validator.protocol.task import parse_task
 from validator.protocol.times import format_time, parse_time
@@ -234,31 +232,3 @@ def test_every_reason_explains_itself_and_gates_are_one_to_six() -> None:
         assert reason.gate in range(7)
         assert str(reason) == reason.value == reason.value.lower()
     assert {reason.gate for reason in Reason} == set(range(7))
-
-
-def test_what_is_verified_once_is_neither_believed_nor_doubted_for_another() -> None:
-    one, other = Signer.from_uri("//One"), Signer.from_uri("//Other")
-    asked = [
-        (data, value, signer.hotkey, crypto)
-        for data in (b"a", b"b")
-        for value in (one.sign(b"a"), "0x00", "zz")
-        for signer in (one, other)
-        for crypto in ("sr25519", "ed25519", "none")
-    ]
-    plain = [verify(*each) for each in asked]
-    assert plain.count(True) == 1
-    with verified_once():
-        assert [verify(*each) for each in asked] == plain
-        assert [verify(*each) for each in asked] == plain
-    assert [verify(*each) for each in asked] == plain
-
-
-def test_what_a_signature_is_over_is_never_taken_from_another_document() -> None:
-    signer = Signer.from_uri("//One")
-    with verified_once():
-        for number in range(200):  # each takes the place in memory of one that is gone
-            document = signer.sign_document(make_sssa(make_task(nonce=f"{number:064x}")))
-            assert verify_document(document, signer.hotkey)
-            assert signed_sha256(document) == sha256_hex(signing_bytes(document))
-            del document
-    assert signed_sha256(signed := make_sssa(make_task())) == sha256_hex(signing_bytes(signed))

@@ -28,7 +28,7 @@ HALF = CodeReport(2, 4, 3)
 async def all_equal(store: Store, count: int) -> None:
     for round_id in range(count):
         replay = await replayed(store, round_id)
-        assert replay.verdict == ("equal" if replay.state == "settled" else "unscored"), replay.differences
+        assert replay.verdict == ("equal" if replay.state == "settled" else "unscored"), replay.difference
     await assert_state_follows(store)
 
 

@@ -91,4 +91,4 @@ async def test_a_settling_that_was_killed_is_done_whole_or_not_at_all(place: str
         assert many == [1, 0, 6, 1]
         assert faults == []
         replay = await replayed(store, 0)
-        assert (replay.state, replay.verdict, replay.differences) == ("settled", "equal", ())
+        assert (replay.state, replay.verdict, replay.difference) == ("settled", "equal", None)

@@ -7,7 +7,7 @@ from sqlalchemy import Text, cast, func, select, update
 from state_kit import plant_flag
 from world import World, on_virtual_time, tasks_of_all_types
 
-from validator.audit.replay.round_replay import replay_round
+from validator.audit.replay import replay_round
 from validator.protocol.round import FlagRaised
 from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from validator.audit.replay.batches import replay_rounds
-from validator.audit.replay.round_replay import RoundReplay
+from validator.audit.replay import RoundReplay, replay_rounds
 from validator.cli.errors import EXIT_NO
 from validator.cli.options import Config, Json, group
 from validator.cli.output import byte_size, print_json, print_line
@@ -154,14 +153,10 @@ def restore(
     settings = settings_of(config)
     url = settings.store.url
     with restoring(file, url.get_secret_value()) as waiting:
-        ids = asyncio.run(_newest(waiting.url, rounds))
+        replays = asyncio.run(_replayed(waiting.url, rounds))
         summary = Summary()
-        replays: list[RoundReplay] = []
-        with progress("replaying", len(ids)) as advance:
-            for replayed in replay_rounds(waiting.url, ids):
-                replays.append(replayed)
-                summary.add(replayed)
-                advance()
+        for replayed in replays:
+            summary.add(replayed)
         if summary.different:
             for replayed in replays:
                 print_replay(replayed, as_json=as_json)
@@ -169,7 +164,7 @@ def restore(
             raise typer.Exit(EXIT_NO)
         waiting.take()
     equal = sum(replayed.verdict == "equal" for replayed in replays)
-    newest = ids[-1] if ids else None
+    newest = replays[-1].round_id if replays else None
     if as_json:
         said = {"store": str(url), "file": str(file), "was": waiting.found, "newest_round": newest}
         print_json({**said, "replayed": len(replays), "equal": equal})
@@ -179,9 +174,17 @@ def restore(
     print_line(_ADVICE)
 
 
-async def _newest(url: str, many: int) -> tuple[int, ...]:
-    async with open_store(url) as store, store.read() as tx:
-        return (await tx.rounds.ids())[-many:]
+async def _replayed(url: str, many: int) -> list[RoundReplay]:
+    """Replay the newest rounds."""
+    async with open_store(url) as store:
+        async with store.read() as tx:
+            ids = (await tx.rounds.ids())[-many:]
+        with progress("replaying", len(ids)) as advance:
+            found = []
+            async for replayed in replay_rounds(store, ids):
+                found.append(replayed)
+                advance()
+            return found
 
 
 @DB.command("prune")

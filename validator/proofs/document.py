@@ -11,11 +11,12 @@ from typing import Any, Final, NamedTuple, Self
 import msgspec
 
 from validator.proofs.consensus_proof import DERIVED, PROOF_VERSION, ConsensusProof
-from validator.proofs.proof_rules import Doubt, divided_evidence, doubts, first_difference
+from validator.proofs.proof_rules import Doubt, divided_evidence, doubts
 from validator.proofs.records import ProofError
 from validator.protocol import typed
 from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.protocol.canonical import digest as digest_of
+from validator.protocol.differences import first_difference
 from validator.protocol.limits import MAX_JSON_VALUES, MIB
 from validator.protocol.signatures import Signer
 from validator.protocol.signatures import verify_document as is_signed_by
@@ -240,7 +241,7 @@ def _compare(document: dict[str, Any], rebuilt: dict[str, Any], proof: Consensus
     said, given = ({k: v for k, v in each.items() if k not in computed} for each in (document, rebuilt))
     found = first_difference(said, given)
     if found is not None:
-        raise TouchedError(found.place, "does not belong there, or is missing")
+        raise TouchedError(found.path, "does not belong there, or is missing")
     if document.get("checksum") != rebuilt["checksum"]:
         raise TouchedError(
             *divided_evidence(proof) or ("checksum", "is not that of final_claim, votes and claims"),
@@ -255,7 +256,7 @@ def _hold(document: dict[str, Any], rebuilt: dict[str, Any], proof: ConsensusPro
     said, given = ({name: each[name] for name in DERIVED if name in each} for each in (document, rebuilt))
     found = first_difference(said, given)
     if found is not None:
-        raise TouchedError(found.place, found.told)
+        raise TouchedError(found.path, found.sentence)
 
 
 def _exact_form(document: dict[str, Any], data: bytes) -> None:

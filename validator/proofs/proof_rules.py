@@ -1,6 +1,5 @@
 """The rules that a proof must follow: its votes and evidence give everything else (SPEC 14)."""
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
@@ -8,53 +7,7 @@ import msgspec
 
 from validator.proofs.consensus_proof import ConsensusProof
 from validator.proofs.records import DISSENTING, SUPPORTING, Claim, VoteType, agents_of, weighted_confidence
-from validator.protocol.text import printable
-
-_SHOWN: Final = 120  # code points of a value in a message
-
-
-class Difference(NamedTuple):
-    """The first place where two values differ; `...` is a value that is not there."""
-
-    place: str
-    stands: Any
-    follows: Any
-
-    @property
-    def told(self) -> str:
-        """The stored and the recomputed value, in one printable line."""
-        if self.stands is ...:
-            return f"is missing, {shown(self.follows)} follows"
-        return f"is {shown(self.stands)}, {'nothing' if self.follows is ... else shown(self.follows)} follows"
-
-
-def shown(value: Any) -> str:
-    """Return a JSON value in one short printable line."""
-    return printable(json.dumps(value, ensure_ascii=False), _SHOWN)
-
-
-def first_difference(one: Any, other: Any, path: str = "") -> Difference | None:
-    """Return the first place where two JSON values differ, None where they do not."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        keys = [*one, *(key for key in other if key not in one)]
-        pairs = [(_member(path, key), one.get(key, ...), other.get(key, ...)) for key in keys]
-    elif isinstance(one, list) and isinstance(other, list):
-        longest = range(max(len(one), len(other)))
-        pairs = [(f"{path}[{i}]", _item(one, i), _item(other, i)) for i in longest]
-    else:
-        return None if one == other else Difference(path, one, other)
-    return next((first_difference(a, b, place) for place, a, b in pairs if a != b), None)
-
-
-def _member(path: str, key: str) -> str:
-    if not key.isidentifier():
-        return f"{path}[{printable(key, _SHOWN)}]"
-    return f"{path}.{key}" if path else key
-
-
-def _item(values: list[Any], i: int) -> Any:
-    return values[i] if i < len(values) else ...
-
+from validator.protocol.differences import first_difference, shown
 
 NO_VERDICT: Final = "NONE"  # the final claim of a group without one
 FAILED_SEVERITY: Final = 0.5
@@ -81,7 +34,7 @@ def group_faults(proof: ConsensusProof) -> Iterator[tuple[str, str]]:
         stands["metadata"] = {name: proof.metadata.get(name) for name in follows["metadata"]}
     found = first_difference(stands, follows)
     if found is not None:
-        yield found.place, f"{found.told} from the votes"
+        yield found.path, f"{found.sentence} from the votes"
     yield from _dissent_faults(proof, verdict=valid is not None)
     for i, claim in enumerate(proof.claims):
         yield from _claim_faults(f"claims[{i}]", claim, valid)
@@ -116,7 +69,7 @@ def _dissent_faults(proof: ConsensusProof, *, verdict: bool) -> Iterator[tuple[s
     ]
     found = first_difference(stands, follows, "dissents")
     if found is not None:
-        yield found.place, f"{found.told} from the votes"
+        yield found.path, f"{found.sentence} from the votes"
 
 
 def _claim_faults(place: str, claim: Claim, valid: list[str] | None) -> Iterator[tuple[str, str]]:
@@ -133,7 +86,7 @@ def _claim_faults(place: str, claim: Claim, valid: list[str] | None) -> Iterator
         yield place, "has not one piece of evidence of each valid member"
     found = first_difference(stands, follows, place)
     if found is not None:
-        yield found.place, f"{found.told} from the evidence"
+        yield found.path, f"{found.sentence} from the evidence"
 
 
 DISSENT_TYPES: Final = ("full", "partial", "procedural")
@@ -189,7 +142,7 @@ def divided_evidence(proof: ConsensusProof) -> tuple[str, str] | None:
                     return f"{place}.evidence_id", "is not what the evidence chain says"
                 if other != item:
                     found = first_difference(msgspec.to_builtins(item), msgspec.to_builtins(other), place)
-                    return found.place if found else place, "is not what the evidence chain says"
+                    return found.path if found else place, "is not what the evidence chain says"
                 if item.supports_claim is not supports:
                     return f"{place}.supports_claim", f"is {shown(not supports)}, the list it is in gives the opposite"
     return None
@@ -211,7 +164,7 @@ def _lists(proof: ConsensusProof, *, own: bool) -> Iterator[Doubt]:
         listed, follows = list(stands) if own else sorted(stands), agents_of(proof.votes, kinds)
         found = first_difference(listed, follows, name)
         if found is not None:
-            yield Doubt(found.place if own else name, f"{found.told} from the votes", "wrong")
+            yield Doubt(found.path if own else name, f"{found.sentence} from the votes", "wrong")
 
 
 def _second_vote(proof: ConsensusProof) -> int | None:

@@ -1,15 +1,11 @@
 """Hotkey signatures over documents: one typed wrapper round the SDK's Keypair (SPEC 2, 13)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 import sr25519
 from bittensor_core import CRYPTO_ED25519, CRYPTO_SR25519, Keypair
 
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.sssa import Signature, signing_bytes
 
 _CRYPTO_TYPES = {"sr25519": CRYPTO_SR25519, "ed25519": CRYPTO_ED25519}
@@ -25,27 +21,6 @@ class Signed(Protocol):
 
 
 D = TypeVar("D", bound=Signed)
-
-
-class _Known(NamedTuple):
-    """Signatures cached within `verified_once`.
-
-    Attributes:
-        verified: of (hex sha256 of the data, value, hotkey, scheme) whether it is a signature.
-        signed: of a document, by its id, itself and the hex sha256 of what its signature is over.
-    """
-
-    verified: dict[tuple[str, str, str, str], bool]
-    signed: dict[int, tuple[Signed, str]]
-
-    def verify(self, sha256: str, data: bytes, value: str, hotkey: str, crypto: str) -> bool:
-        key = sha256, value, hotkey, crypto
-        if key not in self.verified:
-            self.verified[key] = _verify(data, value, hotkey, crypto)
-        return self.verified[key]
-
-
-_KNOWN: ContextVar[_Known | None] = ContextVar("_KNOWN", default=None)
 
 
 class Signer:
@@ -78,41 +53,11 @@ def verify_document(document: Signed, hotkey: str) -> bool:
     signature = document.signature
     if signature.hotkey != hotkey:
         return False
-    data, known = signing_bytes(document), _KNOWN.get()
-    if known is None:
-        return _verify(data, signature.value, hotkey, signature.crypto)
-    sha256 = sha256_hex(data)
-    known.signed[id(document)] = document, sha256  # kept, so that its id stays its own
-    return known.verify(sha256, data, signature.value, hotkey, signature.crypto)
-
-
-def signed_sha256(document: Signed) -> str:
-    """Return the hex sha256 of the bytes that a document's signature is over."""
-    known = _KNOWN.get()
-    if known is not None and id(document) in known.signed:
-        return known.signed[id(document)][1]
-    return sha256_hex(signing_bytes(document))
+    return verify(signing_bytes(document), signature.value, hotkey, signature.crypto)
 
 
 def verify(data: bytes, value: str, hotkey: str, crypto: str) -> bool:
     """Return whether `value` (`0x` hex) is the signature of exactly `data` by `hotkey`; never raises."""
-    known = _KNOWN.get()
-    if known is None:
-        return _verify(data, value, hotkey, crypto)
-    return known.verify(sha256_hex(data), data, value, hotkey, crypto)
-
-
-@contextmanager
-def verified_once() -> Iterator[None]:
-    """Cache verified signatures inside: the next check of one costs a hash. For replay of one group, which has few."""
-    token = _KNOWN.set(_Known({}, {}))
-    try:
-        yield
-    finally:
-        _KNOWN.reset(token)
-
-
-def _verify(data: bytes, value: str, hotkey: str, crypto: str) -> bool:
     try:
         keypair = Keypair(ss58_address=hotkey, crypto_type=_CRYPTO_TYPES[crypto])
         signature = bytes.fromhex(value.removeprefix("0x"))

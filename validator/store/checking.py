@@ -21,6 +21,7 @@ from validator.store.codec import expanded
 from validator.store.errors import DamagedError
 from validator.store.log import round_lines
 from validator.store.repositories.state import NOTHING
+from validator.store.row_check import row_faults
 from validator.store.schema import VERSION_TABLE
 from validator.store.stepping import steps
 from validator.store.tables import (
@@ -205,6 +206,18 @@ async def _record_fault(tx: Transaction, row: Any, check: Check) -> str | None:
     return None if wanted == named else "its documents are not those that its answers name"
 
 
+async def _look_at_rows(tx: Transaction, check: Check) -> None:
+    """Compare the rows of listings, flags, window entries and waiting work with the records of their rounds."""
+    ended = select(rounds.c.round_id).where(rounds.c.state != "open").order_by(rounds.c.round_id)
+    for (round_id,) in (await tx.connection.execute(ended)).all():
+        check.looked += 1
+        try:
+            for fault in await row_faults(tx, round_id):
+                check.fault(f"round {round_id}: {fault}")
+        except (DamagedError, ValueError) as error:
+            check.fault(f"round {round_id}: cannot be compared: {error}")
+
+
 def _unlike(rows: Sequence[Row[Any]], read: Callable[[bytes], bytes]) -> Iterator[str]:
     """Yield the keys of rows whose bytes do not have their digest."""
     for row in rows:
@@ -299,6 +312,7 @@ LOOKS: Final[Mapping[str, Callable[[Transaction, Check], Awaitable[None]]]] = {
     "tables": _look_at_tables,
     "references": _look_at_references,
     "digests": _look_at_digests,
+    "rows": _look_at_rows,
     "receipts": _look_at_receipts,
     "state": _look_at_state,
 }

@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import UNSET
 
 from validator.audit.log.answers import Answers
 from validator.audit.log.lines import Line, Planned
-from validator.audit.replay.gate_replay import StoredGates
+from validator.audit.log.stored_gates import StoredGates
 from validator.protocol.answer import parse_answer
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import index_bundle, read_bundle
@@ -77,6 +77,16 @@ class Folder:
         return data
 
 
+class Bodies(Protocol):
+    """Raw answers by their sha256: a `Folder`, or a store."""
+
+    def names(self) -> Iterator[str]:
+        """Yield the digests of everything that is given without being asked for."""
+
+    def read(self, name: str, limit: int, sha256: str | None = None) -> bytes | None:
+        """Return the bytes, None where there are none (GivenError: they are not what the digest says)."""
+
+
 @dataclass(slots=True)
 class Given:
     """The folders, and how much of the log was compared with them.
@@ -94,7 +104,7 @@ class Given:
 
     bundles: Folder | None = None
     tasks: Folder | None = None
-    answers: Folder | None = None
+    answers: Bodies | None = None
     counted: Counter[str] = field(default_factory=Counter)
     _unnamed: set[str] | None = None
     _missing: dict[str | None, tuple[Line, str]] = field(default_factory=dict)
@@ -148,7 +158,7 @@ class Given:
             judged |= {(task.task_id, hotkey) for hotkey in self._judge_group(planned, answers, i, self.answers)}
         return frozenset(judged)
 
-    def _judge_group(self, planned: Planned, answers: Answers, i: int, folder: Folder) -> Collection[str]:
+    def _judge_group(self, planned: Planned, answers: Answers, i: int, folder: Bodies) -> Collection[str]:
         task, group = planned.frozen.tasks[i], planned.plan.groups[i]
         stored: dict[str, Packed | Rejection] = {one.hotkey: one for one in answers.of_task(task.task_id)}
         stored |= {one.hotkey: one for one in answers.results.rejections if one.task_id == task.task_id}
@@ -173,8 +183,8 @@ class Given:
                 places[hotkey] = place
             elif isinstance(one, Packed) and len(self._missing) < _UNNAMED:
                 self._missing[one.sha256] = (answers.line, place)
-        for hotkey, difference in gates.differences(stored):
-            what = f"the gates say otherwise of the given answer, at `{difference.path}`"
+        for hotkey, path in gates.differences(stored):
+            what = f"the gates say otherwise of the given answer, at `{path}`"
             raise answers.line.fault(what, places[hotkey])
         return places
 

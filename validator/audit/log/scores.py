@@ -17,8 +17,8 @@ from validator.audit.log.lines import FaultError, Line, LineReader, Planned, par
 from validator.kinds.interface import ProvenTask
 from validator.kinds.registry import kind_of
 from validator.proofs.document import TouchedError, Unsealed, Verified, is_sealed, verify_document
-from validator.proofs.proof_rules import first_difference
 from validator.proofs.records import ProofError
+from validator.protocol.differences import first_difference
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import ProofNote, RoundEnd, outcome_line
 from validator.protocol.results import Passed, Submission
@@ -256,7 +256,7 @@ def _parting(found: Line, again: Mapping[str, Any]) -> str:
     """Return where a proof parts from what the answers give."""
     said = {**decode_plain(found.document, limit=len(found.document)), "signature": None}
     difference = first_difference(again, said)
-    return f".{difference.place}" if difference else ""
+    return f".{difference.path}" if difference else ""
 
 
 def _first_difference(given: RoundOutcome, again: RoundOutcome) -> str:

@@ -11,11 +11,11 @@ from validator.proofs.consensus_proof import ConsensusProof
 from validator.proofs.proof_rules import FAILED_SEVERITY, NO_VERDICT
 from validator.proofs.records import ProofError, VoteType
 from validator.protocol.answer import Role
+from validator.protocol.canonical import sha256_hex
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessmentTask, GroupOutcome, MemberOutcome, is_submitted
-from validator.protocol.signatures import signed_sha256
 from validator.protocol.skill_types import is_runtime
-from validator.protocol.sssa import Finding
+from validator.protocol.sssa import Finding, signing_bytes
 from validator.protocol.times import format_time
 from validator.scoring import FindingKeys, Version, version
 
@@ -132,7 +132,7 @@ def _claims(keys: FindingKeys, builder: ConsensusBuilder, valid: Sequence[_Membe
 def _origin(member: _Member, round_id: str) -> dict[str, str]:
     if member.submission is None:
         raise ProofError("evidence comes from valid members only")
-    sha256 = signed_sha256(member.submission.sssa)
+    sha256 = sha256_hex(signing_bytes(member.submission.sssa))
     return {"round_id": round_id, "task_id": member.submission.task_id, "sssa_sha256": sha256}
 
 

@@ -1,14 +1,16 @@
-"""Replay of the gates, for `replay` and `audit verify`: stored answers are judged again from their bytes. No I/O."""
+"""Gates of stored answers, which are judged again from their bytes. No I/O."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
 from msgspec import UNSET
 
-from validator.audit.replay.differences import Difference, compared
 from validator.kinds.judging import Judged, expected_of
 from validator.kinds.registry import kind_of
 from validator.protocol.answer import Role
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.differences import first_difference
 from validator.protocol.results import Packed, Rejection
 from validator.protocol.round import RoundInput, RoundTask
 from validator.scoring import version
@@ -33,8 +35,8 @@ class StoredGates:
         found = {hotkey: judged.result for hotkey, judged in self._judged.items()}
         return found | kind_of(self.task).completed(version(self.frozen.scoring_version), self._judged)
 
-    def differences(self, stored: Mapping[str, Packed | Rejection]) -> Iterator[tuple[str, Difference]]:
-        """Yield of whose answer the gates say otherwise than what is stored, and where.
+    def differences(self, stored: Mapping[str, Packed | Rejection]) -> Iterator[tuple[str, str]]:
+        """Yield of whose answer the gates say otherwise than what is stored, and at which path.
 
         Gate 7 counts where all witnesses were judged; what rests on a truth counts where that is shown.
         """
@@ -46,10 +48,10 @@ class StoredGates:
         for hotkey in (name for name in again if name in stored):
             before, now = (self._comparable(one[hotkey], partial=partial) for one in (stored, again))
             if before != now:
-                pair = (one.unpacked() if isinstance(one, Packed) else one for one in (before, now))
-                found = compared("", *pair)
+                pair = [canonical_bytes(one.unpacked() if isinstance(one, Packed) else one) for one in (before, now)]
+                found = first_difference(*map(msgspec.json.decode, pair))
                 if found is not None:
-                    yield hotkey, found
+                    yield hotkey, found.path
 
     def _comparable(self, one: Packed | Rejection, *, partial: bool) -> Packed | Rejection:
         """Return a judgement without what other answers or a truth decide that are not there."""
