@@ -18,8 +18,9 @@ from validator.protocol.round import (
     MinerState,
     TypeHistory,
 )
+from validator.protocol.tallies import Tally
 from validator.protocol.workflow_run import CodeReport
-from validator.scoring import version
+from validator.scoring import TurnCandidate, version
 from validator.state.inputs import frozen_miner, learned
 from validator.state.round_end import Ended, apply, known_from
 from validator.state.values import Pair, State
@@ -128,3 +129,31 @@ def test_results_of_rounds_that_the_state_does_not_know_are_remembered_one_by_on
     result = ExecutionResult("3", "t8", P2, MCP, "rerun_pass")
     state = after(ended(7, filled=(filled,), executions=(result,)), state=known_from(State(), 7))
     assert state.shared.late_unknown == {("3", "t9", P1), ("3", "t8")}
+
+
+def test_under_2_0_0_everybody_asked_takes_a_turn_and_a_caught_answer_strikes_its_tally() -> None:
+    by, tally = version("2.0.0"), Tally(True, 3, 4, 5, "ALLOW", "ALLOW", 0.9, 0.7, None, None, None, 1.0)
+    state, caught = START, ExecutionResult("5", "t1", P1, MCP, "rerun_fail")
+    for number, executions in ((4, ()), (5, ()), (6, (caught,))):
+        one = ended(number, ("P2",), executions=executions)
+        assert one.outcome is not None
+        members = tuple(structs.replace(member, tally=tally) for member in one.outcome.members)
+        one = structs.replace(one, outcome=structs.replace(one.outcome, members=members))
+        state = apply(state, by.step(learned(state, one.frozen), one))
+    assert [pair(state, hotkey).turn for hotkey in (P1, P2, P3)] == [3, 3, 3]
+    assert [entry.ok for entry in pair(state).tallies.tallies()] == [True, False, True]
+    assert [entry.ok for entry in pair(state, P3).tallies.tallies()] == [True, True, True]
+    assert state.shared.tallied == 3
+
+
+def test_under_2_0_0_dispatches_of_earlier_tasks_are_in_turn_total_and_in_flight() -> None:
+    by, tasks = version("2.0.0"), tuple(make_task(MCP, task_id=f"t{i}", slot=i) for i in range(2))
+    frozen = structs.replace(example(()).frozen, tasks=tasks, scoring_version="2.0.0")
+    first, second = by.plan_tasks(frozen)
+    members = {hotkey for hotkey, _ in first.group.members}
+    assert len(members) == 5
+    for before, after_it in zip(first.candidates, second.candidates, strict=True):
+        assert isinstance(before, TurnCandidate)
+        assert isinstance(after_it, TurnCandidate)
+        assert (before.turn, before.total, before.in_flight) == (0, 0, 0)
+        assert (after_it.turn, after_it.total, after_it.in_flight) == (1, 1, 1)
