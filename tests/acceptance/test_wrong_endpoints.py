@@ -87,7 +87,7 @@ async def test_where_nothing_speaks_it_gives_up_after_a_while(tmp_path: Path) ->
     for there in (f"ws://127.0.0.1:{closed}/***: {refused_there}", f"ws://***@127.0.0.1:1: {refused_there}"):
         assert there in lines[0]
     for line, words in zip(
-        lines[1:], ("no websocket within 10 s", "HTTP 200 instead", "no TLS is spoken"), strict=True
+        lines[1:], ("no websocket within 15 s", "HTTP 200 instead", "no TLS is spoken"), strict=True
     ):
         assert words in line
 

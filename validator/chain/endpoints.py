@@ -109,7 +109,7 @@ class Endpoints:
 
     async def _look(self, endpoints: Sequence[str]) -> list[str]:
         """Look at endpoints, all at once, and note which are well; return those that are nodes of the chain."""
-        limit_s = self._limits.look_s if len(self.all) > 1 else self._limits.answer_s
+        limit_s = self._limits.look_s if len(self.all) > 1 else self._limits.call_s - self._limits.look_s
         seen = await asyncio.gather(*(look_at(place, one, limit_s) for place, one in enumerate(endpoints)))
         reasons = unfit(seen, self.genesis, self.highest)
         for place, endpoint in enumerate(endpoints):
