@@ -5,6 +5,10 @@ from collections import Counter
 
 from daemon_kit import BLOCK_S, Running, running
 
+from validator.kinds.workflow.executor import PlanRunner
+from validator.kinds.workflow.kind import WORKFLOW
+from validator.rounds.heartbeat import Heartbeat
+
 OUTAGE = 3  # blocks: 36 s
 
 
@@ -83,3 +87,17 @@ async def _with_time(daemon: Running) -> bool:
         await asyncio.sleep(0.001)
         await daemon.clock.advance(BLOCK_S)
     return await daemon.task
+
+
+async def test_rounds_ask_how_long_the_node_has_shown_no_head_and_when_the_daemon_stalled(sqlite_url: str) -> None:
+    """Its chain is on this machine, so that an answer of it tells nothing of the network (D-26)."""
+    async with running(sqlite_url) as daemon:
+        dispatcher, health = daemon.daemon.rounds.dispatcher, daemon.daemon.health
+        (heart,) = (one for one in daemon.daemon.beside if isinstance(one, Heartbeat))
+        runner = dispatcher.runners[WORKFLOW.name]
+        assert isinstance(runner, PlanRunner)
+        assert dispatcher.stalls == runner.stalls == heart.since
+        await daemon.until_block(2)
+        daemon.chain.faults.unreachable_until = 10
+        await daemon.until(lambda: (health.block_age_s or 0.0) > 61.0)
+        assert await dispatcher.away()

@@ -351,6 +351,7 @@ async def test_a_stall_makes_no_answer_early(store: Store) -> None:
 
 async def test_the_stalls_of_a_round_are_stored_with_it_and_no_others(store: Store) -> None:
     world = world_of(store, {})
+    await world.clock.advance(100.0)
     round_ = await prepared(world)
     began, now = world.clock.monotonic(), world.clock.now()
     stalls = (Stall(began - 5.0, 2.0), Stall(began + 0.5, 1.5))

@@ -62,6 +62,7 @@ class Wire(ResponseHandler):
         self._backlog = bytearray()
         self._parsed = 0
         self._tls: Tls | None = None
+        self._secured = False  # until then the handshake's thread alone may touch what opens records
         self._shaking: asyncio.Future[None] | None = None
         self._reader: StreamReader | None = None
         self._turn_due = False
@@ -93,6 +94,7 @@ class Wire(ResponseHandler):
                 await self._more_received()
             record = tls.take()
         self._send_sealed(tls)
+        self._secured = True
 
     def expect_response(self) -> None:
         """Begin to read, within the bounds of a head's lines."""
@@ -176,7 +178,7 @@ class Wire(ResponseHandler):
     @property
     def _waiting(self) -> bool:
         """True if there is something to parse, or a record to open."""
-        return bool(self._backlog) or (self._tls is not None and self._tls.has_record)
+        return bool(self._backlog) or (self._secured and self._tls is not None and self._tls.has_record)
 
     async def _more_received(self) -> None:
         if self.transport is None or self.transport.is_closing():
@@ -199,7 +201,7 @@ class Wire(ResponseHandler):
     def _turn(self) -> None:
         self._turn_due = False
         if not self._done and not self._reading_paused:
-            if not self._backlog and self._tls is not None and self._tls.has_record:
+            if not self._backlog and self._tls is not None and self._waiting:
                 self._open_record(self._tls)
             if self._backlog:
                 self._parse_portion()
