@@ -43,11 +43,12 @@ STOPS: Final = ("stop", "stop_twice", "drain", "cancel", *CUTS)
 OWN: Final = ("no_resources", "no_route")  # what this machine lacks when a miner is called
 ANSWERS: Final = ("late", "broken", "missing", "doubled", "refused_answer", "false_signature")
 WORK: Final = ("execution_fails", "execution_hangs", "check_fails", "check_hangs", "step_fails")
+ROWS: Final = ("reveal_fails", "row_altered")  # the first row from `at` that comes into force
 ALWAYS: Final = ("version_switch", "two_mechanisms", "miners_over_http", "canary", "anchor", "long_windows")
 AIMS: Final = ("receipts", "weight_submissions", "waiting_work", "dispatches", "rounds", "weight_marks")
 """Tables: a kill or a cancellation at a commit is for one of a transaction that wrote to it, or of any. A cancellation
 at a hand-over with an aim comes when what is known of it afterwards is written."""
-KINDS: Final = (*WINDOWS, *EVENTS, *SUBMISSIONS, *KILLS, *STOPS, *OWN, *ANSWERS, *WORK, *ALWAYS)
+KINDS: Final = (*WINDOWS, *EVENTS, *SUBMISSIONS, *ROWS, *KILLS, *STOPS, *OWN, *ANSWERS, *WORK, *ALWAYS)
 
 
 class Fault(NamedTuple):
@@ -99,6 +100,9 @@ def draw(seed: int) -> list[Fault]:
         for kind in (*OWN, *ANSWERS, *WORK)
         if random.random() < 0.4  # noqa: PLR2004
     ]
+    rows = Random(f"{seed}|rows")  # a stream of its own: what was drawn before stays
+    count = rows.choice((0, 1, 2))
+    faults += [Fault(rows.choice(ROWS), round(horizon_s * rows.random(), 3), 1.0) for _ in range(count)]
     return sorted(faults, key=lambda one: (one.at, one.kind, one.value))
 
 
@@ -120,6 +124,7 @@ class Faults:
         self._time, self._horizon_s, self.calm_from = time, span[0], sum(span)
         self._windows = [one for one in faults if one.kind in WINDOWS]
         self._submissions = [one for one in faults if one.kind in SUBMISSIONS]
+        self._rows = [one for one in faults if one.kind in ROWS]
         self.events = [one for one in faults if one.kind in EVENTS]
         self.ends = [one for one in faults if one.kind in (*KILLS, *STOPS)]
         self._shares = {one.kind: one.value for one in faults if one.kind in (*OWN, *ANSWERS, *WORK)}
@@ -177,10 +182,17 @@ class Faults:
 
     def submission(self) -> str | None:
         """Take the fault of the submission that is handed over now."""
-        due = next((one for one in self._submissions if one.at <= self._time.now), None)
-        if due is None or self._time.now >= self.calm_from:
+        return self._taken(self._submissions) if self._time.now < self.calm_from else None
+
+    def row(self) -> str | None:
+        """Take the fault of the row that comes into force now; in the calm time, too: it ends nothing."""
+        return self._taken(self._rows)
+
+    def _taken(self, faults: list[Fault]) -> str | None:
+        due = next((one for one in faults if one.at <= self._time.now), None)
+        if due is None:
             return None
-        self._submissions.remove(due)
+        faults.remove(due)
         self.count(due.kind)
         return due.kind
 

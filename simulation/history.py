@@ -340,7 +340,8 @@ class History:
         shape = self.universe.shape
         begin = max(self._calm, self._written) + 4.0
         first, last = (round(time / shape.block_s) for time in (begin, self._calm + shape.calm_s))
-        return range(-(-first // shape.epoch_blocks), last // shape.epoch_blocks)
+        epoch = self.universe.subnet.blocks.epoch
+        return range(epoch(first - 1) + 1, epoch(last))
 
     def digest(self) -> str:
         """Return sha256 over all steps and every row of every table."""

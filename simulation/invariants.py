@@ -212,6 +212,7 @@ def _weights_are_set_once(history: "History", database: sqlite3.Connection, *, w
     require(confirmed.keys() <= blocks.keys(), f"confirmed, not on chain: {sorted(confirmed.keys() - blocks.keys())}")
     for key, sent in confirmed.items():
         require(sent == blocks[key], f"mechanism and block {key}: the chain has {blocks[key]}, the store {sent}")
+    _rows_are_compared(history, database)
     if not whole:
         return
     unseen = sorted(blocks.keys() - confirmed.keys())  # while the clock is behind the store nothing is looked at
@@ -221,6 +222,18 @@ def _weights_are_set_once(history: "History", database: sqlite3.Connection, *, w
         for epoch in history.calm_epochs():
             served = landed[mechid, epoch] or vectors.get((mechid, epoch)) == 0  # nobody has a score
             require(served, f"mechanism {mechid}, epoch {epoch}: no weights, and nothing was in the way")
+
+
+def _rows_are_compared(history: "History", database: sqlite3.Connection) -> None:
+    """Check that a row that came into force as sent is not said to be another, and the other way round."""
+    unlike = history.universe.subnet.unlike
+    rows = database.execute("SELECT mechid, block, row_state FROM weight_submissions WHERE state = 'confirmed'")
+    for mechid, block, state in rows.fetchall():
+        fault, where = unlike.get((mechid, block)), f"mechanism {mechid}, block {block}"
+        require(state != "altered" or fault == "row_altered", f"{where}: its row was not altered")
+        good = state in {"as_sent", "revealed"}
+        require(not (good and fault == "row_altered"), f"{where}: its row was altered, and it is {state}")
+        history.faults.counts["rows_compared"] += state not in {None, "committed"}
 
 
 async def _store_is_whole(history: "History", store: Store) -> None:

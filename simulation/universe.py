@@ -25,7 +25,7 @@ from simulation.network import Link, fault_of
 from simulation.sqlite import handles
 from validator.chain.base import ChainUnreachableError, Commitment, Head, OtherChainError, WeightsResult
 from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState
+from validator.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState, WeightRow
 from validator.chain.weight_rows import to_u16
 from validator.daemon.world import World
 from validator.kinds.workflow.step import StepReply
@@ -60,6 +60,7 @@ from validator.workers.interface import Here
 MECHANISMS: Final = (0, 1)
 VALIDATOR: Final = Signer.from_uri("//Validator", "ed25519")
 _MOST_MINERS: Final = 5
+_NO_MECHANISM: Final = 255
 _ANCHORED: Final = 50  # blocks of an epoch: fewer leave no room for an anchor
 _TAKES_S: Final = 0.3  # that a client takes until it accepts its cancellation
 _LOOKED_S: Final = 2.0  # between the look at the chain and what is handed over after it
@@ -129,11 +130,17 @@ class Handed(NamedTuple):
 
 
 class Subnet(SimulatedSubnet):
-    """A subnet that remembers every submission of weights."""
+    """A subnet that remembers every submission of weights, and which rows did not come into force as sent.
 
-    def __init__(self, *arguments: Any) -> None:
+    Attributes:
+        unlike: mechanism and block of those rows, with the fault.
+    """
+
+    def __init__(self, faults: Faults, *arguments: Any) -> None:
         super().__init__(*arguments)
+        self._plan = faults
         self.handed: list[Handed] = []
+        self.unlike: dict[tuple[int, int], str] = {}
         self.epoch = 0  # that the next ones are made for
 
     def submit(
@@ -143,6 +150,15 @@ class Subnet(SimulatedSubnet):
         pending = super().submit(hotkey, mechid, weights, delay=delay, valid_blocks=valid_blocks)
         self.handed.append(Handed(mechid, self.epoch, pending))
         return pending
+
+    def _reveal(self, row: WeightRow) -> None:
+        hidden = self.rules.reveal_epochs > 0
+        fault = self._plan.row()
+        fault = fault if hidden or fault is None else "row_altered"
+        self.failing_reveals, self.altered_rows = int(fault == "reveal_fails"), int(fault == "row_altered")
+        if fault is not None:
+            self.unlike[row.mechid, row.block] = fault
+        super()._reveal(row)
 
 
 class _Frozen(NamedTuple):
@@ -191,7 +207,7 @@ class FaultyChain(SimulatedChain):
             await self._loop.die()
         fault = self._plan.submission()
         if fault == "refused":
-            return WeightsResult(False, "rate_limited (SettingWeightsTooFast): simulated", None, None)
+            mechid = _NO_MECHANISM  # the runtime refuses it, in a block
         self.faults.unsent += fault == "unsent"
         self.faults.broken += fault == "sent_then_broken"
         self.faults.lost_answers += fault == "lost_answer"
@@ -358,6 +374,7 @@ class Universe:
         self.random = SeededRandom(f"{seed}|daemon")
         rules = SubnetRules(
             seed=f"{seed}",
+            netuid=self.stream("netuid").choice((1, 4)),
             genesis=int(self.clock.now().timestamp()),
             block_time_s=shape.block_s,
             tempo=shape.epoch_blocks - 1,
@@ -367,7 +384,7 @@ class Universe:
             immunity_period=0,
             max_uids=shape.miners + 1,
         )
-        self.subnet = Subnet(SubnetState(STATE_VERSION, rules), self.clock)
+        self.subnet = Subnet(faults, SubnetState(STATE_VERSION, rules), self.clock)
         self.subnet.register(VALIDATOR.hotkey, stake_tao=1000.0, validator_permit=True)
         self.signers: dict[str, Signer] = {}
         self._next = 0
@@ -402,7 +419,7 @@ class Universe:
             self.faults.counts[kind] = max(int(acts), self.faults.counts[kind])
         return Settings.model_validate(
             {
-                "validator": {"netuid": 1},
+                "validator": {"netuid": self.subnet.rules.netuid},
                 "chain": {"kind": "simulated"},
                 "store": {"url": f"sqlite:///{self.folder}/store.sqlite"},
                 "rounds": {

@@ -89,8 +89,9 @@ async def test_waiting_ends_with_the_block_or_a_later_one(build: Build) -> None:
     assert (await world.run(world.chain.wait_for_block(first.number))).number >= later.number
 
 
-async def test_an_epoch_ends_in_the_block_before_a_step(build: Build) -> None:
-    world = await build()
+@pytest.mark.parametrize("netuid", [1, 4])
+async def test_an_epoch_ends_in_the_block_before_a_step(build: Build, netuid: int) -> None:
+    world = await build(*([] if netuid == 1 else ["rules"]), netuid=netuid)
     head = await world.run(world.chain.head())
     for _ in range(2):
         assert head.epoch_end is not None
@@ -209,6 +210,24 @@ async def test_committed_weights_show_once_they_are_revealed(build: Build) -> No
     assert stored, "not revealed after 400 blocks; does the node get drand's pulses?"
     assert stored == to_u16(planned)
     assert list(await world.run(world.chain.commits(0))) == []
+    assert await world.run(world.chain.last_update(0, me)) == result.block
+
+
+async def test_a_reveal_that_fails_leaves_no_commitment_and_the_row_as_it_was(build: Build) -> None:
+    """No event, no refusal: only a comparison of rows tells it."""
+    world = await build("reveals", reveal_epochs=1)
+    await rested(world)
+    me, planned = await uid_of(world, world.me), rising(world)
+    await world.sealed(planned)
+    await world.fail_reveals(1)
+    result = await send(world, planned)
+    assert result.accepted
+    for _ in range(100):
+        if not await world.run(world.chain.commits(0)):
+            break
+        await world.pass_blocks(1)
+    assert list(await world.run(world.chain.commits(0))) == []
+    assert await world.run(world.chain.weights(0, me)) == {}
     assert await world.run(world.chain.last_update(0, me)) == result.block
 
 

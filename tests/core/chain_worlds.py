@@ -28,7 +28,7 @@ MINERS: Final = tuple(Signer.from_uri(f"//Miner{i}") for i in range(1, 4))
 # Where the connection breaks under a submission; "lost": signed, and no pool ever has it.
 Break = Literal["unsigned", "lost", "pooled", "included", "silent"]
 # What a kind of world may not be able to do; a test that needs it is skipped there.
-Ability = Literal["faults", "outage", "slots", "rules", "proxy"]
+Ability = Literal["faults", "outage", "slots", "rules", "reveals", "proxy"]
 
 
 class World(Protocol):
@@ -78,6 +78,9 @@ class World(Protocol):
     async def break_at(self, phase: Break | None) -> None:
         """Break the connection under the submissions to come, or no more."""
 
+    async def fail_reveals(self, count: int) -> None:
+        """Let so many commitments come to nothing when they are revealed."""
+
     async def reachable(self, yes: bool) -> None:
         """Take the node away, or bring it back."""
 
@@ -106,6 +109,9 @@ class LocalWorld:
 
     async def sealed(self, weights: Mapping[int, float]) -> None:
         del weights
+
+    async def fail_reveals(self, count: int) -> None:
+        self.subnet.failing_reveals = count
 
     async def set_permit(self, permit: bool) -> None:
         self.subnet.set_permit(self.me, permit)

@@ -45,6 +45,7 @@ class NodeWorld:
     cannot: Mapping[Ability, str] = {
         "slots": _NOT_HERE.format("who leaves a subnet is the chain's decision"),
         "rules": _NOT_HERE.format("its subnets are made in one way"),
+        "reveals": _NOT_HERE.format("its reveals do not fail on demand"),
     }
 
     def __init__(self, url: str, client: bt.Client, place: Place) -> None:
@@ -126,6 +127,9 @@ class NodeWorld:
 
     async def break_at(self, phase: Break | None) -> None:
         self.proxy.break_at(phase)
+
+    async def fail_reveals(self, count: int) -> None:
+        self._cannot("reveals")
 
     async def reachable(self, yes: bool) -> None:
         self.proxy.reachable(yes)

@@ -249,6 +249,7 @@ class Blocks:
         self._genesis = rules.genesis
         self._block_us = round(rules.block_time_s * 1_000_000)
         self._epoch_length = rules.tempo + 1
+        self._offset = (rules.netuid - 1) % self._epoch_length
         self._newest = 0
         self.identity = hashlib.sha256(f"{rules.seed}|{rules.genesis}|genesis".encode()).hexdigest()
 
@@ -260,10 +261,14 @@ class Blocks:
     def head(self) -> Head:
         """Return the newest block; epochs are counted from block 0 (D-22)."""
         number = self.number()
-        epoch = number // self._epoch_length
+        epoch = self.epoch(number)
         time = self._genesis + number * self._block_us // 1_000_000
-        start = epoch * self._epoch_length
+        start = epoch * self._epoch_length - self._offset
         return Head(number, self.hash(number), time, epoch, start + self._epoch_length - 1, start)
+
+    def epoch(self, number: int) -> int:
+        """Return the epoch of a block; where it steps depends on the netuid, as on a chain."""
+        return (number + self._offset) // self._epoch_length
 
     def hash(self, number: int) -> str:
         """Return the hash of any block, hex: sha256 of `seed|number`."""
@@ -311,7 +316,7 @@ class SimulatedSubnet:
 
     Attributes:
         failing_reveals: so many rows more do not come into force, and nothing says so.
-        altered_rows: so many rows more come into force with all weights equal.
+        altered_rows: so many rows more come into force with 1 as their first weight.
     """
 
     def __init__(self, state: SubnetState, clock: Clock, file: Path | None = None) -> None:
@@ -524,7 +529,7 @@ class SimulatedSubnet:
 
     def _settle(self) -> None:
         """Do what the blocks since the last look hold: submissions in their order, and commits whose time has come."""
-        number, length = self.blocks.number(), self.rules.tempo + 1
+        number = self.blocks.number()
         ready = [one for one in self._pool if one.due is not None and one.due <= min(number, one.expires)]
         self._pool = [one for one in self._pool if one not in ready and one.expires > number]
         for pending in sorted(ready, key=lambda one: one.due or 0):
@@ -533,7 +538,8 @@ class SimulatedSubnet:
                 pending.result = self._include(pending.hotkey, pending.mechid, pending.values, block)
             else:
                 pending.result = self._commit(pending.hotkey, pending.content, block)
-        ripe = [row for row in self._commits if row.block // length + self.rules.reveal_epochs <= number // length]
+        epoch, wait = self.blocks.epoch(number), self.rules.reveal_epochs
+        ripe = [row for row in self._commits if self.blocks.epoch(row.block) + wait <= epoch]
         for row in ripe:
             self._commits.remove(row)
             # A row that the runtime refuses at the reveal is gone, and no event says so.
@@ -549,7 +555,8 @@ class SimulatedSubnet:
             return
         if self.altered_rows:
             self.altered_rows -= 1
-            row = msgspec.structs.replace(row, targets=tuple((uid, U16_MAX) for uid, _ in row.targets))
+            (first, _), *others = row.targets
+            row = msgspec.structs.replace(row, targets=((first, 1), *others))
         self._weights[row.mechid, row.uid] = row
 
     def _include(self, hotkey: str, mechid: int, values: Mapping[int, int], block: int) -> WeightsResult:
@@ -571,10 +578,10 @@ class SimulatedSubnet:
 
     def _refused_commit(self, slot: Slot | None, mechid: int, block: int) -> str:
         """Return the pallet's name for the reason to refuse a commitment, in its order; empty if there is none."""
-        rules, length = self.rules, self.rules.tempo + 1
+        rules, epoch = self.rules, self.blocks.epoch
         if slot is None:
             return "HotKeyNotRegisteredInSubNet"
-        mine = [one for one in self._committed(mechid, slot.uid) if one // length == block // length]
+        mine = [one for one in self._committed(mechid, slot.uid) if epoch(one) == epoch(block)]
         checks = (
             (not 0 <= mechid < rules.mechanisms, "MechanismDoesNotExist"),
             (not self._may_weigh(slot), "NotEnoughStakeToSetWeights"),
@@ -619,8 +626,8 @@ class SimulatedSubnet:
         extrinsic = self._extrinsic(block)
         if self._slot(hotkey) is None:
             return _refused("AccountNotAllowedCommit", block, extrinsic)
-        last, length = self._commitments.get(hotkey), self.rules.tempo + 1
-        before = last.space if last is not None and last.block // length == block // length else 0
+        last, epoch = self._commitments.get(hotkey), self.blocks.epoch
+        before = last.space if last is not None and epoch(last.block) == epoch(block) else 0
         space = before + max(_LEAST, len(content))
         if space > self.rules.commitment_space:
             return _refused("SpaceLimitExceeded", block, extrinsic)

@@ -22,7 +22,7 @@ from validator.store.rows import RowState, WeightMark, WeightsRecord
 from validator.store.urls import file_beside
 from validator.telemetry import Event
 from validator.weights.chain_view import Eyes, Hindrance, Sight, Slot
-from validator.weights.guard import Finding, Known, row_state, rule
+from validator.weights.guard import WRONG_ROWS, Finding, Known, row_state, rule
 from validator.weights.submission import WeightsLog
 
 CLEAR: Final = "validator weights unlock --reason TEXT"
@@ -157,16 +157,21 @@ class Watch:
         row = None if sight.slot is None or finding is Finding.BEHIND else await self._compare_rows(sight, sight.slot)
         return Checked(sight, found, row)
 
-    async def _compare_rows(self, sight: Sight, slot: Slot) -> WeightsRecord | None:
+    async def _compare_rows(self, sight: Sight, slot: Slot, *, again: bool = False) -> WeightsRecord | None:
         """Compare the row on chain with our submissions; return the newest that was compared."""
         known = await self.known()
+        open_rows = [one for one in known.rows if one.row_state in (None, "committed")]
+        states = {one.id: row_state(one, known, sight, slot) for one in open_rows}
+        if not again and any(state in WRONG_ROWS for state in states.values()):
+            # Commitments and row are read at the same time, and a reveal may come in between: look twice.
+            sight = await self.eyes.look()
+            return None if sight.slot is None else await self._compare_rows(sight, sight.slot, again=True)
         newest = None
         for record in known.rows:
-            state = record.row_state
-            if state in (None, "committed") and (state := row_state(record, known, sight, slot)) is not None:
-                now = self.eyes.clock.now()
+            state = states.get(record.id, record.row_state)
+            if record.id in states and state is not None:
                 async with self.store.begin() as tx:
-                    await tx.weights.note_row(record.id, state, now)
+                    await tx.weights.note_row(record.id, state, self.eyes.clock.now())
                 self._log_row(record, state, slot)
             if newest is None and state not in (None, "committed", "unseen"):
                 newest = replace(record, row_state=state)
@@ -174,7 +179,7 @@ class Watch:
 
     def _log_row(self, record: WeightsRecord, state: RowState, slot: Slot) -> None:
         """Say how the row on chain compares with the one that was sent."""
-        sent, wrong = record.sent or {}, state in ("altered", "reveal_failed")
+        sent, wrong = record.sent or {}, state in WRONG_ROWS
         different = sum(slot.weights.get(uid) != sent.get(uid) for uid in sent.keys() | slot.weights.keys())
         (_log.warning if wrong else _log.info)(
             Event.WEIGHTS_ROW,
