@@ -36,7 +36,7 @@ from validator.protocol.skill_types import BASE_TRACES, SkillType, is_runtime
 from validator.protocol.traces import digitless_digests, read_traces, signature_digest
 from validator.sandbox.containers import ContainerSandbox
 from validator.sandbox.interface import Ended, Evidence, SandboxJob, SandboxLimits
-from validator.scoring import ExecutionRun, TracedAnswer, version
+from validator.scoring import ExecutionRun, TracedAnswer, compare_execution, version
 from validator.sources import SeededRandom
 from validator.tasks.canary import make_canary
 
@@ -186,8 +186,8 @@ async def compared(machine: Machine, task: Task, nothing: Mapping[str, Execution
     for kernel, runs in validators.items():
         answers = [TracedAnswer(name, run.probes, run.signatures) for name, run in miners.items()]
         mark = None if task.mark is None else ("fs", task.mark)
-        result = version("1.1.0").compare_execution(
-            runs, answers, probes={}, mark=mark, made_here=True, digitless=DIGITLESS.__getitem__
+        result = compare_execution(
+            version("1.0.0"), runs, answers, probes={}, mark=mark, made_here=True, digitless=DIGITLESS.__getitem__
         )
         if result.inconclusive is not None:
             found[f"inconclusive ({result.inconclusive})"] += len(answers)

@@ -13,10 +13,18 @@ from laboratory.population import Group, Population, World
 from validator.protocol.findings import found_in
 from validator.protocol.results import RoundResults, Submission
 from validator.protocol.round import AssessmentTask, RoundInput, RoundPlan
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
+from validator.protocol.skill_types import KINDS
 from validator.protocol.sssa import Verdict
 from validator.protocol.workflow_run import WorkflowRun
-from validator.scoring import FindingKeys, Share, WeightPlan, standing_of, version, windows_of
+from validator.scoring import (
+    FindingKeys,
+    WeightPlan,
+    measured_runs,
+    score_round,
+    standing_of,
+    version,
+    windows_of,
+)
 from validator.state.inputs import frozen_miner
 from validator.state.round_end import Ended, apply
 from validator.state.values import Declarations, Shared, State
@@ -62,14 +70,14 @@ class Rescored:
         )
         bare = structs.replace(told, scoring_version=self._version.name, miners=miners, acts=())
         frozen, plan = self._version.complete(self._state, bare), past.plan
-        outcome = self._version.score(frozen, plan, past.results, FindingKeys())
+        outcome = score_round(self._version, frozen, plan, past.results, FindingKeys())
         measured: dict[tuple[str, str], WorkflowRun] = {}
         for task in frozen.tasks:
             answers = [one for one in past.results.passed if one.task_id == task.task_id]
             group = next(one for one in plan.groups if one.task_id == task.task_id)
             if not isinstance(task, AssessmentTask):
                 scored = self._version.score_group(frozen, task, group, past.results, FindingKeys())
-                measured |= self._version.measured_runs(task, answers, scored)
+                measured |= measured_runs(task, answers, scored)
         ended = Ended(frozen, plan, "settled", outcome, measured)
         self._state = apply(self._state, self._version.step(self._state, ended))
         self._last = frozen
@@ -83,8 +91,7 @@ class Rescored:
         declared = Declarations.since(self._state.shared, None)
         standing = standing_of(self._version, self._state, here, declared, self._last.index + 1)
         basis = self._version.pay_basis(self._state, self._last.snapshot.epoch, windows)
-        kinds = (Share(tuple(map(str, ASSESSED_TYPES))), Share((str(SkillType.WORKFLOW),)))
-        return self._version.mechanism_weights(windows, kinds, standing, basis)
+        return self._version.mechanism_weights(windows, KINDS, standing, basis)
 
 
 class Seen(NamedTuple):

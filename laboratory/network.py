@@ -23,9 +23,19 @@ from validator.protocol.round import (
     RoundPlan,
 )
 from validator.protocol.runtime_image import UNPUBLISHED
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
+from validator.protocol.skill_types import KINDS, SkillType, is_runtime
 from validator.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
-from validator.scoring import FindingKeys, Share, Version, WeightPlan, standing_of, version, windows_of
+from validator.scoring import (
+    FindingKeys,
+    Version,
+    WeightPlan,
+    executed_tasks,
+    plan_round,
+    score_round,
+    standing_of,
+    version,
+    windows_of,
+)
 from validator.state.inputs import frozen_miner
 from validator.state.round_end import Ended, apply, paid
 from validator.state.values import Declarations, Shared, State
@@ -33,7 +43,6 @@ from validator.state.values import Declarations, Shared, State
 _VALIDATOR: Final = "validator"
 _TEMPO: Final = 360
 _MECHANISM: Final = (1, 0)
-_ASSESSMENTS: Final = (Share(tuple(map(str, ASSESSED_TYPES))),)
 _CONTENT: Final = Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None)
 _RUN: Final = Checks(probes=True, traces=True, manifest_digest=True, evidence_resolves=True, canary=None)
 _UNSIGNED: Final = "0x" + "0" * 128
@@ -84,11 +93,11 @@ class Network:
         salt = bytes.fromhex(token(self._seed, self._place, "salt", self._epoch))
         latent = {one.task.task_id: one for one in self._library.round_tasks(index, salt)}
         frozen = self._frozen(salt, tuple(one.task for one in latent.values()))
-        plan = self.version.plan(frozen)
+        plan = plan_round(self.version, frozen)
         self._crowd.laboratory.begin()
         deeds: dict[tuple[str, str], Deed] = {}
         results = RoundResults.of(self._judgements(plan, latent, deeds))
-        outcome = self.version.score(frozen, plan, results, FindingKeys())
+        outcome = score_round(self.version, frozen, plan, results, FindingKeys())
         ended = Ended(frozen, plan, "settled", outcome)
         self.state = apply(self.state, self.version.step(self.state, ended))
         self._results = self._executed(frozen, plan, outcome, latent, deeds)
@@ -111,7 +120,7 @@ class Network:
         here = self._hotkeys()
         windows = windows_of(pays, state, here)
         standing = standing_of(pays, state, here, declared, self.index)
-        return pays.mechanism_weights(windows, _ASSESSMENTS, standing, pays.pay_basis(state, self._epoch, windows))
+        return pays.mechanism_weights(windows, KINDS[:1], standing, pays.pay_basis(state, self._epoch, windows))
 
     @property
     def _epoch(self) -> int:
@@ -191,7 +200,7 @@ class Network:
     ) -> tuple[ExecutionResult, ...]:
         """Return the results of the round's executed tasks: a fail needs somebody's pass where others know the task."""
         results = []
-        for one in self.version.executed_tasks(frozen, plan, outcome):
+        for one in executed_tasks(frozen, plan, outcome):
             runs = {hotkey: deeds[one.task_id, hotkey].runs for hotkey in one.primaries}
             if any(runs.values()) or latent[one.task_id].planted:
                 results += [

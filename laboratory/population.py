@@ -142,7 +142,7 @@ class Population(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     miners: Annotated[tuple[Group, ...], Meta(min_length=1, max_length=200)]
     world: World = World()
-    version: Literal["1.0.0", "1.1.0", "2.0.0"] = "2.0.0"
+    version: Literal["1.0.0", "2.0.0"] = "2.0.0"
     rounds: Annotated[int, Meta(ge=1, le=100_000)] = 100
     validators: Annotated[int, Meta(ge=1, le=16)] = 1
     seed: Annotated[int, Meta(ge=0, le=2**53)] = 1

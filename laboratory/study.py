@@ -18,7 +18,7 @@ from laboratory.results import Estimate, Result, estimate
 from laboratory.runs import play_all
 from validator.protocol.errors import ValidatorError
 
-VERSIONS: Final = ("1.1.0", "2.0.0")
+VERSIONS: Final = ("1.0.0", "2.0.0")
 _ONLY_LATER: Final = frozenset({"costs"})  # of rules that earlier versions do not have
 
 

@@ -410,7 +410,7 @@ class Universe:
     def settings(self) -> Settings:
         """Return the operator's settings."""
         random = self.stream("settings")
-        switch = random.choice(({"1.0.0": 0, "1.1.0": 2}, {"1.1.0": 0}))
+        switch = random.choice(({"1.0.0": 0, "2.0.0": 2}, {"1.0.0": 0}))
         mechanism = random.choice(MECHANISMS)
         if len(switch) > 1:
             self.faults.counts["version_switch"] = max(1, self.faults.counts["version_switch"])

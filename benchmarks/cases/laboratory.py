@@ -1,4 +1,4 @@
-"""Benchmark of the laboratory's rounds, and of rounds of 2.0.0 next to 1.1.0, with and without their store."""
+"""Benchmark of the laboratory's rounds, and of rounds of 2.0.0 next to 1.0.0, with and without their store."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ from samples.whole_rounds import computed_ms
 
 from laboratory.network import Network
 from laboratory.population import population_of
-from validator.scoring import FindingKeys
+from validator.scoring import FindingKeys, plan_round, score_round
 from validator.state.round_end import Ended, apply
 from validator.state.values import State
 
@@ -28,13 +28,13 @@ _IN_TURN: Final = 8
 def cases() -> Iterator[Case]:
     """Yield whole rounds and their three functions, of each number of miners."""
     for miners in _MINERS:
-        one, other = _network(miners, "2.0.0"), _network(miners, "1.1.0")
+        one, other = _network(miners, "2.0.0"), _network(miners, "1.0.0")
         yield Case(
             f"a simulated round of 12 tasks, {miners} miners, 2.0.0",
             "rounds/s",
             partial(_played, one),
             partial(_played, other),
-            "the same under 1.1.0",
+            "the same under 1.0.0",
             "≥ 40" if miners == _MINERS[0] else "",
             runs=5,
         )
@@ -43,14 +43,14 @@ def cases() -> Iterator[Case]:
             "ms",
             _computed(one),
             _computed(other),
-            "the same under 1.1.0",
+            "the same under 1.0.0",
         )
     yield Case(
         "plan, score and settling of a daemon's round with planted tasks, 64 miners, SQLite, 2.0.0",
         "ms",
         partial(_settled, "2.0.0"),
-        partial(_settled, "1.1.0"),
-        "the same under 1.1.0",
+        partial(_settled, "1.0.0"),
+        "the same under 1.0.0",
         "ratio ≤ 1.3",
         runs=2,
         warm_up=0,
@@ -88,8 +88,8 @@ def _computed(network: Network) -> Callable[[], float]:
 
     def compute() -> State:
         for before, played in rounds:
-            plan = version.plan(played.frozen)
-            outcome = version.score(played.frozen, plan, played.results, FindingKeys())
+            plan = plan_round(version, played.frozen)
+            outcome = score_round(version, played.frozen, plan, played.results, FindingKeys())
             after = apply(before, version.step(before, Ended(played.frozen, plan, "settled", outcome)))
         return after
 

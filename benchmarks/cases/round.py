@@ -21,7 +21,7 @@ from samples.whole_rounds import WholeRounds, whole_rounds
 from validator.protocol.draws import draws_of
 from validator.protocol.results import RoundResults
 from validator.protocol.round import RoundInput, RoundPlan
-from validator.scoring import CURRENT, version
+from validator.scoring import CURRENT, plan_round, score_round, version
 
 _SCORED_BY: Final = version(CURRENT)
 _DEMANDS: Final = {64: "≥ 150", 256: "≥ 80"}
@@ -72,9 +72,9 @@ def _in_real_time(database: str, url: str) -> Iterator[Case]:
 
 
 def _whole(frozen: RoundInput, plan: RoundPlan, results: RoundResults) -> object:
-    if _SCORED_BY.plan(frozen) != plan:
+    if plan_round(_SCORED_BY, frozen) != plan:
         raise RuntimeError("the plan is another one")
-    return _SCORED_BY.score(frozen, plan, results)
+    return score_round(_SCORED_BY, frozen, plan, results)
 
 
 def _drawn(frozen: RoundInput, plan: RoundPlan) -> object:

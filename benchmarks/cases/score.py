@@ -8,10 +8,10 @@ from itertools import permutations
 import msgspec
 from harness import Case, per_second
 from samples.group import answers, bodies
-from samples.scored_group import SCORED_BY, compared, from_bytes
+from samples.scored_group import compared, from_bytes
 
 from validator.protocol.answer import Answer
-from validator.scoring import Claims
+from validator.scoring import Claims, claims_of
 
 _DECODER = msgspec.json.Decoder()
 
@@ -29,7 +29,7 @@ def cases() -> Iterator[Case]:
             "bare decode",
             "≥ 2,000",
         )
-    masks = [_masks(SCORED_BY.claims_of(answer.sssa)) for answer in group]
+    masks = [_masks(claims_of(answer.sssa)) for answer in group]
     yield Case(
         "claims to agreements, 5 attestations of 20 findings",
         "groups/s",

@@ -18,7 +18,7 @@ from samples.full_windows import TYPES, WINDOW, fill
 from world import VALIDATOR
 
 from validator.protocol.round import MetagraphSnapshot
-from validator.scoring import Share
+from validator.protocol.skill_types import Kind
 from validator.settings.model import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import open_store
@@ -54,7 +54,7 @@ def settled_ms(url: str, snapshot: MetagraphSnapshot) -> float:
     return 1e3 * asyncio.run(_seconds(url, ending, mechid, kinds))
 
 
-async def _seconds(url: str, snapshot: MetagraphSnapshot, mechid: int, kinds: tuple[Share, ...]) -> float:
+async def _seconds(url: str, snapshot: MetagraphSnapshot, mechid: int, kinds: tuple[Kind, ...]) -> float:
     log = WeightsLog(VALIDATOR, VirtualClock(), SeededRandom("settle"), _NETUID, mechid, kinds)
     async with open_store(url, writer=True) as store:
         began = time.process_time()

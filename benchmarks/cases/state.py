@@ -87,7 +87,7 @@ def _pair() -> Pair:
         window = window.entered(number, "task", number / ENTRIES)
     return Pair(
         reputation=0.5,
-        agreements=tuple(AgreementPair(number / SAMPLES, 0.5) for number in range(SAMPLES)),
+        agreements=tuple(AgreementPair(number / SAMPLES, 0.5, 0.5, 0.5) for number in range(SAMPLES)),
         roles="pa" * (ROLES // 2),
         counts=tuple((number, 1, 0) for number in range(_ROUND - ROUNDS, _ROUND)),
         window=window,

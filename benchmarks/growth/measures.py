@@ -19,6 +19,7 @@ from samples.group import answers, bodies
 from samples.scored_group import SCORED_BY, from_bytes
 
 from validator.protocol.canonical import canonical_bytes
+from validator.scoring import plan_round, score_round
 
 ROUNDS_A_DAY: Final = 144  # one in ten minutes
 _RUNS: Final = 3
@@ -31,7 +32,7 @@ def by_miners(sizes: Sequence[int]) -> Iterator[tuple[int, dict[str, float]]]:
         frozen, _, results = crowded(miners, SCORED_BY, new=False)
 
         def whole() -> object:
-            return SCORED_BY.score(frozen, SCORED_BY.plan(frozen), results)  # noqa: B023 - called before the next turn
+            return score_round(SCORED_BY, frozen, plan_round(SCORED_BY, frozen), results)  # noqa: B023 - called at once
 
         with tempfile.TemporaryDirectory(prefix="growth") as folder:
             url, snapshot = fill(Path(folder) / "store.sqlite", miners)

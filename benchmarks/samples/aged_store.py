@@ -113,7 +113,7 @@ def _pair(rounds: int) -> Pair:
         window = window.entered(rounds + number, "0" * 32, 0.4)
     return Pair(
         reputation=0.61,
-        agreements=(AgreementPair(0.6251, 0.5313),) * SAMPLES,
+        agreements=(AgreementPair(0.6251, 0.5313, 0.4437, 0.5011),) * SAMPLES,
         roles="pa" * (ROLES // 2),
         counts=tuple((rounds - number, 2, int(number % 23 == 0)) for number in range(ROUNDS)),
         window=window,

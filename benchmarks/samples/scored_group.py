@@ -6,7 +6,7 @@ from typing import Final
 from samples.group import PLAN, TASK
 from validator.protocol.answer import Answer, answer_limit, parse_answer
 from validator.protocol.results import Checks, Submission
-from validator.scoring import CURRENT, FindingKeys, version
+from validator.scoring import CURRENT, FindingKeys, compare_answers, version
 
 SCORED_BY: Final = version(CURRENT)
 _ESTABLISHED: Final = Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None)
@@ -24,4 +24,4 @@ def compared(group: Sequence[Answer]) -> object:
         Submission(TASK.task_id, hotkey, role, 5.0, answer.sssa, "", _ESTABLISHED)
         for answer, (hotkey, role) in zip(group, PLAN.members, strict=True)
     ]
-    return SCORED_BY.compare_answers(TASK, PLAN, submissions, FindingKeys())
+    return compare_answers(SCORED_BY, TASK, PLAN, submissions, FindingKeys())

@@ -182,7 +182,7 @@ async def _weights(world: World) -> None:
         vector = plan_vector(basis, snapshot, VALIDATOR.hotkey, kinds)
         link = await telling.vector(tx, snapshot, basis, vector, None)
         now, round_id = world.clock.now(), basis.round_id
-        record = VectorRecord(1, 0, snapshot.epoch, round_id, snapshot.block, "1.1.0", True, vector.unpaid, now, link)
+        record = VectorRecord(1, 0, snapshot.epoch, round_id, snapshot.block, "1.0.0", True, vector.unpaid, now, link)
         await tx.vectors.put(record)
         await tx.state.pay((1, 0), snapshot.epoch, round_id)
         sent = {uid: round(65_535 * share) for uid, share in vector.uids.items()}

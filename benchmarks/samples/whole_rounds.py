@@ -65,7 +65,7 @@ async def computed_ms(url: str, version: str, miners: int, rounds: int, before: 
     def planned(plan: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any) -> Any:
             start = time.process_time()
-            made = plan(*args)
+            made = tuple(plan(*args))
             spent[-1] += time.process_time() - start
             return made
 
@@ -79,7 +79,7 @@ async def computed_ms(url: str, version: str, miners: int, rounds: int, before: 
 
     with _miners(miners, 0.0) as axon, patch.object(service, "settle_round", settled):
         kind = type(scoring_version(version))
-        with patch.object(kind, "plan", planned(kind.plan)):
+        with patch.object(kind, "plan_tasks", planned(kind.plan_tasks)):
             world = replace(_world(settings := _settings(url, version), clock, axon, miners), canary=_canary)
             async with assembled(settings, world) as daemon:
                 for _ in range(before + rounds):

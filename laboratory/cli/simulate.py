@@ -86,7 +86,7 @@ def study(  # noqa: PLR0913, PLR0917 - one for each option
     jobs: Jobs = None,
     as_json: Json = False,
 ) -> None:
-    """Answer every question of docs/mechanism.md under 1.1.0 and 2.0.0, and compare with what 2.0.0 must show.
+    """Answer every question of docs/mechanism.md under 1.0.0 and 2.0.0, and compare with what 2.0.0 must show.
 
     Exit 1: something that it must show does not hold.
     """
@@ -119,7 +119,7 @@ def from_history(
     ],
     scoring: Annotated[
         list[str] | None,
-        typer.Option(metavar="VERSION", help="A version to pay under; again for more. 1.1.0 and 2.0.0."),
+        typer.Option(metavar="VERSION", help="A version to pay under; again for more. 1.0.0 and 2.0.0."),
     ] = None,
     population: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a population like these miners, for `simulate run`.")

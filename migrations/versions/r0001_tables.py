@@ -175,6 +175,8 @@ def upgrade() -> None:
         sa.Column("round_id", sa.BigInteger(), sa.ForeignKey("rounds.round_id"), nullable=False),
         sa.Column("mean_with_primaries", sa.Double(), nullable=False),
         sa.Column("mean_with_auditors", sa.Double(), nullable=False),
+        sa.Column("mean_own", sa.Double(), nullable=False),
+        sa.Column("mean_witnesses", sa.Double(), nullable=False),
         sa.Column("samples", sa.Integer(), nullable=False),
         sa.Column("raised_at", sa.DateTime(timezone=True), nullable=False),
         sa.UniqueConstraint("hotkey", "skill_type", "round_id"),

@@ -12,7 +12,7 @@ from miner.check.target import Target
 from miner.check.trials import Trial
 from miner.tracing import Tracer, TracingError, pack_traces
 from validator.kinds.assessment.explain.quality import Quality, explain_quality
-from validator.kinds.assessment.judge import PackedSignatures, Witnessed, semantic_subsets
+from validator.kinds.assessment.judge import PackedSignatures, Witnessed, subsets_of
 from validator.kinds.explained.task import way_through
 from validator.kinds.interface import Runner
 from validator.kinds.judging import Expected, Judged, reject
@@ -26,7 +26,7 @@ from validator.protocol.results import Packed, Submission, WorkflowSubmission, p
 from validator.protocol.round import AssessmentTask, GoalTask, RoundTask, WorkflowOutcome
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.traces import read_traces
-from validator.scoring import Standard, Version
+from validator.scoring import Standard, Version, answer_emission, answer_facts, measure, score_workflow
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
 _SETTLED_EPOCH: Final = 1_000_000  # long after any bootstrap
@@ -132,17 +132,17 @@ class Judge:
     def _assessed(self, task: AssessmentTask, answer: Submission, signatures: Mapping[str, PackedSignatures]) -> Score:
         if task.truth is None or task.provenance == "none":
             return Score()
-        subset = semantic_subsets(self.version, signatures).get(answer.hotkey)
+        subset = subsets_of(self.version, signatures).get(answer.hotkey)
         answer = msgspec.structs.replace(answer, semantic_subset=subset)
         standard = Standard(task.truth, task.provenance)
-        facts = self.version.answer_facts(answer, 1.0, standard, task, _SETTLED_EPOCH)
-        emission = self.version.emission(facts)
+        facts = answer_facts(answer, 1.0, standard, task, _SETTLED_EPOCH)
+        emission = answer_emission(self.version, facts)
         quality = explain_quality(self.version, facts, emission)
         return Score(answer.semantic_subset, quality, None, emission.quality, emission.emission)
 
     def _planned(self, task: GoalTask, ran: WorkflowSubmission) -> Score:
-        measured = self.version.measure(task.goal, ran.plan, ran.run, ran.quality or 0.0)
-        score = self.version.score_workflow(measured)
+        measured = measure(task.goal, ran.plan, ran.run, ran.quality or 0.0)
+        score = score_workflow(self.version, measured)
         parts = explain_worth(self.version, WorkflowOutcome(measured, score)).parts
         worth = PlanWorth(ran.quality, measured.steps_completed, measured.total_steps, parts)
         known = None if ran.quality is None else score.score

@@ -1,4 +1,4 @@
-"""Skills that somebody submits: one in a round, whose answers enter nothing, whatever they are (SPEC 17, D-45)."""
+"""Skills that somebody submits: one in a round, whose answers enter nothing, whatever they are (SPEC 5, D-45)."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -29,7 +29,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding
 from validator.protocol.tallies import Tally
 from validator.protocol.task import Task, Truth
-from validator.scoring import Schedule, version
+from validator.scoring import Schedule, executed_tasks
 from validator.sources import SeededRandom
 from validator.state.values import State
 from validator.store import Store, open_store
@@ -37,13 +37,13 @@ from validator.tasks.source import MemorySource, SourcedTask
 
 SKILL = pack({**FILES, "SKILL.md": b"---\nname: a-skill\n---\n"})
 SHA256 = sha256_hex(SKILL)
-VERSIONS = ("1.0.0", "1.1.0", "2.0.0")
+VERSIONS = ("1.0.0", "2.0.0")
 
 
 class Open(Attested):
     """A world that takes what is submitted, under a scoring version."""
 
-    def __init__(self, store: Store, name: str = "1.1.0", script: Script = honest) -> None:
+    def __init__(self, store: Store, name: str = "1.0.0", script: Script = honest) -> None:
         super().__init__(store, script=script)
         random = SeededRandom("submitted")
         supplies = (Bundles(self.source, None, random, partial(next_submitted, store)),)
@@ -212,7 +212,7 @@ async def test_a_submitted_skill_is_not_executed(sqlite_url: str) -> None:
         async with store.read() as tx:
             plan = await tx.groups.plan_of(0)
             proofs = {task.task_id: await tx.proofs.of_task(task.task_id) for task in frozen.tasks}
-    executed = [one.task_id for one in version("1.1.0").executed_tasks(frozen, plan, outcome)]
+    executed = [one.task_id for one in executed_tasks(frozen, plan, outcome)]
     runtime = [one for one in frozen.tasks if one.skill_type is SkillType.MCP_SERVER]
     assert executed == [one.task_id for one in runtime if not is_submitted(one)]
     assert len(runtime) == len(executed) + 1

@@ -30,11 +30,10 @@ from validator.kinds.workflow.explain.page import WorkflowExplanation
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MemberOutcome, RanMember, RoundOutcome
 from validator.protocol.skill_types import SkillType
-from validator.scoring import Share
+from validator.scoring import miner_score, type_score
 from validator.store import Store, Transaction
 from validator.store.tables import dispatches, tasks
-from validator.store.vector_inputs import UNMIXED, paid_now
-from validator.weights.plan import ASSESSMENTS, WORKFLOWS
+from validator.store.vector_inputs import UNMIXED, Mechanisms, paid_now
 
 LAST = ASSORTED_ROUNDS - 1
 
@@ -148,10 +147,10 @@ async def test_every_number_of_a_workflow_is_the_one_that_was_scored(store: Stor
 
 async def test_weights_are_those_of_the_mechanism_that_pays_for_the_type(store: Store) -> None:
     await planned(store)
-    kinds = {0: (Share(ASSESSMENTS, 1.0),), 1: (Share(WORKFLOWS, 1.0),)}
+    kinds: Mechanisms = {0: ("assessments",), 1: ("workflows",)}
     async with store.read() as tx:
         found = await explain_round(tx, PLANNED_ROUNDS - 1, HOTKEYS[0], kinds)
-        plan = V1.mechanism_weights(await windows_of(tx), kinds[1])
+        plan = (await paid_now(tx, 1, kinds[1], HOTKEYS)).plan
     (weight,) = found.weights
     assert (weight.mechid, weight.weight) == (1, plan.weights[HOTKEYS[0]])
     assert weight.score_without != weight.score == plan.scores[HOTKEYS[0]]
@@ -168,8 +167,8 @@ async def check_weights(tx: Transaction, explained: list[RoundExplanation]) -> N
         assert weight.weight == plan.weights.get(one.miner.hotkey, 0.0)
         for window in one.windows:
             values = windows[one.miner.hotkey][window.skill_type]
-            assert (window.length, window.score_after) == (len(values), V1.type_score(values))
-            assert window.score_before == V1.type_score(values[: -len(window.entries)])
+            assert (window.length, window.score_after) == (len(values), type_score(V1, values))
+            assert window.score_before == type_score(V1, values[: -len(window.entries)])
             assert [values[entry.position - 1] for entry in window.entries] == [e.value for e in window.entries]
 
 
@@ -236,12 +235,14 @@ async def test_a_miner_s_summary_adds_up(store: Store) -> None:
         windows, scores = await windows_of(tx), await tx.scores.of_miner(HOTKEYS[6], 1_000)
         miner = await explain_miner(tx, HOTKEYS[6], 100, now)
         lately = await explain_miner(tx, "7", 1, now)
+        paid = (await paid_now(tx, 0, UNMIXED[0], HOTKEYS)).plan
         never = await explain_miner(tx, HOTKEYS[8], 100, now)
         with pytest.raises(NothingToExplainError):
             await explain_miner(tx, "99", 100, now)
     assert sum(one.tasks for one in miner.types) == len(scores)
-    assert miner.score == V1.score_weights(windows).scores[HOTKEYS[6]]
-    assert miner.weights == {0: V1.score_weights(windows).weights[HOTKEYS[6]]}
+    unpaid = {one.skill_type for one in miner.unpaid}
+    assert miner.score == miner_score(V1, {name: of for name, of in windows[HOTKEYS[6]].items() if name not in unpaid})
+    assert miner.weights == {0: paid.weights.get(HOTKEYS[6], 0.0)}
     python = next(one for one in miner.types if one.skill_type == SkillType.EXECUTABLE_PYTHON)
     assert (python.declared, python.failure_rate, python.mean_emission) == (True, 1.0, 0.0)
     assert all(point.failed for point in python.points)

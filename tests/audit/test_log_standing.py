@@ -36,7 +36,7 @@ def first() -> Settled:
     task = make_task(RAG)
     analysis = {"verdict": "ALLOW", "risk_score": 0.0, "findings": [], "capabilities": [], "dependencies": []}
     round_ = settled(task, {name: signed(task, name, analysis) for name in NAMES})
-    sample = AgreementSample(FLAGGED, RAG, 0.95, 0.5, True, Reason.SAMPLE_COUNTED)
+    sample = AgreementSample(FLAGGED, RAG, 0.95, 0.5, 0.25, 0.75, True, Reason.SAMPLE_COUNTED)
     return round_._replace(outcome=msgspec.structs.replace(round_.outcome, samples=(sample,), flags=()))
 
 
@@ -44,7 +44,7 @@ def after(frozen: RoundInput, outcome: RoundOutcome, **changes: Any) -> RoundInp
     """The next round's input; `changes` are those of P1."""
     ends = {event.hotkey: event.after for event in outcome.reputation}
     roles = dict(first().plan.groups[0].members)
-    windows = {} if outcome.flags else {FLAGGED: {RAG: (AgreementPair(0.95, 0.5),)}}
+    windows = {} if outcome.flags else {FLAGGED: {RAG: (AgreementPair(0.95, 0.5, 0.25, 0.75),)}}
     miners = [
         msgspec.structs.replace(
             miner,
@@ -99,11 +99,11 @@ def test_the_next_input_is_what_the_round_came_to(changes: dict[str, Any], place
         ({}, None),
         ({"flags": 0}, "miners[0].flags"),
         ({"flags": 2}, "miners[0].flags"),
-        ({"agreements": {RAG: (AgreementPair(0.95, 0.5),)}}, "miners[0].agreements"),
+        ({"agreements": {RAG: (AgreementPair(0.95, 0.5, 0.25, 0.75),)}}, "miners[0].agreements"),
     ],
 )
 def test_a_flag_consumes_the_window_and_only_operators_take_it_away(changes: dict[str, Any], place: str | None) -> None:
-    flagged = msgspec.structs.replace(first().outcome, flags=(FlagRaised(FLAGGED, RAG, 0.95, 0.5, 5),))
+    flagged = msgspec.structs.replace(first().outcome, flags=(FlagRaised(FLAGGED, RAG, 0.95, 0.5, 0.25, 0.75, 5),))
     assert followed(flagged, **changes) == place
 
 
@@ -131,7 +131,7 @@ def cleared(hotkey: str, *flags: tuple[SkillType, str]) -> Acts:
 
 def flagged() -> tuple[State, RoundInput, RoundOutcome]:
     """A log of one round, which flags P1."""
-    outcome = msgspec.structs.replace(first().outcome, flags=(FlagRaised(FLAGGED, RAG, 0.95, 0.5, 5),))
+    outcome = msgspec.structs.replace(first().outcome, flags=(FlagRaised(FLAGGED, RAG, 0.95, 0.5, 0.25, 0.75, 5),))
     return stepped(PART, first()._replace(outcome=outcome)), first().frozen, outcome
 
 

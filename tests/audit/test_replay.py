@@ -140,6 +140,8 @@ A_FLAG = {
     "round_id": 0,
     "mean_with_primaries": 0.95,
     "mean_with_auditors": 0.5,
+    "mean_own": 0.25,
+    "mean_witnesses": 0.75,
     "samples": 5,
     "raised_at": datetime(2026, 1, 1, tzinfo=UTC),
 }

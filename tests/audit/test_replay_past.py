@@ -45,7 +45,7 @@ async def test_a_constant_of_the_step_changes_what_replay_and_the_verifier_expec
 ) -> None:
     log = await export(played, tmp_path / "log")
     assert verify_file(log).rounds == {"settled": ROUNDS}
-    monkeypatch.setattr(f"validator.scoring.v1_0.step.{name}", value)
+    monkeypatch.setattr(f"validator.scoring.v1.step.{name}", value)
     found = await replays(played, 0, 1, 2)
     wrong = next(one for one in found if one.verdict == "different")
     assert (wrong.difference or "").startswith("input, miners[")
@@ -60,6 +60,6 @@ async def test_a_round_behind_one_that_differs_is_taken_at_its_word(
     played: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr("validator.scoring.v1_0.step.ROLES", 0)
+        broken.setattr("validator.scoring.v1.step.ROLES", 0)
         found = await replays(played, 0, 1, 2)
     assert [one.verdict for one in found] == ["equal", "different", "equal"]

@@ -1,4 +1,4 @@
-"""Rounds and vectors of 2.0.0 after those of 1.1.0: replayed, checked, verified; forgers of new fields are found."""
+"""Rounds and vectors of 2.0.0 after those of 1.0.0: replayed, checked, verified; forgers of new fields are found."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ BEFORE, AFTER = 2, 4
 
 
 async def played(store: Store) -> PayWorld:
-    """Two rounds of 1.1.0 and a vector, four of 2.0.0 with four planted tasks each, and two vectors."""
+    """Two rounds of 1.0.0 and a vector, four of 2.0.0 with four planted tasks each, and two vectors."""
     pay = PayWorld(store)
     world, random = pay.world, SeededRandom("tallies")
     for hotkey in pay.hotkeys:

@@ -17,7 +17,7 @@ from validator.protocol.receipt import wrapped
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessedMember, AssessmentTask
 from validator.protocol.workflow_task import task_sha256
-from validator.scoring import Standard, version
+from validator.scoring import Standard, answer_facts, emission_of, version
 from validator.store import open_store
 
 ROUNDS, COMMITTED = 2, 6  # rounds of so many tasks: two curated, two canaries, two workflows
@@ -262,8 +262,8 @@ async def test_axes_that_no_truth_gives_are_found_whatever_follows_from_them(
         if member.task_id == task.task_id and isinstance(member, AssessedMember) and member.emission:
             answer = next(one for one in results.answers(task.task_id, Submission) if one.hotkey == member.hotkey)
             standard = Standard(task.truth, "curated")
-            facts = scores.answer_facts(answer, member.consensus, standard, task, frozen.snapshot.epoch)
-            emission = scores.emission_of(facts, member.emission.axes | axes)
+            facts = answer_facts(answer, member.consensus, standard, task, frozen.snapshot.epoch)
+            emission = emission_of(scores, facts, member.emission.axes | axes)
             member = msgspec.structs.replace(member, emission=emission, window_entry=emission.emission)
         told.append(member)
     members = msgspec.to_builtins(msgspec.structs.replace(outcome, members=tuple(told)))["members"]

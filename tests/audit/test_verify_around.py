@@ -12,7 +12,6 @@ from pay_world import PayWorld
 from world import VALIDATOR
 
 from validator.audit.log.lines import FaultError, Line
-from validator.audit.log.vector import shares
 from validator.audit.log.verify import verify_file
 from validator.audit.log.verify_report import Verified
 from validator.audit.log.weight_vectors import Around
@@ -20,10 +19,10 @@ from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.receipt import Receipt, WeightsDocument, WeightsLink
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.rounds.receipts import close_epoch
-from validator.scoring import version
+from validator.scoring import kind_weights, version
 from validator.store import open_store
 
-BY = version("1.1.0")
+BY = version("1.0.0")
 FIRST, BETWEEN, LAST = range(3)
 Weights = dict[str, Any]
 Change = Callable[[Weights], object]
@@ -59,7 +58,7 @@ def derived(change: Change) -> Change:
         change(plain)
         document = msgspec.convert(plain, WeightsDocument)
         assessed, planned = ({one.hotkey: getattr(one, kind) for one in document.miners} for kind in document.kinds)
-        plan = BY.kind_weights(shares(document), assessed, planned, document.workflow_share or 0.0)
+        plan = kind_weights(BY, document.kinds, assessed, planned, document.workflow_share or 0.0)
         for one in plain["miners"]:
             one["weight"] = plan.weights.get(one["hotkey"], 0.0)
         owner = None if document.owner is None else document.owner.uid
@@ -94,7 +93,7 @@ def test_what_the_rounds_on_both_sides_say_is_nobodys_word(log: bytes, tmp_path:
     assert (found.vectors, found.vectors_recomputed) == (3, 3)
     assert not {name for name in found.word if "vector" in name} - {"epochs of vectors"}
     assert found.word["epochs of vectors"] == 1  # the last vector is of an epoch without a round behind it
-    assert found.versions == {"1.1.0": 5}
+    assert found.versions == {"1.0.0": 5}
 
 
 @pytest.mark.parametrize("case", FORGERIES)
@@ -194,7 +193,7 @@ def test_a_round_that_was_frozen_late_on_an_older_snapshot_settles_nothing() -> 
         around.settle()
 
 
-LINK = WeightsLink(1, 0, 2, 20, "aa", "1.1.0", None, "0" * 64)
+LINK = WeightsLink(1, 0, 2, 20, "aa", "1.0.0", None, "0" * 64)
 EMPTY = WeightsDocument(("assessments",), "0", "1", None, None, (), None, 0.0, ())
 
 

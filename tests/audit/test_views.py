@@ -109,7 +109,7 @@ async def test_three_flags_eject_and_who_left_is_not_registered(store: Store) ->
     first, second = list(world.signers)[:2]
     async with store.begin() as tx:
         for kind in ASSESSED_TYPES[: V1.rules.groups.ejecting_flags]:
-            await plant_flag(tx, FlagRaised(first, kind, 0.95, 0.1, 5), 0, NOW)
+            await plant_flag(tx, FlagRaised(first, kind, 0.95, 0.1, 0.25, 0.75, 5), 0, NOW)
         await tx.weights.prepare(7, 0, 1, PlannedWeights({second: 0.15}, {second: 1.0, first: 1.0}, 0.85, {}), NOW)
     world.subnet.deregister(second)
     await world.clock.advance(2.0)

@@ -204,12 +204,12 @@ def test_the_newest_weights_are_shown(example: Example) -> None:
     text = validator("weights", "show", "--config", str(example.config)).stdout
     assert "message: [green]fine[/green]" in text
     assert "sum 0.200000000, unallocated 0.800000000" in text
-    assert "computed under scoring version 1.1.0" in text
+    assert "computed under scoring version 1.0.0" in text
 
 
 def test_who_was_not_paid_is_shown_as_it_was_when_the_weights_were_computed(example: Example) -> None:
     found = answered("weights", "show", "--config", str(example.config))
-    assert found["scoring_version"] == "1.1.0"
+    assert found["scoring_version"] == "1.0.0"
     (window,) = found["unpaid"]
     assert window == {
         "hotkey": GARBAGE,

@@ -113,7 +113,7 @@ def of_windows(miners: int, entries: int) -> bytes:
     kinds = ("declarative", "workflow")
     return json.dumps(
         {
-            "scoring_version": "1.1.0",
+            "scoring_version": "1.0.0",
             "windows": {f"h{i}": dict.fromkeys(kinds, [1.5] * entries) for i in range(miners)},
             "standing": {f"h{i}": {"types": dict.fromkeys(kinds, stands)} for i in range(miners)},
         }

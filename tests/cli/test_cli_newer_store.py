@@ -27,7 +27,7 @@ COMMANDS = (
     ("audit", "export", "--out", "log.jsonl"),
 )
 REFUSAL = (
-    "No code here scores this version: `9.0.0`; this program scores 1.0.0, 1.1.0, 2.0.0; round 1 of the store has it: "
+    "No code here scores this version: `9.0.0`; this program scores 1.0.0, 2.0.0; round 1 of the store has it: "
     "use the program that froze it, or a newer one\n"
 )
 
@@ -86,6 +86,6 @@ def test_the_daemon_refuses_a_schedule_that_it_cannot_follow(tmp_path: Path) -> 
     done = ran("run", "--config", str(config), cwd=tmp_path, env=environment())
     assert "Traceback" not in done.stderr
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith("this program scores 1.0.0, 1.1.0, 2.0.0")
+    assert done.stderr.splitlines()[-1].endswith("this program scores 1.0.0, 2.0.0")
     assert "scoring.schedule" in done.stderr
     assert not (tmp_path / "none.sqlite").exists()

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.round import AssessmentTask
 from validator.protocol.runtime_image import UNPUBLISHED
 from validator.protocol.signatures import Signer
-from validator.protocol.skill_types import SkillType, is_runtime, trace_names
+from validator.protocol.skill_types import WINDOW_TYPES, SkillType, is_runtime, trace_names
 from validator.protocol.sssa import (
     Analysis,
     Evidence,
@@ -29,9 +30,17 @@ from validator.protocol.sssa import (
 )
 from validator.protocol.task import Windows
 from validator.protocol.traces import read_traces
-from validator.scoring import version
+from validator.scoring import MinerStanding, TypeStanding, version
 
 V1 = version("1.0.0")
+_GOOD = TypeStanding(declared=True, reputation=0.5, dispatches=10, failures=0, proven=True)
+
+
+def all_paid(hotkeys: Iterable[str]) -> dict[str, MinerStanding]:
+    """A standing of miners whose windows of all types are paid."""
+    return {hotkey: MinerStanding(0, dict.fromkeys(WINDOW_TYPES, _GOOD)) for hotkey in hotkeys}
+
+
 NONCE = hashlib.sha256(b"nonce").hexdigest()
 IMAGE = UNPUBLISHED
 FILES = {"a.py": b"print(1)\nprint(2)\n", "docs/readme.md": b"one\ntwo\n"}

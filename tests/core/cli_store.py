@@ -185,16 +185,16 @@ async def _add_conduct(store: Store, world: World) -> None:
     async with store.begin() as tx:
         seen = msgspec.structs.replace(snapshot, block=snapshot.block + 10, neurons=(*snapshot.neurons, *strangers))
         await tx.miners.seen(seen)
-        flag = FlagRaised(FLAGGED, SkillType.DECLARATIVE, 0.953, 0.412, 5)
+        flag = FlagRaised(FLAGGED, SkillType.DECLARATIVE, 0.953, 0.412, 0.25, 0.75, 5)
         await plant_flag(tx, flag, 0, RAISED)
-        await plant_flag(tx, FlagRaised(EVIL, SkillType.MCP_SERVER, 0.99, 0.1, 7), 0, RAISED)
+        await plant_flag(tx, FlagRaised(EVIL, SkillType.MCP_SERVER, 0.99, 0.1, 0.25, 0.75, 7), 0, RAISED)
         await tx.acts.clear(EVIL, "[red]looked\x07 at it[/red]", RAISED + timedelta(days=1))
         document = world._capabilities(world.signers[FLAGGED])
         await tx.capabilities.put(FLAGGED, document, now, now + timedelta(hours=12), now)
         vector, scores = {FLAGGED: 0.15, EVIL: 0.05}, {FLAGGED: 1 / 3, EVIL: 0.25, GARBAGE: 0.0}
         number = (await tx.weights.prepare(1, 0, 7, PlannedWeights(vector, scores, 0.8, {}), RAISED)).id
         unpaid = UnpaidWindow(GARBAGE, "mcp_server", Reason.LOW_REPUTATION, "its reputation is 0.1000", 6, 0)
-        vector_of_7 = VectorRecord(1, 0, 7, 0, 139, "1.1.0", positive=True, unpaid=(unpaid,), computed_at=RAISED)
+        vector_of_7 = VectorRecord(1, 0, 7, 0, 139, "1.0.0", positive=True, unpaid=(unpaid,), computed_at=RAISED)
         await tx.vectors.put(vector_of_7)
         await tx.weights.update(number, "confirmed", RAISED, block=140, message="[green]fine[/green]", extrinsic="0x1")
         await tx.state.copy(0, await tx.state.whole())  # from here on the state follows from the rounds

@@ -19,7 +19,7 @@ from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import CodeReport, StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.sandbox.interface import CodeSandbox
-from validator.scoring import Schedule, version
+from validator.scoring import Schedule, code_quality, measure, score_workflow, version
 from validator.store import Store
 from validator.store.waiting_work import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
@@ -46,7 +46,7 @@ def planner(signer: Signer, dispatch: WorkflowDispatch) -> ScriptedReply:
 
 
 def code_world(
-    store: Store, scoring: str = "1.1.0", code: str = CODE, miners: int = 3, goals: Sequence[WorkflowTask] = (TASK,)
+    store: Store, scoring: str = "1.0.0", code: str = CODE, miners: int = 3, goals: Sequence[WorkflowTask] = (TASK,)
 ) -> World:
     """Every miner's plan makes the same code."""
     world = World(store, miners=miners, source=MemorySource(), goals=MemoryGoals(goals), planner=planner)
@@ -67,8 +67,8 @@ async def worth(store: Store, check: CodeCheck, report: CodeReport) -> float:
     async with store.read() as tx:
         results = await tx.submissions.results(check.round_id)
     (ran,) = [one for one in results.answers(check.task_id, WorkflowSubmission) if one.hotkey == check.hotkey]
-    quality = scores.code_quality(report.passed, report.total, report.findings)
-    return scores.score_workflow(scores.measure(TASK, ran.plan, ran.run, quality)).score
+    quality = code_quality(scores, report.passed, report.total, report.findings)
+    return score_workflow(scores, measure(TASK, ran.plan, ran.run, quality)).score
 
 
 async def judge_all(world: World, report_of: Callable[[str], CodeReport] = lambda _: WHOLE) -> list[CodeCheck]:

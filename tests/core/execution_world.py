@@ -95,7 +95,7 @@ def world_of(  # noqa: PLR0913 - what worlds of executions differ in
     store: Store,
     script: Callable[[Signer, Dispatch], ScriptedReply] = inventing,
     miners: int = 3,
-    scoring: str = "1.1.0",
+    scoring: str = "1.0.0",
     *,
     executes: bool = True,
     mark: str | None = None,

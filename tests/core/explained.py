@@ -167,7 +167,7 @@ async def cohort(store: Store) -> ExplainedWorld:
     They are alone at first, which lifts their reputations: from then on they are the primaries.
     """
     everyone = dict.fromkeys(range(len(HOTKEYS)), (RAG,))
-    source = TasksInTurn([_task(RAG, "none", None, "the only one")])
+    source = TasksInTurn([_task(RAG, "curated", _truth(GOOD.verdict), "the only one")])
     world = ExplainedWorld(store, source, _cohort_script, everyone)
     world.declared = dict.fromkeys(range(3), (RAG,))
     await world.play()

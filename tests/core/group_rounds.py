@@ -28,7 +28,7 @@ from validator.protocol.round import (
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Sssa
-from validator.scoring import FindingKeys, ScoredTask
+from validator.scoring import FindingKeys, ScoredTask, score_round
 
 MCP = SkillType.MCP_SERVER
 VALIDATOR = Signer.from_uri("//Validator", "ed25519")
@@ -116,7 +116,7 @@ def settled(  # noqa: PLR0913, PLR0917 - a round, and what tests vary of it
     )
     plan = RoundPlan("5", (group,))
     results = RoundResults(answers, rejections)
-    return Settled(frozen, plan, results, V1.score(frozen, plan, results, keys))
+    return Settled(frozen, plan, results, score_round(V1, frozen, plan, results, keys))
 
 
 def group_proof(  # noqa: PLR0913, PLR0917 - a settled round is these four values

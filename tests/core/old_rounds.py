@@ -34,7 +34,7 @@ async def play(url: str) -> None:
             goals=MemoryGoals((TASK, RAG)),
             planner=planner,
         )
-        world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({"1.1.0": 0}))
+        world.preparer = world.service.preparer = replace(world.preparer, schedule=Schedule({"1.0.0": 0}))
         world.run_plans_on(ScriptedServices(world.clock, {"say": [Try(1.0, 0.01, None, StepOutput(CAT, CODE, None))]}))
         for _ in range(ROUNDS):
             await on_virtual_time(world, world.service.one_round())

@@ -1,4 +1,4 @@
-"""Rounds of one type under 1.1.0 and the weights loop over the same store: what anyone who does what is paid next."""
+"""Rounds of one type under 1.0.0 and the weights loop over the same store: what anyone who does what is paid next."""
 
 import asyncio
 from dataclasses import replace
@@ -36,7 +36,7 @@ _MINERS = 5
 class PayWorld:
     """Five miners, so that everybody who may be drawn is; two tasks a round, both of one type."""
 
-    def __init__(self, store: Store, version: str = "1.1.0") -> None:
+    def __init__(self, store: Store, version: str = "1.0.0") -> None:
         self.store = store
         self.odd: dict[str, ScriptedReply] = {}  # what a miner answers instead
         self.hotkeys = HOTKEYS[:_MINERS]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from builders import V1
 
 from validator.protocol.round import GroupPlan, Mode
-from validator.scoring import Candidate
+from validator.scoring import Candidate, auditor_streak, exclusion_reason
 
 MODES: dict[int, Mode] = {0: "skip", 1: "quality_only", 2: "quality_only", 3: "degraded_3", 4: "degraded_4"}
 
@@ -18,12 +18,12 @@ def plain_group(candidates: Sequence[Candidate], seed: bytes, round_id: str, tas
     def draw(label: str, hotkey: str) -> bytes:
         return hmac.digest(seed, f"{label}|{round_id}|{task_id}|{hotkey}".encode(), hashlib.sha256)
 
-    reasons = {c.hotkey: V1.exclusion_reason(c) for c in candidates}
+    reasons = {c.hotkey: exclusion_reason(V1, c) for c in candidates}
     pool = [c for c in candidates if reasons[c.hotkey] is None]
     ranked = sorted(pool, key=lambda c: (-c.reputation, draw("rank", c.hotkey)))
     primaries = ranked[:3]
-    due = [c for c in ranked[3:] if V1.auditor_streak(c) >= 3]
-    promoted = sorted(due, key=lambda c: -V1.auditor_streak(c))[:3]
+    due = [c for c in ranked[3:] if auditor_streak(c) >= 3]
+    promoted = sorted(due, key=lambda c: -auditor_streak(c))[:3]
     demoted = [primaries.pop() for _ in promoted]
     chosen = {c.hotkey for c in primaries + promoted}
     rest = sorted((c.hotkey for c in ranked if c.hotkey not in chosen), key=lambda hotkey: draw("auditor", hotkey))

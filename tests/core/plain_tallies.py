@@ -12,7 +12,7 @@ import msgspec
 
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, parse_evidence_ref
-from validator.scoring import version
+from validator.scoring import finding_key, version
 
 Json = dict[str, Any]
 TYPES = ("rag_knowledge", "declarative", "executable_python", "executable_script", "mcp_server", "agent_composition")
@@ -185,7 +185,7 @@ def _plain_things(sssa: Json, part: str) -> set[Any]:
 
 
 def _key(finding: Json) -> str:
-    return version("1.0.0").finding_key(msgspec.convert(finding, Finding))
+    return finding_key(msgspec.convert(finding, Finding))
 
 
 def _pep503(name: str) -> str:

@@ -30,7 +30,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import CodeReport, StepOutput
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring import version
+from validator.scoring import fill_run, measure, version
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store, Transaction
 from validator.store.waiting_work import CodeCheck, Judged
@@ -134,7 +134,7 @@ async def _judge(tx: Transaction, check: CodeCheck, report: CodeReport, now: dat
         for one in (await tx.submissions.results(check.round_id)).answers(check.task_id, WorkflowSubmission)
         if one.hotkey == check.hotkey
     ]
-    outcome = scores.fill_run(scores.measure(CODE, ran.plan, ran.run, 0.0), report)
+    outcome = fill_run(scores, measure(CODE, ran.plan, ran.run, 0.0), report)
     assert await tx.code_checks.end(check, "done", Reason.QUALITY_JUDGED, now, "", Judged(report, outcome.score.score))
 
 

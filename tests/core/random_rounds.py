@@ -6,11 +6,11 @@ Every round follows from its number alone, the same on every Python: `random.ran
 import hashlib
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
+from builders import all_paid
 from workflow_builders import make_workflow
 
 from validator.protocol.answer import Role
@@ -38,11 +38,9 @@ from validator.protocol.sssa import Analysis, Dependency, Evidence, Finding, Pol
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import ErrorHandling, PlanEdge, PlanNode, PlanTask, Totals, WorkflowPlan
 from validator.protocol.workflow_run import Attempt, RunRecord, StepOutput, StepRecord
-from validator.scoring import Version
+from validator.scoring import Version, plan_round, score_round
 
 T = TypeVar("T")
-CHUNK: Final = 1_000
-_RECORDED: Final = Path(__file__).parents[1] / "golden" / "random-rounds.txt"
 
 _REJECTIONS: Final = (  # one and two of every gate: later ones must not change what is drawn
     Reason.DEADLINE_LATE,
@@ -91,14 +89,14 @@ def returned(number: int, version: Version) -> tuple[RoundInput, RoundPlan, Roun
     """A round as the version plans it, what came back, and the dice for what else is drawn."""
     dice = Dice(random.Random(f"round {number}").random)
     frozen = _frozen(number, dice, version)
-    plan = version.plan(frozen)
+    plan = plan_round(version, frozen)
     return frozen, plan, _results(frozen, plan, dice), dice
 
 
 def scored(number: int, version: Version) -> tuple[RoundInput, RoundPlan, RoundOutcome, Dice]:
     """A round as the version plans and scores it, and the dice for what else is drawn."""
     frozen, plan, results, dice = returned(number, version)
-    return frozen, plan, version.score(frozen, plan, results), dice
+    return frozen, plan, score_round(version, frozen, plan, results), dice
 
 
 def crowded(miners: int, version: Version, *, new: bool) -> tuple[RoundInput, RoundPlan, RoundResults]:
@@ -126,7 +124,7 @@ def crowded(miners: int, version: Version, *, new: bool) -> tuple[RoundInput, Ro
         tasks=tuple(_task(7, kind, slot, dice) for kind in types for slot in range(2)),
         executions=(),
     )
-    plan = version.plan(frozen)
+    plan = plan_round(version, frozen)
     return frozen, plan, _results(frozen, plan, dice)
 
 
@@ -135,10 +133,15 @@ def digest_of(numbers: Iterable[int], version: Version) -> str:
     chain = hashlib.sha256()
     for number in numbers:
         frozen, plan, outcome, dice = scored(number, version)
-        for value in (plan, outcome, version.score_weights(_windows(frozen, dice))[:3]):
+        for value in (plan, outcome, weights_of(version, _windows(frozen, dice))):
             told = _recorded_outcome(value) if isinstance(value, RoundOutcome) else value
             chain.update(msgspec.json.encode(told, order="deterministic"))
     return chain.hexdigest()
+
+
+def weights_of(version: Version, windows: Mapping[str, Mapping[str, Sequence[float]]]) -> Any:
+    """Return scores and weights of windows that are all paid."""
+    return version.mechanism_weights(windows, standing=all_paid(windows))[:3]
 
 
 _OUTCOME: Any = msgspec.defstruct("_OUTCOME", RoundOutcome.__struct_fields__)
@@ -215,7 +218,7 @@ def _miner(hotkey: str, types: tuple[SkillType, ...], dice: Dice) -> MinerState:
 
 
 def _pair(dice: Dice) -> AgreementPair:
-    return AgreementPair(0.85 + 0.15 * dice.roll(), 0.2 + 0.6 * dice.roll())
+    return AgreementPair(0.85 + 0.15 * dice.roll(), 0.2 + 0.6 * dice.roll(), dice.roll(), dice.roll())
 
 
 def _history(dice: Dice) -> TypeHistory:
@@ -362,10 +365,5 @@ def _windows(frozen: RoundInput, dice: Dice) -> dict[str, dict[str, tuple[float,
 
 def chunks(rounds: int) -> Iterator[range]:
     """The numbers of so many rounds, a thousand at a time."""
-    for first in range(0, rounds, CHUNK):
-        yield range(first, min(first + CHUNK, rounds))
-
-
-def recorded() -> list[str]:
-    """Return what is held: a digest of the first rounds, then one of each thousand."""
-    return _RECORDED.read_text().splitlines()
+    for first in range(0, rounds, 1_000):
+        yield range(first, min(first + 1_000, rounds))

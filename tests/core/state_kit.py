@@ -3,12 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+from builders import NOTHING_LATE
 from sqlalchemy import insert
 
-from validator.protocol.round import ClearedFlag, FlagRaised, TypeHistory
+from validator.protocol.reasons import Reason
+from validator.protocol.round import (
+    ClearedFlag,
+    FlagRaised,
+    MetagraphSnapshot,
+    MinerState,
+    RoundInput,
+    RoundPlan,
+    TypeHistory,
+)
 from validator.protocol.skill_types import SkillType
 from validator.state.inputs import frozen_miner
-from validator.state.round_end import Change
+from validator.state.round_end import Change, Ended, unscored
 from validator.state.values import ENTRIES, ROUNDS, SAMPLES
 from validator.store import Store, Transaction
 from validator.store.repositories.state import NOTHING
@@ -81,3 +91,26 @@ async def plant_windows(tx: Transaction, values: Mapping[str, Mapping[str, Seque
                     change.update(key, window=change.pair(key).window.entered(round_id, f"task-{number}", value))
 
     await plant(tx, enter)
+
+
+async def enter_scores(  # noqa: PLR0913 - a round without tasks, and what it leaves
+    tx: Transaction,
+    snapshot: MetagraphSnapshot,
+    validator: str,
+    scores: Mapping[str, float],
+    at: datetime,
+    *,
+    round_id: int = 0,
+    skill_type: str = "declarative",
+) -> None:
+    """Fill windows as of a void round without tasks in which all of these hotkeys declared the type."""
+    name = SkillType(skill_type)
+    miners = tuple(MinerState(hotkey, (name,), 2, {}, 0, {}, {}) for hotkey in sorted(scores))
+    frozen = RoundInput(
+        "1", "1.0.0", str(round_id), validator, snapshot, "00" * 32, "00" * 32, miners, (), **NOTHING_LATE
+    )
+    plan = RoundPlan(frozen.round_id, ())
+    await tx.rounds.open(frozen, plan, at)
+    await tx.rounds.settle(round_id, "void", Reason.VOID_OFFLINE, None, at)
+    await tx.state.step(Ended(frozen, plan, "void"), unscored, at)
+    await plant_windows(tx, {hotkey: {skill_type: [score] * 20} for hotkey, score in scores.items()}, round_id)

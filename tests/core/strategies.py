@@ -1,6 +1,5 @@
 """Hypothesis strategies for the core's values."""
 
-from builders import V1
 from hypothesis import strategies as st
 
 from validator.protocol.sssa import (
@@ -14,7 +13,7 @@ from validator.protocol.sssa import (
     Skill,
     Sssa,
 )
-from validator.scoring import Candidate, Member
+from validator.scoring import Candidate, Member, claims_of
 
 HEX = "ab" * 32
 paths = st.sampled_from(["a.py", "src/b.py#L3", "s1::src/b.py#L3-L3", "docs/ü.md", "x|y.py#L1-L2"])
@@ -67,7 +66,7 @@ sssas = st.builds(
 def groups(draw: st.DrawFn, smallest: int = 1, largest: int = 5) -> list[Member]:
     """Members with valid SSSAs: up to three primaries, then auditors."""
     many = draw(st.integers(smallest, largest))
-    return [Member(f"hk{i}", "primary" if i < 3 else "auditor", V1.claims_of(draw(sssas))) for i in range(many)]
+    return [Member(f"hk{i}", "primary" if i < 3 else "auditor", claims_of(draw(sssas))) for i in range(many)]
 
 
 candidates = st.builds(

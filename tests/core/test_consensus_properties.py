@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from strategies import findings, groups, sssas
 
 from validator.protocol.sssa import Finding, Sssa, Verdict
-from validator.scoring import Member
-from validator.scoring.v1_0.claims import group_verdict
-from validator.scoring.v1_0.consensus import pairwise_agreement
-from validator.scoring.v1_0.keys import package_of
+from validator.scoring import Member, claims_of, finding_key, score_members
+from validator.scoring.v1.claims import group_verdict
+from validator.scoring.v1.consensus import pairwise_agreement
+from validator.scoring.v1.keys import package_of
 
 
 @given(groups())
 def test_every_component_and_score_stays_in_the_unit_interval(members: list[Member]) -> None:
-    _, scores = V1.score_members(members)
+    _, scores = score_members(V1, members)
     for score in scores:
         values = [score.consensus, score.with_primaries, score.with_auditors]
         if score.components is not None:
@@ -32,8 +32,8 @@ def test_every_component_and_score_stays_in_the_unit_interval(members: list[Memb
 def test_the_order_of_members_never_changes_a_result(members: list[Member], rng: random.Random) -> None:
     shuffled = members[:]
     rng.shuffle(shuffled)
-    group, scores = V1.score_members(members)
-    other_group, other_scores = V1.score_members(shuffled)
+    group, scores = score_members(V1, members)
+    other_group, other_scores = score_members(V1, shuffled)
     by_hotkey = {m.hotkey: s for m, s in zip(shuffled, other_scores, strict=True)}
     assert group == other_group
     assert all(by_hotkey[m.hotkey] == s for m, s in zip(members, scores, strict=True))
@@ -41,8 +41,8 @@ def test_the_order_of_members_never_changes_a_result(members: list[Member], rng:
 
 @given(sssas, st.integers(3, 5))
 def test_identical_answers_score_one(sssa: Sssa, many: int) -> None:
-    members = [Member(f"hk{i}", "primary" if i < 3 else "auditor", V1.claims_of(sssa)) for i in range(many)]
-    _, scores = V1.score_members(members)
+    members = [Member(f"hk{i}", "primary" if i < 3 else "auditor", claims_of(sssa)) for i in range(many)]
+    _, scores = score_members(V1, members)
     for score in scores:
         assert math.isclose(score.consensus, 1, abs_tol=1e-12)
         assert score.with_primaries is not None
@@ -51,15 +51,15 @@ def test_identical_answers_score_one(sssa: Sssa, many: int) -> None:
 
 @given(groups(largest=2))
 def test_below_three_valid_answers_consensus_is_off(members: list[Member]) -> None:
-    group, scores = V1.score_members(members)
+    group, scores = score_members(V1, members)
     assert group is None
     assert all(score.consensus == 1.0 and score.components is None for score in scores)
 
 
 @given(sssas, sssas)
 def test_pairwise_agreement_is_the_group_score_against_one(a: Sssa, b: Sssa) -> None:
-    alone = pairwise_agreement(V1, V1.claims_of(a), V1.claims_of(b))
-    _, scores = V1.score_members([Member("a", "primary", V1.claims_of(a)), Member("b", "primary", V1.claims_of(b))])
+    alone = pairwise_agreement(V1, claims_of(a), claims_of(b))
+    _, scores = score_members(V1, [Member("a", "primary", claims_of(a)), Member("b", "primary", claims_of(b))])
     assert scores[0].with_primaries == alone
 
 
@@ -68,7 +68,7 @@ def test_a_key_never_depends_on_the_span_prefix_the_id_or_the_words(finding: Fin
     path = finding.evidence_ref.rpartition("::")[2]
     bare = msgspec.structs.replace(finding, evidence_ref=path, id="other", description="other")
     prefixed = msgspec.structs.replace(finding, evidence_ref=f"{span}::{path}")
-    assert V1.finding_key(bare) == V1.finding_key(prefixed) == V1.finding_key(finding)
+    assert finding_key(bare) == finding_key(prefixed) == finding_key(finding)
 
 
 @pytest.mark.parametrize(

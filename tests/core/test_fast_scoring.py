@@ -15,9 +15,9 @@ from validator.protocol.results import Checks, Submission
 from validator.protocol.round import GroupPlan
 from validator.protocol.sssa import EvidenceRefError, Finding, Sssa, check_sssa, ordinary_form, parse_evidence_ref
 from validator.protocol.strict_json import SchemaError
-from validator.scoring import Member
-from validator.scoring.v1_0.consensus import consensus_score
-from validator.scoring.v1_0.keys import FindingKeys, normalised_evidence
+from validator.scoring import Member, claims_of, compare_answers, consensus_parts, finding_key, key_parts, score_members
+from validator.scoring.v1.consensus import consensus_score
+from validator.scoring.v1.keys import FindingKeys, normalised_evidence
 
 pieces = st.sampled_from(
     ["a", "b.py", "..", ".", "/", "::", ":", "#L", "#L1", "-L", "-L9", "#", "0", "7", "10", "x" * 64, "9" * 9, "1" * 10]
@@ -68,8 +68,8 @@ def test_an_attestation_is_refused_for_a_reference_as_soon_as_the_grammar_refuse
 @given(st.lists(findings, max_size=12))
 def test_keys_that_are_kept_are_those_that_are_computed(of_a_group: list[Finding]) -> None:
     keys = FindingKeys()
-    assert [keys.key(one) for one in of_a_group * 2] == [V1.finding_key(one) for one in of_a_group * 2]
-    assert [keys.parts(one) for one in of_a_group * 2] == [V1.key_parts(one) for one in of_a_group * 2]
+    assert [keys.key(one) for one in of_a_group * 2] == [finding_key(one) for one in of_a_group * 2]
+    assert [keys.parts(one) for one in of_a_group * 2] == [key_parts(one) for one in of_a_group * 2]
 
 
 @given(st.lists(st.sampled_from(["Zope.Interface", "zope_interface", "zope--Interface", "requests"]), max_size=8))
@@ -81,7 +81,7 @@ def test_packages_that_are_kept_are_those_that_are_computed(names: list[str]) ->
 
 @given(groups())
 def test_components_and_scores_are_those_of_sets(members: list[Member]) -> None:
-    group, scores = V1.score_members(members)
+    group, scores = score_members(V1, members)
     for member, found in zip(members, scores, strict=True):
         expected = components(member.claims, group) if group else None
         assert found.components == expected
@@ -97,7 +97,7 @@ def test_a_score_is_the_sum_of_the_parts_that_are_shown(members: list[Member]) -
     for mine, theirs in permutations(members, 2):
         parts = components(mine.claims, theirs.claims)
         total = 0.0
-        for part in V1.consensus_parts(parts):
+        for part in consensus_parts(V1, parts):
             total += part.contribution
         assert consensus_score(V1, parts) == total
 
@@ -111,8 +111,8 @@ def test_what_members_share_changes_nothing_about_what_each_claims(attested: lis
         Submission("t1", hotkey, role, 5.0, sssa, "", checks)
         for sssa, (hotkey, role) in zip(attested, plan.members, strict=True)
     ]
-    compared = V1.compare_answers(make_task(), plan, submissions, FindingKeys())
-    assert [member.claims for member in compared.members] == [V1.claims_of(sssa) for sssa in attested]
+    compared = compare_answers(V1, make_task(), plan, submissions, FindingKeys())
+    assert [member.claims for member in compared.members] == [claims_of(sssa) for sssa in attested]
 
 
 def test_an_attestation_that_says_what_another_says_in_other_words_shares_its_key() -> None:
@@ -121,4 +121,4 @@ def test_an_attestation_that_says_what_another_says_in_other_words_shares_its_ke
         one, evidence_ref="s::b/./c.py", cve_ids=("cve-2020-14343",), target_pattern="pyyaml"
     )
     keys = FindingKeys()
-    assert keys.key(one) == keys.key(other) == V1.finding_key(one)
+    assert keys.key(one) == keys.key(other) == finding_key(one)

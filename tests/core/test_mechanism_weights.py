@@ -1,94 +1,162 @@
-"""Two kinds of task in one vector (SPEC 11): shares, a kind without scores, and the cap as the last step."""
+"""Two kinds of task in one vector, and who is paid (SPEC 11, D-23, D-24)."""
 
-import json
 import math
-from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import V1
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.scoring import Share
-from validator.scoring.v1_0.weights import capped_weights
+from validator.protocol.skill_types import KINDS, WINDOW_TYPES, types_of
+from validator.scoring import MinerStanding, TypeStanding, miner_score
 from validator.settings.model import WeightsSettings
-from validator.weights.plan import ASSESSMENTS, WORKFLOWS, mechanisms
+from validator.weights.plan import mechanisms
 
-VECTORS = sorted((Path(__file__).parents[1] / "vectors" / "weights").glob("*.json"))
-BOTH = (Share(ASSESSMENTS, 0.75), Share(WORKFLOWS, 0.25))
+GOOD = TypeStanding(declared=True, reputation=0.5, dispatches=10, failures=0, proven=True)
 ENTRIES = st.lists(st.floats(0, 4), max_size=30)
-ASSESSED = st.dictionaries(st.sampled_from(ASSESSMENTS), ENTRIES)
-MINERS = st.sampled_from([f"m{n}" for n in range(12)])
-ANY = st.dictionaries(MINERS, st.dictionaries(st.sampled_from([*ASSESSMENTS, *WORKFLOWS]), ENTRIES), min_size=1)
+HOTKEYS = st.sampled_from([f"m{n}" for n in range(12)])
+WINDOWS = st.dictionaries(HOTKEYS, st.dictionaries(st.sampled_from(WINDOW_TYPES), ENTRIES), min_size=1)
+TYPES = st.builds(
+    TypeStanding,
+    declared=st.booleans(),
+    reputation=st.sampled_from([0.1, 0.2, 0.5]),
+    dispatches=st.integers(0, 10),
+    failures=st.integers(0, 10),
+    proven=st.booleans(),
+)
+STANDING = st.dictionaries(
+    HOTKEYS,
+    st.builds(
+        MinerStanding,
+        collusion_flags=st.integers(0, 4),
+        types=st.dictionaries(st.sampled_from(WINDOW_TYPES), TYPES),
+    ),
+)
+Windows = dict[str, dict[str, list[float]]]
 
 
-def full(**scores: tuple[float, float]) -> dict[str, dict[str, list[float]]]:
-    """Windows that give (assessment, workflow) scores."""
-    return {hotkey: {"declarative": [a] * 20, "workflow": [w] * 20} for hotkey, (a, w) in scores.items()}
+def good(windows: Windows) -> dict[str, MinerStanding]:
+    return {hotkey: MinerStanding(2, dict.fromkeys(WINDOW_TYPES, GOOD)) for hotkey in windows}
 
 
-@given(st.dictionaries(MINERS, ASSESSED), st.floats(0.01, 1))
-def test_one_kind_alone_is_what_it_was_to_the_bit(windows: dict[str, dict[str, list[float]]], share: float) -> None:
-    assert V1.mechanism_weights(windows, (Share(ASSESSMENTS, share),)) == V1.score_weights(windows)
-    assert V1.mechanism_weights(windows, (Share(ASSESSMENTS, share), Share(WORKFLOWS, 0.5))) == V1.score_weights(
-        windows
-    )
-    as_workflows = {hotkey: {"workflow": of.get("declarative", [])} for hotkey, of in windows.items()}
-    assert V1.mechanism_weights(as_workflows, BOTH) == V1.score_weights(as_workflows)
+def reason(flags: int = 0, **changes: Any) -> str | None:
+    """Return the reason why a window with 20 entries is unpaid."""
+    kept = {"declared": True, "reputation": 0.2, "dispatches": 10, "failures": 5, "proven": True}
+    windows = {"m": {"declarative": [1.0] * 20}}
+    standing = {"m": MinerStanding(flags, {"declarative": TypeStanding(**{**kept, **changes})})}
+    plan = V1.mechanism_weights(windows, KINDS, standing)
+    assert (plan.scores["m"] == 0) == (plan.assessments["m"] == 0) == ("m" in plan.unpaid) == (not plan.weights)
+    return plan.unpaid.get("m", {}).get("declarative")
 
 
-@pytest.mark.parametrize("file", VECTORS, ids=lambda file: file.stem)
-def test_the_vectors_hold_for_one_kind_alone(file: Path) -> None:
-    windows = json.loads(file.read_text())["input"]["windows"]
-    for kind in (ASSESSMENTS, WORKFLOWS):
-        alone = {hotkey: {t: of[t] for t in kind if t in of} for hotkey, of in windows.items()}
-        assert V1.mechanism_weights(alone, BOTH) == V1.score_weights(alone)
+def test_the_first_reason_in_the_order_of_the_rule_is_told() -> None:
+    changes: list[tuple[str, dict[str, Any]]] = [
+        ("execution", {"execution_fails": 3}),
+        ("unproven", {"proven": False}),
+        ("failure_rate", {"failures": 6}),
+        ("low_reputation", {"reputation": math.nextafter(0.2, 0)}),
+        ("undeclared", {"declared": False}),
+        ("collusion_flags", {"flags": 3}),
+    ]
+    assert reason(flags=2) is None
+    assert reason(execution_fails=2) is None
+    every: dict[str, Any] = {}
+    for code, change in changes:
+        assert reason(**change) == code
+        every |= change
+        assert reason(**every) == code
 
 
-@given(ANY, st.floats(0, 1), st.floats(0.01, 1))
-def test_what_a_mechanism_pays_is_capped_and_all_of_it(
-    windows: dict[str, dict[str, list[float]]], first: float, second: float
+def test_four_failures_of_four_are_too_few_to_tell() -> None:
+    assert reason(dispatches=4, failures=4) is None
+    assert reason(dispatches=5, failures=3) == "failure_rate"
+
+
+def test_whoever_is_missing_is_undeclared_and_an_empty_window_needs_no_reason() -> None:
+    windows: Windows = {"a": {"declarative": [1.0] * 20, "workflow": []}, "b": {"mcp_server": [1.0]}}
+    plan = V1.mechanism_weights(windows, KINDS, {"a": MinerStanding()})
+    assert plan.unpaid == {"a": {"declarative": "undeclared"}, "b": {"mcp_server": "undeclared"}}
+    assert (plan.weights, plan.unallocated, plan.scores) == ({}, 1.0, {"a": 0.0, "b": 0.0})
+
+
+def test_three_flags_leave_workflow_windows_unpaid_too() -> None:
+    windows: Windows = {"a": {"declarative": [1.0] * 20, "workflow": [1.0] * 20}}
+    standing = {"a": MinerStanding(3, {"declarative": GOOD, "workflow": GOOD})}
+    assert V1.mechanism_weights(windows, KINDS, standing).unpaid["a"] == {
+        "declarative": "collusion_flags",
+        "workflow": "collusion_flags",
+    }
+
+
+@pytest.mark.parametrize(("planners", "share"), [(0, 0), (1, 1 / 28), (6, 6 / 28), (7, 0.25), (9, 0.25)])
+def test_the_share_of_workflows_grows_with_those_that_prove_themselves(planners: int, share: float) -> None:
+    windows: Windows = {f"a{n}": {"declarative": [100.0] * 20} for n in range(8)}
+    windows |= {f"w{n}": {"workflow": [1.0] * 20} for n in range(planners)}
+    windows |= {"short": {"workflow": [1.0] * 19}, "nought": {"workflow": [0.0] * 100}}
+    windows |= {"unpaid": {"workflow": [1.0] * 100}}
+    standing = good(windows) | {"unpaid": MinerStanding(0, {})}
+    plan = V1.mechanism_weights(windows, KINDS, standing)
+    assert math.fsum(score for hotkey, score in plan.scores.items() if hotkey[0] == "a") == pytest.approx(1 - share)
+    assert plan.scores["unpaid"] == plan.scores["nought"] == 0
+    assert (plan.scores["short"] > 0) == (planners > 0)
+
+
+def test_a_kind_without_scores_leaves_all_to_the_other() -> None:
+    planners: Windows = {f"w{n}": {"workflow": [1.0] * 5, "declarative": [0.0]} for n in range(8)}
+    assert V1.mechanism_weights(planners, KINDS, good(planners)).weights == dict.fromkeys(planners, 0.125)
+    assessors: Windows = {f"a{n}": {"declarative": [1.0], "workflow": [0.0] * 20} for n in range(8)}
+    assert V1.mechanism_weights(assessors, KINDS, good(assessors)).weights == dict.fromkeys(assessors, 0.125)
+
+
+@given(WINDOWS, STANDING)
+def test_what_is_paid_is_capped_and_all_of_it_and_goes_to_nobody_unpaid(
+    windows: Windows, standing: dict[str, MinerStanding]
 ) -> None:
-    plan = V1.mechanism_weights(windows, (Share(ASSESSMENTS, first), Share(WORKFLOWS, second)))
-    assert set(plan.scores) == set(windows)
+    plan = V1.mechanism_weights(windows, KINDS, standing)
+    assert set(plan.scores) == set(plan.assessments) == set(plan.workflows) == set(windows)
     assert all(0 < weight <= V1.rules.pay.cap for weight in plan.weights.values())
     assert abs(math.fsum(plan.weights.values()) + plan.unallocated - 1) < 1e-9
-    assert plan.weights == capped_weights(
-        V1.rules.pay.cap, {hotkey: score for hotkey, score in plan.scores.items() if score > 0}
-    )
+    assert all(windows[hotkey][kind] for hotkey, of_types in plan.unpaid.items() for kind in of_types)
+    paid = {hotkey: of_types.keys() - plan.unpaid.get(hotkey, {}).keys() for hotkey, of_types in windows.items()}
+    assert all(any(any(windows[hotkey][kind]) for kind in paid[hotkey]) for hotkey in plan.weights)
 
 
-def test_shares_divide_the_vector_whatever_the_size_of_the_scores() -> None:
-    # Assessments score a hundred times higher; four miners each do one kind alone.
-    assessors = {f"a{n}": (100.0, 0.0) for n in range(6)}
-    planners = {f"w{n}": (0.0, 1.0) for n in range(2)}
-    plan = V1.mechanism_weights(full(**assessors, **planners), BOTH)
-    assert [plan.weights[f"a{n}"] for n in range(6)] == pytest.approx([0.125] * 6)
-    assert [plan.weights[f"w{n}"] for n in range(2)] == pytest.approx([0.125] * 2)
+@given(WINDOWS)
+def test_a_mechanism_of_one_kind_pays_it_alone(windows: Windows) -> None:
+    for kind in KINDS:
+        plan = V1.mechanism_weights(windows, (kind,), good(windows))
+        alone = {hotkey: {name: of[name] for name in types_of((kind,)) if name in of} for hotkey, of in windows.items()}
+        both = V1.mechanism_weights(alone, KINDS, good(windows))
+        assert plan.scores == {hotkey: miner_score(V1, of) for hotkey, of in alone.items()}
+        assert plan.weights == pytest.approx(both.weights)
+        assert (plan.unpaid, plan.workflow_share) == ({}, None)
+
+
+@given(WINDOWS, STANDING)
+def test_an_unpaid_window_is_as_if_it_were_not_there(windows: Windows, standing: dict[str, MinerStanding]) -> None:
+    plan = V1.mechanism_weights(windows, KINDS, standing)
+    left = {
+        hotkey: {kind: entries for kind, entries in of_types.items() if kind not in plan.unpaid.get(hotkey, {})}
+        for hotkey, of_types in windows.items()
+    }
+    assert V1.mechanism_weights(left, KINDS, good(windows))._replace(unpaid=plan.unpaid) == plan
 
 
 def test_a_miner_of_both_kinds_gets_both_parts_and_the_cap_comes_last() -> None:
-    others = {f"a{n}": (1.0, 0.0) for n in range(9)}
-    plan = V1.mechanism_weights(full(both=(1.0, 1.0), **others), BOTH)
-    assert plan.scores["both"] == 0.75 * 0.1 + 0.25
-    assert plan.weights["both"] == V1.rules.pay.cap
-    assert plan.weights["a0"] == pytest.approx(0.85 / 9)
+    windows: Windows = {f"a{n}": {"declarative": [1.0] * 20, "workflow": [0.0] * 20} for n in range(9)}
+    windows["both"] = {"declarative": [1.0] * 20, "workflow": [1.0] * 20}
+    plan = V1.mechanism_weights(windows, KINDS, good(windows))
+    share = 0.25 / 7
+    assert plan.workflow_share == share
+    assert plan.scores["both"] == (1 - share) * 0.1 + share * 1.0
+    windows |= {f"w{n}": {"workflow": [1.0] * 20} for n in range(3)}
+    plan = V1.mechanism_weights(windows, KINDS, good(windows))
+    assert plan.scores["both"] < V1.rules.pay.cap == max(plan.weights.values()) or plan.unallocated < 1e-12
     assert abs(plan.unallocated) < 1e-12
 
 
-def test_a_kind_without_a_positive_score_cedes_its_share() -> None:
-    plan = V1.mechanism_weights(full(**{f"m{n}": (1.0, 0.0) for n in range(10)}), BOTH)
-    assert plan.weights == {f"m{n}": 0.1 for n in range(10)}
-    none = V1.mechanism_weights(full(m0=(0.0, 0.0)), BOTH)
-    assert (none.scores, none.weights, none.unallocated) == ({"m0": 0.0}, {}, 1.0)
-
-
-def test_a_share_of_nothing_leaves_a_kind_out() -> None:
-    kinds = (Share(ASSESSMENTS, 0.0), Share(WORKFLOWS, 0.25))
-    assert V1.mechanism_weights(full(m0=(5.0, 0.0), m1=(0.0, 1.0)), kinds).scores == {"m0": 0.0, "m1": 1.0}
-
-
 def test_the_settings_map_kinds_to_mechanisms() -> None:
-    assert mechanisms(WeightsSettings()) == {0: (Share(ASSESSMENTS), Share(WORKFLOWS))}
+    assert mechanisms(WeightsSettings()) == {0: KINDS}
     apart = mechanisms(WeightsSettings(assessment_mechid=3, workflow_mechid=1))
-    assert list(apart.items()) == [(1, (Share(WORKFLOWS),)), (3, (Share(ASSESSMENTS),))]
+    assert list(apart.items()) == [(1, ("workflows",)), (3, ("assessments",))]

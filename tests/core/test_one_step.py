@@ -15,7 +15,7 @@ import validator
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
 from validator.audit.replay import Past, replay_round
-from validator.scoring.v1_0 import step
+from validator.scoring.v1 import step
 from validator.store import Store, open_store
 from validator.store.repositories.miners import Flags
 from validator.store.repositories.state import States

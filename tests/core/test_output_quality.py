@@ -14,7 +14,8 @@ from validator.kinds.workflow.executor import judge_output
 from validator.protocol.reasons import Reason
 from validator.protocol.workflow_run import StepOutput, check_output
 from validator.protocol.workflow_task import Criterion, words
-from validator.scoring.v1_0.output_quality import checklist_share, json_share, rouge_l
+from validator.scoring import code_quality
+from validator.scoring.v1.output_quality import checklist_share, json_share, rouge_l
 
 texts = st.text(st.sampled_from("abcde ÄK.\n"), max_size=40)
 
@@ -124,19 +125,19 @@ def test_json_that_is_no_object_is_equal_or_not() -> None:
     [((4, 4, 0), 1.0), ((3, 4, 0), 0.825), ((4, 4, 10), 0.85), ((4, 4, 25), 0.7), ((0, 0, 0), 0.3), ((0, 4, 20), 0.0)],
 )
 def test_code_is_judged_by_its_tests_and_its_lint(report: tuple[int, int, int], quality: float) -> None:
-    assert V1.code_quality(*report) == pytest.approx(quality)
+    assert code_quality(V1, *report) == pytest.approx(quality)
 
 
 def test_code_is_deferred_and_never_run_inside_a_round() -> None:
     harmful = StepOutput(None, "raise SystemExit(1)", None)
-    assert judge_output(V1, make_workflow("code"), harmful) == (None, Reason.QUALITY_DEFERRED)
+    assert judge_output(make_workflow("code"), harmful) == (None, Reason.QUALITY_DEFERRED)
 
 
 @pytest.mark.parametrize("kind", ["code", "rag", "agent", "data_transform"])
 def test_nothing_is_worth_nothing(kind: str) -> None:
     task = make_workflow(kind)
     for output in (None, StepOutput(None, None, None), StepOutput(" ", None, None)):
-        assert judge_output(V1, task, output) == (0.0, Reason.QUALITY_JUDGED)
+        assert judge_output(task, output) == (0.0, Reason.QUALITY_JUDGED)
 
 
 def test_each_type_has_its_rule() -> None:
@@ -146,7 +147,7 @@ def test_each_type_has_its_rule() -> None:
         "data_transform": (data({"count": 2, "names": []}), 0.5),
     }
     for kind, (output, quality) in cases.items():
-        assert judge_output(V1, make_workflow(kind), output).value == quality
+        assert judge_output(make_workflow(kind), output).value == quality
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_each_type_has_its_rule() -> None:
 )
 def test_an_expected_text_is_met_as_it_stands(output: StepOutput, value: float) -> None:
     task = make_workflow("data_transform", reference={"expected_text": " north west\n"}, task_version="1.1")
-    assert judge_output(V1, task, output) == (value, Reason.QUALITY_JUDGED)
+    assert judge_output(task, output) == (value, Reason.QUALITY_JUDGED)
 
 
 json_values = st.recursive(
@@ -181,8 +182,8 @@ json_values = st.recursive(
 def test_quality_lies_between_0_and_1_whatever_comes(kind: str, said: str | None, value: Any) -> None:
     output = StepOutput(said, said, value)
     check_output(output)
-    judged = judge_output(V1, make_workflow(kind), output)
+    judged = judge_output(make_workflow(kind), output)
     assert judged.value is not None
     assert 0 <= judged.value <= 1
     again = msgspec.json.decode(msgspec.json.encode(output), type=StepOutput)
-    assert judge_output(V1, make_workflow(kind), again) == judged
+    assert judge_output(make_workflow(kind), again) == judged

@@ -11,6 +11,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.results import Checks, Rejection, RoundResults, Submission, VoidTask
 from validator.protocol.round import (
     AgreementPair,
+    AssessedMember,
     AssessmentTask,
     ExecutionResult,
     GroupPlan,
@@ -24,7 +25,9 @@ from validator.protocol.round import (
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Sssa
 from validator.protocol.task import Truth
-from validator.scoring import Version, version
+from validator.scoring import Version, plan_round, score_round, version, window_entries
+from validator.state.round_end import Ended, known_from
+from validator.state.values import Miner, Pair, State
 
 RAG = SkillType.RAG_KNOWLEDGE
 PYTHON = SkillType.EXECUTABLE_PYTHON
@@ -90,7 +93,7 @@ def test_a_failed_gate_enters_the_window_as_zero_and_costs_reputation_by_gate() 
         for hotkey, reason in reasons.items()
     )
     sssas = {hotkey: said(task) for hotkey in ("hk0", "hk1")}
-    outcome = V1.score(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), rejections))
+    outcome = score_round(V1, frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), rejections))
     assert {m.hotkey: m.window_entry for m in outcome.members if m.reason in reasons.values()} == dict.fromkeys(
         reasons, 0.0
     )
@@ -101,7 +104,7 @@ def test_a_failed_gate_enters_the_window_as_zero_and_costs_reputation_by_gate() 
     # two valid answers, no truth, no group: they enter nothing (D-7)
     assert member(outcome, "hk0").window_entry is None
     assert member(outcome, "hk0").reason == Reason.VOID_NO_VERDICT
-    entries = list(V1.window_entries(frozen_input((task,)), outcome))
+    entries = list(window_entries(frozen_input((task,)), outcome))
     assert sorted(hotkey for hotkey, *_ in entries) == sorted(reasons)
 
 
@@ -109,7 +112,7 @@ def test_without_truth_the_group_verdict_counts_at_consensus_provenance() -> Non
     task = make_task(RAG)
     plan = plan_of(task)
     sssas = {f"hk{i}": said(task, "BLOCK" if i < 3 else "ALLOW") for i in range(5)}
-    outcome = V1.score(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
+    outcome = score_round(V1, frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
     assert (outcome.groups[0].scored_verdict, outcome.groups[0].provenance) == ("BLOCK", "consensus")
     assert member(outcome, "hk0").emission.axes["alpha"] == 0.7
 
@@ -119,7 +122,7 @@ def test_truth_beats_the_group() -> None:
     task = make_task(RAG, truth=truth, provenance="curated")
     plan = plan_of(task)
     sssas = {f"hk{i}": said(task, "BLOCK" if i < 4 else "ALLOW") for i in range(5)}
-    outcome = V1.score(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
+    outcome = score_round(V1, frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
     assert outcome.groups[0].scored_verdict == "ALLOW"
     assert member(outcome, "hk4").emission.axes["alpha"] == 1.0
     assert member(outcome, "hk0").emission.axes["alpha"] < 0.4
@@ -130,7 +133,7 @@ def test_an_early_answer_keeps_its_vote_and_earns_nothing() -> None:
     plan = plan_of(task)
     early = answers(task, plan, {"hk0": said(task)}, seconds=0.5)
     rest = answers(task, plan, {f"hk{i}": said(task) for i in range(1, 5)})
-    outcome = V1.score(frozen_input((task,)), plan, RoundResults(early + rest, ()))
+    outcome = score_round(V1, frozen_input((task,)), plan, RoundResults(early + rest, ()))
     assert outcome.groups[0].n_valid == 5
     assert member(outcome, "hk0").window_entry == 0.0
     assert member(outcome, "hk0").reason == Reason.ACCEPTED_EARLY
@@ -145,7 +148,7 @@ def test_an_answer_at_t_min_is_not_early(scored_by: Version) -> None:
         answers(task, plan, {f"hk{i}": said(task)}, seconds=seconds)[0]
         for i, seconds in enumerate((t_min - 0.001, t_min, 3.0, 3.0, 3.0))
     ]
-    outcome = scored_by.score(frozen_input((task,)), plan, RoundResults(tuple(given), ()))
+    outcome = score_round(scored_by, frozen_input((task,)), plan, RoundResults(tuple(given), ()))
     reasons = [member(outcome, hotkey).reason for hotkey in ("hk0", "hk1")]
     assert reasons == [Reason.ACCEPTED_EARLY, Reason.ACCEPTED]
 
@@ -155,7 +158,7 @@ def test_a_void_task_enters_nothing_for_anyone_and_the_others_settle() -> None:
     plan = plan_of(void, task)
     sssas = {f"hk{i}": said(task) for i in range(5)}
     results = RoundResults(answers(task, plan, sssas), (), (VoidTask("t1", Reason.BUG_CRASH),))
-    outcome = V1.score(frozen_input((void, task)), plan, results)
+    outcome = score_round(V1, frozen_input((void, task)), plan, results)
     assert [g.reason for g in outcome.groups] == [Reason.BUG_CRASH, Reason.SETTLED]
     assert {m.task_id for m in outcome.members} == {"t2"}
 
@@ -166,31 +169,54 @@ def colluders(task: AssessmentTask, auditor_findings: tuple[tuple[Finding, ...],
     return primaries | {f"hk{3 + i}": said(task, "ALLOW", own) for i, own in enumerate(auditor_findings)}
 
 
-def test_a_cohort_is_flagged_at_the_fifth_sample_and_its_window_is_consumed() -> None:
-    task = make_task(RAG)
-    plan = plan_of(task)
-    four = {RAG: tuple(AgreementPair(1.0, 0.3) for _ in range(4))}
+TRUTH = Truth("ALLOW", None, None, None, None, None, None, None)
+
+
+def judged(own: float) -> tuple[Ended, RoundOutcome]:
+    """A round in which three primaries agree on a lie, and two of them had four such samples."""
+    task = msgspec.structs.replace(make_task(RAG), provenance="curated", truth=TRUTH)
+    four = {RAG: tuple(AgreementPair(1.0, 0.3, own, 0.75) for _ in range(4))}
     miners = tuple(miner(hotkey, agreements=four if hotkey in ("hk0", "hk1") else {}) for hotkey in HOTKEYS)
     truth_told = (finding("other", "a.py#L2"),)
-    outcome = V1.score(
-        frozen_input((task,), miners),
-        plan,
-        RoundResults(answers(task, plan, colluders(task, (truth_told, truth_told))), ()),
-    )
+    plan, sssas, frozen = plan_of(task), colluders(task, (truth_told, truth_told)), frozen_input((task,), miners)
+    outcome = score_round(V1, frozen, plan, RoundResults(answers(task, plan, sssas), ()))
+    return Ended(frozen, RoundPlan(frozen.round_id, plan.groups), "settled", outcome), outcome
+
+
+def test_a_cohort_is_flagged_at_the_fifth_sample_where_its_auditors_are_clearly_more_right() -> None:
+    _, outcome = judged(0.25)
     assert [(flag.hotkey, flag.samples) for flag in outcome.flags] == [("hk0", 5), ("hk1", 5)]
+    assert all(flag.mean_own < 0.8 * flag.mean_witnesses for flag in outcome.flags)
     assert [e.hotkey for e in outcome.reputation if e.kind == "collusion_flag"] == ["hk0", "hk1"]
     assert outcome.reputation[-1].kind == "collusion_flag"
     assert [s.counted for s in outcome.samples] == [True] * 5
+    primary, auditor = outcome.samples[0], outcome.samples[3]
+    quality = {
+        one.hotkey: one.emission.quality for one in outcome.members if isinstance(one, AssessedMember) and one.emission
+    }
+    assert (primary.own, primary.witnesses) == (quality["hk0"], (quality["hk3"] + quality["hk4"]) / 2)
+    assert (auditor.own, auditor.witnesses) == (quality["hk3"], quality["hk4"])
+
+
+def test_witnesses_that_are_no_more_right_than_the_accused_raise_no_flag() -> None:
+    ended, outcome = judged(0.9)
+    assert outcome.flags == ()
+    assert [s.counted for s in outcome.samples] == [True] * 5
+    state = State(
+        {one.hotkey: Miner({RAG: Pair(agreements=one.agreements.get(RAG, ()))}) for one in ended.frozen.miners}
+    )
+    miners = V1.step(known_from(state, 0), ended).miners
+    assert [len(miners[hotkey].pairs[RAG].agreements) for hotkey in HOTKEYS[:5]] == [0, 0, 1, 1, 1], "consumed (D-50)"
 
 
 def test_auditors_that_contradict_each_other_are_no_witnesses() -> None:
-    task = make_task(RAG)
+    task = msgspec.structs.replace(make_task(RAG), provenance="curated", truth=TRUTH)
     plan = plan_of(task)
     sssas = colluders(task, ((finding("other", "a.py#L2"),), (finding("tool_poisoning", "docs/readme.md#L1"),)))
     changed = said(task, "REVIEW", (finding("secrets_exposure", "docs/readme.md"),))
     analysis = msgspec.structs.replace(changed.analysis, capabilities=("exec",), risk_score=1.0)
     sssas["hk4"] = msgspec.structs.replace(changed, analysis=analysis)
-    outcome = V1.score(frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
+    outcome = score_round(V1, frozen_input((task,)), plan, RoundResults(answers(task, plan, sssas), ()))
     assert outcome.groups[0].auditor_agreement is not None
     assert outcome.groups[0].auditor_agreement < 0.6
     assert {s.reason for s in outcome.samples} == {Reason.SAMPLE_AUDITORS_DISAGREE}
@@ -199,11 +225,15 @@ def test_auditors_that_contradict_each_other_are_no_witnesses() -> None:
 def test_without_auditors_there_is_consensus_but_no_sample_counts() -> None:
     task = make_task(RAG)
     plan = plan_of(task, auditors="")
-    outcome = V1.score(
-        frozen_input((task,)), plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(3)}), ())
+    outcome = score_round(
+        V1, frozen_input((task,)), plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(3)}), ())
     )
     assert outcome.groups[0].verdict == "ALLOW"
-    assert {(s.counted, s.reason) for s in outcome.samples} == {(False, "sample_no_auditors")}
+    assert {(s.counted, s.reason) for s in outcome.samples} == {(False, "sample_no_truth")}
+    task = msgspec.structs.replace(task, provenance="curated", truth=TRUTH)
+    given = RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(3)}), ())
+    samples = score_round(V1, frozen_input((task,)), plan, given).samples
+    assert {(s.counted, s.reason) for s in samples} == {(False, "sample_no_witnesses")}
 
 
 def test_executions_come_first_and_the_left_out_recover_last() -> None:
@@ -217,7 +247,9 @@ def test_executions_come_first_and_the_left_out_recover_last() -> None:
         ExecutionResult("4", "b", "hk1", PYTHON, "rerun_fail"),
     )
     frozen = frozen_input((task,), low, executions=results)
-    outcome = V1.score(frozen, plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(5)}), ()))
+    outcome = score_round(
+        V1, frozen, plan, RoundResults(answers(task, plan, {f"hk{i}": said(task) for i in range(5)}), ())
+    )
     kinds = [(e.hotkey, e.skill_type, e.kind) for e in outcome.reputation]
     assert kinds[:2] == [("hk1", PYTHON, "rerun_pass"), ("hk1", PYTHON, "rerun_fail")]
     assert kinds[-3:] == [("hk0", PYTHON, "recovery"), ("hk5", RAG, "recovery"), ("hk5", PYTHON, "recovery")]
@@ -227,7 +259,7 @@ def test_executions_come_first_and_the_left_out_recover_last() -> None:
 def test_the_same_inputs_give_the_same_bytes() -> None:
     tasks = (make_task(RAG), make_task(PYTHON, task_id="t2"))
     frozen = frozen_input(tasks)
-    plan = V1.plan(frozen)
+    plan = plan_round(V1, frozen)
     results = RoundResults(
         tuple(
             a
@@ -237,17 +269,17 @@ def test_the_same_inputs_give_the_same_bytes() -> None:
         (),
     )
     again = msgspec.json.decode(canonical_bytes(frozen), type=RoundInput)
-    assert V1.plan(again) == plan
-    first = canonical_bytes(V1.score(frozen, plan, results))
-    assert canonical_bytes(V1.score(again, plan, results)) == first
+    assert plan_round(V1, again) == plan
+    first = canonical_bytes(score_round(V1, frozen, plan, results))
+    assert canonical_bytes(score_round(V1, again, plan, results)) == first
     shuffled = RoundResults(results.passed[::-1], ())
-    assert canonical_bytes(V1.score(frozen, plan, shuffled)) == first
+    assert canonical_bytes(score_round(V1, frozen, plan, shuffled)) == first
 
 
 def test_planning_counts_earlier_tasks_of_the_round_as_in_flight() -> None:
     tasks = tuple(make_task(RAG, task_id=f"t{i}", slot=i) for i in range(2))
     busy = tuple(miner(hotkey, max_concurrent=1) for hotkey in HOTKEYS)
-    plan = V1.plan(frozen_input(tasks, busy))
+    plan = plan_round(V1, frozen_input(tasks, busy))
     first, second = ({hotkey for hotkey, _ in group.members} for group in plan.groups)
     assert len(first) == 5
     assert not first & second
@@ -259,6 +291,6 @@ def test_planning_counts_earlier_tasks_of_the_round_as_in_flight() -> None:
 def test_planning_asks_registered_miners_of_the_type_alone_and_never_the_validator(name: str) -> None:
     others = (miner("gone"), miner("validator"), miner("hk5", skill_types=(PYTHON,)))
     frozen = frozen_input((make_task(RAG),), (*(miner(hotkey) for hotkey in HOTKEYS[:5]), *others))
-    (group,) = version(name).plan(msgspec.structs.replace(frozen, scoring_version=name)).groups
+    (group,) = plan_round(version(name), msgspec.structs.replace(frozen, scoring_version=name)).groups
     assert {hotkey for hotkey, _ in group.members} == set(HOTKEYS[:5])
     assert group.excluded == {}

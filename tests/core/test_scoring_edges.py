@@ -10,10 +10,10 @@ from validator.protocol.results import Checks
 from validator.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType
 from validator.protocol.task import Truth
 from validator.scoring import AnswerFacts
-from validator.scoring.v1_0.emission import tier
-from validator.scoring.v1_0.quality import axes, quality
-from validator.scoring.v1_0.reputation import event_of_consensus
-from validator.scoring.v1_0.semantics import reference_signatures
+from validator.scoring.v1.emission import tier
+from validator.scoring.v1.quality import quality, quality_axes
+from validator.scoring.v1.reputation import event_of_consensus
+from validator.scoring.v1.semantics import reference_signatures
 
 RAG = SkillType.RAG_KNOWLEDGE
 
@@ -74,4 +74,4 @@ def test_expected_commands_count_for_primaries_alone(role: Role, sigma: float | 
         semantic_subset=None,
         consensus=1.0,
     )
-    assert axes(V1, facts).get("sigma") == sigma
+    assert quality_axes(V1, facts).get("sigma") == sigma

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from strategies import pools
 
 from validator.protocol.draws import draw, round_seed, salt_commitment
-from validator.scoring import Candidate
+from validator.scoring import Candidate, auditor_streak, exclusion_reason
 
 SIZES = {0: (0, 0), 1: (1, 0), 2: (2, 0), 3: (3, 0), 4: (3, 1)}
 MODES = {0: "skip", 1: "quality_only", 2: "quality_only", 3: "degraded_3", 4: "degraded_4"}
@@ -21,7 +21,7 @@ def test_nobody_is_picked_twice_and_nobody_excluded_is_picked(pool: list[Candida
     picked = [hotkey for hotkey, _ in group.members]
     assert len(picked) == len(set(picked))
     assert not set(picked) & set(group.excluded)
-    assert set(group.excluded) == {c.hotkey for c in pool if V1.exclusion_reason(c)}
+    assert set(group.excluded) == {c.hotkey for c in pool if exclusion_reason(V1, c)}
 
 
 @given(pools, seeds)
@@ -42,7 +42,7 @@ def test_the_order_of_the_pool_never_matters(pool: list[Candidate], seed: bytes,
 @given(pools, seeds)
 def test_whoever_is_due_becomes_primary_unless_three_longer_streaks_do(pool: list[Candidate], seed: bytes) -> None:
     group = V1.select_group(pool, seed, "7", "t1")
-    streaks = {c.hotkey: V1.auditor_streak(c) for c in pool if c.hotkey not in group.excluded}
+    streaks = {c.hotkey: auditor_streak(c) for c in pool if c.hotkey not in group.excluded}
     # Who is due and stood in the top three is not promoted, and may be pushed out by those who are.
     chosen = {*group.primaries, *group.demoted}
     waiting = [hotkey for hotkey, streak in streaks.items() if streak >= 3 and hotkey not in chosen]

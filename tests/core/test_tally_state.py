@@ -8,8 +8,8 @@ from msgspec import structs
 from validator.protocol.round import MinerState
 from validator.protocol.skill_types import SkillType
 from validator.protocol.tallies import Record, Tally
-from validator.scoring.v2_0.inputs import complete
-from validator.scoring.v2_0.tallies import struck
+from validator.scoring.v2.inputs import complete
+from validator.scoring.v2.tallies import struck
 from validator.scoring.versions import VERSIONS, Version20
 from validator.state.tallies import TallyWindow, record_of, with_answer
 from validator.state.values import FrozenRound, Miner, Pair, Shared, State

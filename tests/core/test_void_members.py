@@ -13,7 +13,7 @@ from random_rounds import Dice, returned
 from validator.protocol.reasons import OURS
 from validator.protocol.results import Judgement, RoundResults, VoidDispatch
 from validator.protocol.round import GroupPlan, RoundPlan
-from validator.scoring import Version
+from validator.scoring import Version, score_round, window_entries
 from validator.scoring import version as version_of
 
 Key = tuple[str, str]
@@ -30,7 +30,7 @@ def pruned(group: GroupPlan, void: Collection[Key]) -> GroupPlan:
     return structs.replace(group, primaries=primaries, auditors=auditors)
 
 
-@pytest.mark.parametrize("version", [V1, version_of("1.1.0")], ids=lambda version: version.name)
+@pytest.mark.parametrize("version", [V1, version_of("1.0.0")], ids=lambda version: version.name)
 @given(number=st.integers(0, 10_000), share=st.floats(0.05, 0.9), seed=st.integers(0, 1_000_000))
 def test_void_members_are_as_if_they_had_not_been_planned(
     version: Version, number: int, share: float, seed: int
@@ -46,9 +46,9 @@ def test_void_members_are_as_if_they_had_not_been_planned(
         if dice.chance(share)
     ]
     alone = tuple(VoidDispatch(*key, dice.one(sorted(OURS))) for key in void)
-    outcome = version.score(frozen, plan, without(results, void, alone))
+    outcome = score_round(version, frozen, plan, without(results, void, alone))
     smaller = RoundPlan(plan.round_id, tuple(pruned(group, void) for group in plan.groups))
-    expected = version.score(frozen, smaller, without(results, void, ()))
+    expected = score_round(version, frozen, smaller, without(results, void, ()))
 
     assert outcome.groups == expected.groups
     assert outcome.members == expected.members
@@ -63,7 +63,7 @@ def test_void_members_are_as_if_they_had_not_been_planned(
     recovered = {(e.hotkey, e.skill_type) for e in outcome.reputation if e.kind == "recovery"}
     assert recovered == {(e.hotkey, e.skill_type) for e in expected.reputation if e.kind == "recovery"} - planned
     assert not {(m.task_id, m.hotkey) for m in outcome.members} & set(void)
-    entered = [(entry[2], entry[0]) for entry in version.window_entries(frozen, outcome)]
+    entered = [(entry[2], entry[0]) for entry in window_entries(frozen, outcome)]
     assert not set(entered) & set(void)
 
 
@@ -71,4 +71,4 @@ def test_a_member_that_is_missing_without_a_reason_is_an_error() -> None:
     frozen, plan, results, _ = returned(0, V1)
     one = next((answer.task_id, answer.hotkey) for answer in results.passed)
     with pytest.raises(KeyError):
-        V1.score(frozen, plan, without(results, [one], ()))
+        score_round(V1, frozen, plan, without(results, [one], ()))

@@ -3,11 +3,12 @@
 import itertools
 import math
 
-from builders import V1
+from builders import V1, all_paid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.scoring.v1_0.weights import capped_weights
+from validator.scoring import miner_score, type_score
+from validator.scoring.v1.weights import capped_weights
 
 entries = st.lists(st.floats(0, 6.9), max_size=130)
 windows = st.dictionaries(
@@ -22,7 +23,7 @@ positive = st.floats(1e-6, 100)
 def test_weights_never_exceed_the_cap_and_miss_one_only_by_what_cannot_be_placed(
     case: dict[str, dict[str, list[float]]],
 ) -> None:
-    plan = V1.score_weights(case)
+    plan = V1.mechanism_weights(case, standing=all_paid(case))
     winners = [hotkey for hotkey, score in plan.scores.items() if score > 0]
     assert set(plan.weights) == set(winners)
     assert all(0 <= weight <= 0.15 for weight in plan.weights.values())
@@ -50,13 +51,17 @@ def test_the_uncapped_share_in_proportion_to_their_scores(scores: dict[str, floa
 def test_only_the_last_hundred_entries_count_and_the_warm_up_needs_twenty(values: list[float]) -> None:
     last = values[-100:]
     expected = math.fsum(last) / len(last) * min(1, len(last) / 20) if last else 0
-    assert V1.type_score(values) == expected
+    assert type_score(V1, values) == expected
 
 
 def test_a_miner_is_paid_for_every_type_it_serves() -> None:
     heavy, light = [2.0] * 20, [0.1] * 20
-    assert V1.miner_score({"mcp_server": heavy, "rag_knowledge": light}) > V1.miner_score({"mcp_server": heavy})
+    assert miner_score(V1, {"mcp_server": heavy, "rag_knowledge": light}) > miner_score(V1, {"mcp_server": heavy})
 
 
 def test_without_a_positive_score_everything_is_unallocated() -> None:
-    assert V1.score_weights({"a": {"mcp_server": [0.0] * 30}})[:3] == ({"a": 0.0}, {}, 1.0)
+    assert V1.mechanism_weights({"a": {"mcp_server": [0.0] * 30}}, standing=all_paid(["a"]))[:3] == (
+        {"a": 0.0},
+        {},
+        1.0,
+    )

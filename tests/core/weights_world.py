@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from builders import NOTHING_LATE
-from state_kit import plant_windows
+from state_kit import enter_scores
 from virtual_time import all_wait_for_time, in_the_store, in_threads
 
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.health.board import Board
-from validator.protocol.reasons import Reason
-from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.signatures import Signer
 from validator.settings.model import WeightsSettings
 from validator.sources import SeededRandom, VirtualClock
@@ -96,14 +93,9 @@ async def give_scores(
     round_id: int = 0,
     skill_type: str = "declarative",
 ) -> None:
-    """Fill windows as of a round of 1.0.0 without tasks: what decides who is paid is tested elsewhere."""
-    frozen = RoundInput(
-        "1", "1.0.0", str(round_id), ME, subnet.snapshot(), "00" * 32, "00" * 32, (), (), **NOTHING_LATE
-    )
+    """Fill windows as of a void round in which all of them declared the type."""
     async with store.begin() as tx:
-        await tx.rounds.open(frozen, RoundPlan(frozen.round_id, ()), START)
-        await tx.rounds.settle(round_id, "void", Reason.VOID_OFFLINE, None, START)
-        await plant_windows(tx, {hotkey: {skill_type: [score] * 20} for hotkey, score in scores.items()}, round_id)
+        await enter_scores(tx, subnet.snapshot(), ME, scores, START, round_id=round_id, skill_type=skill_type)
 
 
 def build(

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import structlog
 from inline_sqlite import handles
-from state_kit import plant_windows
+from state_kit import enter_scores
 from subtensor_node import Node
 from virtual_time import all_wait_for_time, in_the_store, in_threads
 from workflow_world import ScriptedServices
@@ -26,7 +26,6 @@ from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch
 from validator.daemon.world import World, http_clients
-from validator.protocol.reasons import Reason
 from validator.settings.model import Settings
 from validator.sources import Clock, SeededRandom, VirtualClock
 from validator.store.rows import WeightsRecord
@@ -271,12 +270,4 @@ async def _give_scores(daemon: Daemon, subnet: SimulatedSubnet) -> None:
     snapshot = subnet.snapshot()
     async with daemon.store.begin() as tx:
         await tx.miners.seen(snapshot)
-        await tx.rounds.skip(
-            0,
-            epoch=snapshot.epoch,
-            block=snapshot.block,
-            block_hash=snapshot.block_hash,
-            reason=Reason.SKIPPED_NO_TASKS,
-            at=daemon.rounds.clock.now(),
-        )
-        await plant_windows(tx, {hotkey: {"declarative": [1.0] * 20} for hotkey in MINERS}, 0)
+        await enter_scores(tx, snapshot, VALIDATOR.hotkey, dict.fromkeys(MINERS, 1.0), daemon.rounds.clock.now())

@@ -23,7 +23,7 @@ def shown(daemon: Running, name: str, **labels: str) -> float | None:
 async def test_the_figures_of_a_daemon_that_runs(store_url: str) -> None:
     async with running(store_url) as daemon:
         async with daemon.daemon.store.begin() as tx:
-            flag = FlagRaised("miner0", SkillType.DECLARATIVE, 0.9, 0.4, 9)
+            flag = FlagRaised("miner0", SkillType.DECLARATIVE, 0.9, 0.4, 0.25, 0.75, 9)
             await plant_flag(tx, flag, 0, daemon.clock.now())
         await daemon.until_block(12)
         assert (shown(daemon, "store_bytes") or 0) > 8192

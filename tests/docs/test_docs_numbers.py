@@ -13,7 +13,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import Components
 from validator.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType, is_runtime, trace_names
 from validator.protocol.sssa import Finding
-from validator.scoring import CURRENT, version
+from validator.scoring import CURRENT, event_of_failure, finding_key, version
 
 
 def close(shown: str, value: float) -> bool:
@@ -66,7 +66,7 @@ def test_the_table_of_gates_has_every_code_and_its_reputation_event() -> None:
     for row in table(SPEC, "gates"):
         codes = set(row["codes"].split(", ")) - {"–"}
         assert codes == {str(reason) for reason in Reason if reason.gate == int(row["#"])}
-        assert {V1.event_of_failure(Reason(code)) or "–" for code in codes} <= {row["reputation event"]}
+        assert {event_of_failure(V1, Reason(code)) or "–" for code in codes} <= {row["reputation event"]}
 
 
 def test_the_examples_of_finding_keys() -> None:
@@ -83,7 +83,7 @@ def test_the_examples_of_finding_keys() -> None:
             "cve_ids": [cve] if cve else [],
             "target_pattern": target,
         }
-        assert V1.finding_key(msgspec.convert(document, Finding)) == key
+        assert finding_key(msgspec.convert(document, Finding)) == key
 
 
 def test_the_example_of_consensus(group: ConsensusCase) -> None:

@@ -9,15 +9,15 @@ VERSIONS = "validator/scoring/versions.py"
 
 def with_version(tree: Tree, rules: str) -> None:
     """Add 3.0.0 with these rules, and let new rounds be of it."""
-    tree.new("validator/scoring/v3_0/__init__.py", '"""Scoring version 3.0.0: where it differs from 1.0.0."""\n')
-    tree.new("validator/scoring/v3_0/rules.py", rules)
+    tree.new("validator/scoring/v3/__init__.py", '"""Scoring version 3.0.0: where it differs from 1.0.0."""\n')
+    tree.new("validator/scoring/v3/rules.py", rules)
     tree.put(
         VERSIONS,
-        "import RULES as RULES_1_0\n",
-        "import RULES as RULES_1_0\nfrom validator.scoring.v3_0.rules import RULES as RULES_3_0\n",
+        "import RULES as RULES_1\n",
+        "import RULES as RULES_1\nfrom validator.scoring.v3.rules import RULES as RULES_3\n",
     )
-    tree.put(VERSIONS, 'Version20("2.0.0", RULES_2_0))', 'Version20("2.0.0", RULES_2_0), Version("3.0.0", RULES_3_0))')
-    tree.put(VERSIONS, 'CURRENT: Final = "1.1.0"', 'CURRENT: Final = "3.0.0"')
+    tree.put(VERSIONS, 'Version20("2.0.0", RULES_2))', 'Version20("2.0.0", RULES_2), Version("3.0.0", RULES_3))')
+    tree.put(VERSIONS, 'CURRENT: Final = "1.0.0"', 'CURRENT: Final = "3.0.0"')
 
 
 PLAYED = """
@@ -57,7 +57,7 @@ def test_a_scoring_version_scores_new_rounds_and_leaves_old_ones(tmp_path: Path)
         from dataclasses import replace
         from typing import Final
 
-        from validator.scoring.v1_0.rules import RULES as OLD
+        from validator.scoring.v1.rules import RULES as OLD
 
         RULES: Final = replace(OLD, emission=replace(OLD.emission, auditor=0.5))
         ''',
@@ -106,7 +106,7 @@ def test_a_skill_type_is_declared_planned_dispatched_judged_and_scored(tmp_path:
         from validator.protocol.skill_types import SkillType
         from validator.protocol.task import Windows
         from validator.scoring.constants import TypeRules
-        from validator.scoring.v1_0.rules import RULES as OLD
+        from validator.scoring.v1.rules import RULES as OLD
 
         _NOTEBOOK: Final = TypeRules(
             base_weight=0.9,

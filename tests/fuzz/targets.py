@@ -15,7 +15,7 @@ import msgspec
 from archive_forms import SOUND
 from attested import document_in
 from audit_file import export
-from builders import MINER, V1, expect, finding, make_answer, make_task, trace_files
+from builders import MINER, expect, finding, make_answer, make_task, trace_files
 from old_rounds import play
 from task_builders import numbered
 from workflow_builders import task_document
@@ -46,6 +46,7 @@ from validator.protocol.traces import read_traces
 from validator.protocol.workflow_plan import parse_plan
 from validator.protocol.workflow_run import StepAnswer, StepOutput, parse_code_report, parse_step_answer
 from validator.protocol.workflow_task import parse_workflow_task
+from validator.scoring import finding_key
 from validator.settings.load import load_settings
 from validator.sources import VirtualClock
 from validator.store import open_store
@@ -113,7 +114,7 @@ def _judged(data: bytes) -> None:
     if judged.reason is not Reason.ACCEPTED:
         raise RefusedError(judged.reason)
     for one in judged.result.unpacked().sssa.analysis.findings:  # type: ignore[union-attr]
-        V1.finding_key(one)
+        finding_key(one)
 
 
 def _traces(data: bytes) -> Any:

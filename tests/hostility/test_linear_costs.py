@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
-from builders import MINER, V1, expect, finding, make_answer, make_task
+from builders import MINER, expect, finding, make_answer, make_task
 from dear_groups import SHAPES, cost_of_group, dear_group
 from linear import assert_linear
 from shapes import JSON, TEXTS, Shape
@@ -37,6 +37,7 @@ from validator.protocol.traces import read_traces
 from validator.protocol.workflow_plan import parse_plan
 from validator.protocol.workflow_run import parse_step_answer
 from validator.protocol.workflow_task import parse_workflow_task
+from validator.scoring import finding_key
 from validator.tasks.wire import TasksAnswer
 
 pytestmark = pytest.mark.attack
@@ -159,7 +160,7 @@ def test_a_legal_answer_is_judged_and_keyed_in_linear_time_whatever_its_texts(te
         judged = judge(expect(RAG), data, 5.0)
         assert judged.reason == Reason.ACCEPTED, judged
         for each in judged.result.unpacked().sssa.analysis.findings:  # type: ignore[union-attr]
-            V1.finding_key(each)
+            finding_key(each)
 
     assert_linear(run, lambda length: answer_of(TEXTS[text], length), 2_000)
 

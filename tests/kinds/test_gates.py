@@ -26,7 +26,7 @@ from builders import (
 )
 
 from validator.kinds.assessment.gates import GATES
-from validator.kinds.assessment.judge import judge, semantic_subsets
+from validator.kinds.assessment.judge import judge, subsets_of
 from validator.kinds.judging import Judged
 from validator.protocol import limits
 from validator.protocol.answer import CanarySpec, Role, probe_values
@@ -263,7 +263,7 @@ def test_semantic_subset_needs_two_primaries_and_measures_the_majority() -> None
     judged = judge(expect(PYTHON), body(), 2)
     whole = signatures(judged)
     assert whole is not None
-    assert semantic_subsets(V1, {MINER.hotkey: whole}) == {MINER.hotkey: None}
+    assert subsets_of(V1, {MINER.hotkey: whole}) == {MINER.hotkey: None}
     files = trace_files(SkillType.EXECUTABLE_PYTHON)
     less = judge(
         expect(PYTHON),
@@ -273,7 +273,7 @@ def test_semantic_subset_needs_two_primaries_and_measures_the_majority() -> None
     fewer = signatures(less)
     assert fewer is not None
     trio = {"a": whole, "b": whole, "c": fewer}
-    assert semantic_subsets(V1, trio) == {"a": 1.0, "b": 1.0, "c": (1 + 0.5 + 1 + 1) / 4}
+    assert subsets_of(V1, trio) == {"a": 1.0, "b": 1.0, "c": (1 + 0.5 + 1 + 1) / 4}
 
 
 def test_a_runtime_primary_runs_the_image_of_the_dispatch_and_no_other() -> None:

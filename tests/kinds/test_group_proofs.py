@@ -21,6 +21,7 @@ from validator.protocol.round import AssessedMember
 from validator.protocol.signatures import verify_document as is_signed
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, signing_bytes
+from validator.scoring import score_round
 
 RAG = SkillType.RAG_KNOWLEDGE
 TASK = make_task(RAG)
@@ -261,7 +262,7 @@ def test_long_texts_of_miners_are_cut() -> None:
 def test_void_and_skipped_tasks_have_no_proof() -> None:
     round_ = worked_example()
     results = msgspec.structs.replace(round_.results, void=(VoidTask("t1", Reason.BUG_CRASH),))
-    outcome = V1.score(round_.frozen, round_.plan, results)
+    outcome = score_round(V1, round_.frozen, round_.plan, results)
     assert group_proof(round_.frozen, round_.plan, results, outcome, "t1") is None
     nobody = settled(make_task(MCP), {})
     assert group_proof(*nobody, "t1") is None

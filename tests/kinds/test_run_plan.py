@@ -18,6 +18,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord, StepOutput, StepRecord
 from validator.protocol.workflow_task import WorkflowTask
+from validator.scoring import measure, result_of, score_workflow
 from validator.sources import VirtualClock
 
 TASK = make_workflow()
@@ -83,7 +84,7 @@ async def test_a_reference_to_nothing_is_a_hard_failure_without_a_call(path: str
     assert of(record, "b").outcome == Reason.STEP_REFERENCE
     assert path in of(record, "b").detail
     assert len(services.requests) == 1
-    assert V1.measure(TASK, plan, record, 1.0).hard_failures == 1
+    assert measure(TASK, plan, record, 1.0).hard_failures == 1
 
 
 async def test_params_that_outputs_would_blow_up_are_not_built() -> None:
@@ -97,17 +98,17 @@ async def test_declared_retries_are_used_and_cost_nothing_in_the_formula() -> No
     plan = make_plan(TASK, [step("a", retries=2)])
     record, _ = await ran(plan, {"a": [Try(fault=Reason.STEP_STATUS), Try(fault=Reason.STEP_TRANSPORT), Try()]})
     assert outcomes(record, "a") == [Reason.STEP_STATUS, Reason.STEP_TRANSPORT, Reason.STEP_SUCCEEDED]
-    run = V1.measure(TASK, plan, record, 1.0)
+    run = measure(TASK, plan, record, 1.0)
     assert (run.actual_retries, run.declared_retry_budget, run.hard_failures) == (2, 2, 0)
-    assert V1.score_workflow(run).reliability == 1.0
+    assert score_workflow(V1, run).reliability == 1.0
 
 
 async def test_one_retry_follows_a_connection_that_broke_before_the_answer() -> None:
     plan = make_plan(TASK, [step("a")])
     record, _ = await ran(plan, {"a": [Try(fault=Reason.STEP_CONNECTION), Try()]})
-    run = V1.measure(TASK, plan, record, 1.0)
+    run = measure(TASK, plan, record, 1.0)
     assert (run.steps_completed, run.actual_retries, run.declared_retry_budget) == (1, 1, 0)
-    assert V1.score_workflow(run).reliability == 0.9
+    assert score_workflow(V1, run).reliability == 0.9
 
 
 async def test_there_is_one_such_retry_and_only_for_such_a_break() -> None:
@@ -115,7 +116,7 @@ async def test_there_is_one_such_retry_and_only_for_such_a_break() -> None:
     broken, cut = Try(fault=Reason.STEP_CONNECTION), Try(fault=Reason.STEP_TRANSPORT)
     record, _ = await ran(plan, {"a": [broken], "b": [broken, cut], "c": [cut]})
     assert [len(item.attempts) for item in record.steps] == [3, 2, 1]
-    assert V1.measure(TASK, plan, record, 0.0).hard_failures == 3
+    assert measure(TASK, plan, record, 0.0).hard_failures == 3
 
 
 async def test_a_step_is_cut_off_at_its_declared_limit() -> None:
@@ -124,9 +125,9 @@ async def test_a_step_is_cut_off_at_its_declared_limit() -> None:
     assert outcomes(record, "a") == [Reason.STEP_TIMEOUT] * 2
     assert [attempt.ended - attempt.started for attempt in of(record, "a").attempts] == [2.5, 2.5]
     assert services.open_now == 0
-    run = V1.measure(TASK, plan, record, 1.0)
+    run = measure(TASK, plan, record, 1.0)
     assert (run.timeouts, run.hard_failures, run.actual_seconds) == (2, 1, 5.0)
-    assert V1.score_workflow(run).reliability == pytest.approx(0.1)
+    assert score_workflow(V1, run).reliability == pytest.approx(0.1)
 
 
 async def test_a_failure_stops_only_what_depends_on_it() -> None:
@@ -138,7 +139,7 @@ async def test_a_failure_stops_only_what_depends_on_it() -> None:
         Reason.STEP_DEPENDENCY,
         Reason.STEP_SUCCEEDED,
     ]
-    assert V1.measure(TASK, plan, record, 1.0).hard_failures == 1
+    assert measure(TASK, plan, record, 1.0).hard_failures == 1
 
 
 async def test_a_run_ends_at_one_and_a_half_times_its_latency() -> None:
@@ -154,7 +155,7 @@ async def test_a_run_ends_at_one_and_a_half_times_its_latency() -> None:
     ]
     await turns()
     assert services.open_now == 0
-    run = V1.measure(task, plan, record, 1.0)
+    run = measure(task, plan, record, 1.0)
     assert (run.timeouts, run.hard_failures, run.steps_completed) == (0, 1, 1)
 
 
@@ -181,7 +182,7 @@ async def test_what_costs_too_much_is_not_started() -> None:
     record, services = await ran(small, {"a": [Try(cost=0.5)]})
     assert [item.outcome for item in record.steps] == [Reason.STEP_SUCCEEDED, Reason.STEP_BUDGET]
     assert len(services.requests) == 1
-    assert V1.measure(TASK, small, record, 1.0).hard_failures == 0
+    assert measure(TASK, small, record, 1.0).hard_failures == 0
 
 
 async def test_the_ceiling_is_one_and_a_half_times_what_was_declared() -> None:
@@ -205,7 +206,7 @@ async def test_who_overcharges_is_refused_and_counts_for_what_was_admitted() -> 
     [attempt] = of(record, "a").attempts
     assert (attempt.outcome, attempt.cost_tao, attempt.charged_tao) == (Reason.STEP_OVERCHARGED, 0.2, 5.0)
     assert of(record, "a").output is None
-    run = V1.measure(TASK, plan, record, 1.0)
+    run = measure(TASK, plan, record, 1.0)
     assert (run.actual_tao, run.hard_failures, run.steps_completed) == (0.2, 1, 0)
 
 
@@ -213,31 +214,31 @@ async def test_the_hand_cases_of_the_formula() -> None:
     task = make_workflow(constraints={"max_budget_tao": 1.0, "max_latency_seconds": 8.0, "allowed_services": None})
     four = make_plan(task, [step(name, estimated_cost=0.25) for name in "abcd"], [("a", "b"), ("b", "c"), ("c", "d")])
     record, _ = await ran(four, {name: [Try(1.0, 0.125)] for name in "abcd"}, task)
-    assert V1.score_workflow(V1.measure(task, four, record, 0.8)).score == pytest.approx(0.70)
-    at_the_gate = V1.score_workflow(V1.measure(task, four, record, 0.7))
+    assert score_workflow(V1, measure(task, four, record, 0.8)).score == pytest.approx(0.70)
+    at_the_gate = score_workflow(V1, measure(task, four, record, 0.7))
     assert (at_the_gate.cost, at_the_gate.latency) == (0.0, 0.0)
     record, _ = await ran(four, {"d": [Try(fault=Reason.STEP_STATUS)]}, task)
-    assert V1.score_workflow(V1.measure(task, four, record, 1.0)).success == 0.75
+    assert score_workflow(V1, measure(task, four, record, 1.0)).success == 0.75
     nothing = make_plan(task, [step("a", estimated_cost=0.0)], totals={"estimated_cost": 0.0, "estimated_latency": 0.0})
     record, _ = await ran(nothing, {}, task)
     assert [item.outcome for item in record.steps] == [Reason.STEP_BUDGET]
-    assert V1.score_workflow(V1.measure(task, nothing, record, 0.0)).score == pytest.approx(0.10)
+    assert score_workflow(V1, measure(task, nothing, record, 0.0)).score == pytest.approx(0.10)
 
 
 async def test_fewer_steps_than_required_count_as_missing() -> None:
     task = make_workflow(required_steps=4)
     plan = make_plan(task, [step("a")])
     record, _ = await ran(plan, {}, task)
-    assert V1.score_workflow(V1.measure(task, plan, record, 1.0)).success == 0.25
+    assert score_workflow(V1, measure(task, plan, record, 1.0)).success == 0.25
 
 
 async def test_the_last_ends_output_is_the_result() -> None:
     plan = make_plan(TASK, [step(name) for name in "abcd"], [("a", "b"), ("a", "c"), ("a", "d")])
     script = {name: [Try(output=StepOutput(name, None, None))] for name in "abc"}
     record, _ = await ran(plan, script | {"d": [Try(fault=Reason.STEP_STATUS)]})
-    assert V1.result_of(plan, record) == StepOutput("c", None, None)
+    assert result_of(plan, record) == StepOutput("c", None, None)
     record, _ = await ran(plan, script | {"a": [Try(fault=Reason.STEP_STATUS)]})
-    assert V1.result_of(plan, record) is None
+    assert result_of(plan, record) is None
 
 
 faults = st.sampled_from(
@@ -303,6 +304,6 @@ def test_no_plan_hangs_or_costs_more_than_its_ceiling(
         assert source in succeeded or not next(i for i in record.steps if i.node_id == target).attempts
     for node, item in zip(nodes, record.steps, strict=True):
         assert len(item.attempts) <= node["error_handling"]["retry_count"] + 2
-    score = V1.score_workflow(V1.measure(task, plan, record, quality))
+    score = score_workflow(V1, measure(task, plan, record, quality))
     assert 0 <= score.score <= 1 + 1e-9
-    assert V1.score_workflow(V1.measure(task, plan, as_stored(record), quality)) == score
+    assert score_workflow(V1, measure(task, plan, as_stored(record), quality)) == score

@@ -16,6 +16,7 @@ from validator.protocol.limits import MAX_STEP_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import RunRecord, StepOutput, StepRequest, WorkflowRun
+from validator.scoring import measure, result_of, score_workflow
 from validator.sources import SystemClock
 
 OUTPUT = StepOutput("x", None, None)
@@ -28,7 +29,7 @@ async def run(script: dict[str, list[Answer]], nodes: list[dict[str, Any]]) -> t
         task = task_at(url)
         plan = make_plan(task, nodes, totals={"estimated_cost": 1.0, "estimated_latency": 1.0})
         record = await run_plan(V1, task, plan, client, SystemClock(), run_id="run-1")
-        return record, V1.measure(task, plan, record, 1.0), services
+        return record, measure(task, plan, record, 1.0), services
 
 
 def saying(body: bytes) -> Answer:
@@ -85,10 +86,10 @@ async def test_a_plan_is_run_by_signed_requests_and_its_result_is_the_services()
         task = task_at(url)
         plan = make_plan(task, [step("a"), step("b", {"text": "after ${a.output.text}"})], [("a", "b")])
         record = await run_plan(V1, task, plan, client, SystemClock(), run_id="run-1")
-    assert V1.result_of(plan, record) == StepOutput("second", None, None)
+    assert result_of(plan, record) == StepOutput("second", None, None)
     assert [(seen.node_id, seen.params) for seen in services.seen] == [("a", {}), ("b", {"text": "after first"})]
     assert services.callers == [VALIDATOR.hotkey] * 2
-    assert V1.measure(task, plan, record, 1.0).actual_tao == 0.005
+    assert measure(task, plan, record, 1.0).actual_tao == 0.005
 
 
 async def test_a_connection_that_breaks_before_the_answer_is_tried_once_more() -> None:
@@ -98,7 +99,7 @@ async def test_a_connection_that_breaks_before_the_answer_is_tried_once_more() -
         Reason.STEP_SUCCEEDED,
     ]
     assert (measured.actual_retries, measured.declared_retry_budget) == (1, 0)
-    assert V1.score_workflow(measured).reliability == 0.9
+    assert score_workflow(V1, measured).reliability == 0.9
 
 
 async def test_a_service_that_is_not_there_is_tried_once_more_too() -> None:
@@ -135,8 +136,8 @@ async def test_an_answer_that_is_none_fails_the_step_and_costs_nothing(name: str
     assert (record.steps[0].output, attempt.cost_tao) == (None, 0.0)
     assert record.steps[1].completed
     assert (measured.hard_failures, measured.timeouts, measured.steps_completed) == (1, 0, 1)
-    assert V1.score_workflow(measured).success == 0.5
-    assert V1.score_workflow(measured).reliability == 0.5
+    assert score_workflow(V1, measured).success == 0.5
+    assert score_workflow(V1, measured).reliability == 0.5
     assert len(services.seen) == 2
 
 
@@ -147,7 +148,7 @@ async def test_a_service_that_never_ends_is_cut_off_at_the_declared_limit(answer
     assert (first.outcome, second.outcome) == (Reason.STEP_TIMEOUT, Reason.STEP_SUCCEEDED)
     assert first.ended - first.started >= 0.3
     assert (measured.timeouts, measured.actual_retries, measured.hard_failures) == (1, 1, 0)
-    assert V1.score_workflow(measured).reliability == 0.8
+    assert score_workflow(V1, measured).reliability == 0.8
 
 
 async def test_a_service_that_overcharges_is_refused_and_capped() -> None:

@@ -15,6 +15,7 @@ from validator.proofs.records import VoteType
 from validator.protocol.canonical import digest
 from validator.protocol.results import RoundResults, WorkflowSubmission
 from validator.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan
+from validator.scoring import plan_round
 from validator.store import Store
 
 Round = tuple[RoundInput, RoundPlan, RoundResults, RoundOutcome]
@@ -27,7 +28,7 @@ async def settled(store: Store, round_id: int) -> Round:
     assert stored is not None
     assert stored.input is not None
     assert stored.outcome is not None
-    return stored.input, V1.plan(stored.input), results, stored.outcome
+    return stored.input, plan_round(V1, stored.input), results, stored.outcome
 
 
 def proofs_of(round_: Round) -> list[ConsensusProof]:

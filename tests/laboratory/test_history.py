@@ -41,10 +41,10 @@ def rounds_of(network: Network, many: int) -> list[PastRound]:
     return [PastRound(one.frozen, one.plan, one.results) for one in played]
 
 
-@pytest.mark.parametrize("scoring", ["1.1.0", "2.0.0"])
+@pytest.mark.parametrize("scoring", ["1.0.0", "2.0.0"])
 def test_the_own_version_pays_what_it_paid(scoring: str) -> None:
     network = Network(population_of(CROWD | {"version": scoring}))
-    again, other = Rescored(scoring), Rescored("2.0.0" if scoring == "1.1.0" else "1.1.0")
+    again, other = Rescored(scoring), Rescored("2.0.0" if scoring == "1.0.0" else "1.0.0")
     for past in rounds_of(network, 12):
         again.add(past)
         other.add(past)
@@ -97,7 +97,7 @@ def test_a_stores_log_is_paid_again_by_the_command(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["rounds"] == 3
-    assert document["weights"]["1.1.0"] == pytest.approx(weights)
+    assert document["weights"]["1.0.0"] == pytest.approx(weights)
     assert set(document["weights"]["2.0.0"]) <= set(document["miners"])
     assert called("simulate", "run", str(written), "--rounds", "2").returncode == 0
     table = called("simulate", "from-history", str(log), "--scoring", "2.0.0")

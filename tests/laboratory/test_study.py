@@ -48,14 +48,14 @@ def test_a_study_goes_on_where_it_stopped_and_one_process_writes_what_two_do(
 ) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     study(one, [TINY], 1, QUIET, quick=True)
-    assert list(files(one)) == ["tiny/1.1.0-1.json", "tiny/2.0.0-1.json"]
+    assert list(files(one)) == ["tiny/1.0.0-1.json", "tiny/2.0.0-1.json"]
     study(one, [TINY], 1, QUIET, quick=False, most=2)
     answers = study(two, [TINY], 2, QUIET, quick=False, most=2)
     assert files(one) == files(two)
     assert len(files(one)) == 4
-    (two / "tiny" / "1.1.0-2.json").write_text("{")  # cut off
+    (two / "tiny" / "1.0.0-2.json").write_text("{")  # cut off
     kept = files(two)
-    kept["tiny/1.1.0-2.json"] = files(one)["tiny/1.1.0-2.json"]
+    kept["tiny/1.0.0-2.json"] = files(one)["tiny/1.0.0-2.json"]
     played: list[int] = []
 
     def counted(populations: Sequence[Population], *rest: Any) -> list[Result]:
@@ -83,7 +83,7 @@ def test_tables_pictures_and_pages_say_what_holds(tmp_path: Path) -> None:
     page = "before\n<!-- study: tiny -->\nold\n<!-- end: tiny -->\nafter\n"
     text = written(page, answers)
     assert text.startswith(
-        "before\n<!-- study: tiny -->\n\n| means over 1 seeds | 1.1.0 | 2.0.0 | must show | holds |\n"
+        "before\n<!-- study: tiny -->\n\n| means over 1 seeds | 1.0.0 | 2.0.0 | must show | holds |\n"
     )
     assert text.endswith("![rank & pay](pictures/mechanism-tiny.svg)\n<!-- end: tiny -->\nafter\n")
     assert written(text, answers) == text

@@ -28,7 +28,7 @@ async def compared(asked: Job, body: bytes) -> Compared:
     task, probes = asked.task, probe_values(asked.task.nonce)
     files = read_bundle(asked.bundle)
     runs = [trace_files(await trace_as(one, task.skill_type, probes, timeout_s=20)) for one in (files, files, {})]
-    executed = ExecutedBundle("1.1.0", task.skill_type, task.nonce, None, made_here=True)
+    executed = ExecutedBundle("1.0.0", task.skill_type, task.nonce, None, made_here=True)
     return compare_task(executed, runs, [("m", body)])
 
 

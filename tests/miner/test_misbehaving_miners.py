@@ -26,7 +26,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Sssa, check_sssa
-from validator.scoring import Member
+from validator.scoring import Member, claims_of, score_members
 
 pytestmark = pytest.mark.attack
 
@@ -134,8 +134,8 @@ async def test_cohort_members_say_the_same_and_pass_the_gates(name: str, role: R
 
 def agreement(one: Sssa, other: Sssa) -> float:
     """Return the first's agreement with the second as its only auditor."""
-    pair = [Member("one", "primary", V1.claims_of(one)), Member("other", "auditor", V1.claims_of(other))]
-    found = V1.score_members(pair)[1][0].with_auditors
+    pair = [Member("one", "primary", claims_of(one)), Member("other", "auditor", claims_of(other))]
+    found = score_members(V1, pair)[1][0].with_auditors
     assert found is not None
     return found
 

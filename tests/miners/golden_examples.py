@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from builders import V1
-
 from validator.protocol.answer import canary_line, canary_marker, probe_values
 from validator.protocol.archives import unpack
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.sssa import Finding
 from validator.protocol.workflow_task import WorkflowTask, parse_workflow_task
+from validator.scoring import key_parts
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "golden"
@@ -98,7 +97,7 @@ def trace_hash(content: str) -> Example:
 
 def finding_key(finding: Example) -> Example:
     """Return a finding's key with the text it is the hash of."""
-    joined = "|".join(V1.key_parts(Finding(**(finding | {"cve_ids": tuple(finding["cve_ids"])}))))
+    joined = "|".join(key_parts(Finding(**(finding | {"cve_ids": tuple(finding["cve_ids"])}))))
     return {"joined": joined, "key": hashlib.sha256(joined.encode()).hexdigest()}
 
 

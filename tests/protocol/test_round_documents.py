@@ -35,6 +35,7 @@ from validator.protocol.task import KnownFinding, Truth, Windows
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import WorkflowRun, WorkflowScore
 from validator.protocol.workflow_task import task_sha256
+from validator.scoring import score_round
 
 WORDS = st.text(max_size=5)
 NUMBERS = st.floats(0, 1)
@@ -118,7 +119,7 @@ def test_what_a_dispatch_came_to_comes_back_from_its_bytes(member: MemberOutcome
 @given(st.integers(0, 10**9))
 def test_a_round_comes_back_from_its_bytes(number: int) -> None:
     frozen, plan, results, _ = returned(number, V1)
-    for value in (frozen, plan, V1.score(frozen, plan, results)):
+    for value in (frozen, plan, score_round(V1, frozen, plan, results)):
         written = canonical_bytes(value)
         assert written == canonical_plain(msgspec.to_builtins(value))
         assert msgspec.json.decode(written, type=type(value)) == value
@@ -157,7 +158,7 @@ FAILED = FailedMember("t", "hk", "primary", Reason.DEADLINE_LATE, 0.0, 0.0)
 @pytest.mark.parametrize("field", ["components", "agreement_with_primaries", "emission"])
 @pytest.mark.parametrize("member", [RAN, FAILED], ids=["ran", "failed"])
 def test_a_member_with_a_field_of_another_kind_is_refused(member: MemberOutcome, field: str) -> None:
-    plain = msgspec.to_builtins(msgspec.structs.replace(V1.score(*returned(0, V1)[:3]), members=(VALID, member)))
+    plain = msgspec.to_builtins(msgspec.structs.replace(score_round(V1, *returned(0, V1)[:3]), members=(VALID, member)))
     plain["members"][1][field] = None
     with pytest.raises(msgspec.ValidationError, match=rf"unknown field `{field}` - at `\$.members\[1\]`"):
         msgspec.json.decode(msgspec.json.encode(plain), type=RoundOutcome)

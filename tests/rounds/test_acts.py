@@ -26,7 +26,7 @@ async def play(world: World) -> None:
 
 async def flag(world: World, hotkey: str, round_id: int, kind: SkillType = KIND) -> None:
     async with world.store.begin() as tx:
-        await plant_flag(tx, FlagRaised(hotkey, kind, 0.95, 0.4, 5), round_id, world.clock.now())
+        await plant_flag(tx, FlagRaised(hotkey, kind, 0.95, 0.4, 0.25, 0.75, 5), round_id, world.clock.now())
 
 
 async def clear(world: World, hotkey: str, reason: str = "looked into") -> str:

@@ -197,7 +197,7 @@ async def test_three_fails_of_the_last_ten_results_leave_the_window_unpaid(store
         async with store.read() as tx:
             basis = await basis_now(tx, 0)
         assert basis.standing[LIAR.hotkey].types[PYTHON].execution_fails == 2 * round_id
-    plan = basis.version.score_weights(basis.windows, basis.standing)
+    plan = basis.version.mechanism_weights(basis.windows, standing=basis.standing)
     assert LIAR.hotkey in plan.unpaid
     assert {one.reason for one in basis.unpaid(plan) if one.hotkey == LIAR.hotkey} <= {
         Reason.EXECUTION,

@@ -20,7 +20,7 @@ from validator.protocol.signatures import Signer
 from validator.rounds.prepare import Skipped
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
-from validator.scoring import Schedule, version
+from validator.scoring import Schedule, plan_round, score_round, version
 from validator.store import Store, open_store
 from validator.store.errors import AlreadySettledError
 from validator.store.tables import dispatches
@@ -47,7 +47,7 @@ async def test_a_round_is_settled_with_everything_it_decided(store: Store) -> No
     # what is stored is enough to score the round again, byte for byte
     assert stored.input is not None
     scores = version(stored.input.scoring_version)
-    assert scores.score(stored.input, scores.plan(stored.input), results) == end.outcome
+    assert score_round(scores, stored.input, plan_round(scores, stored.input), results) == end.outcome
 
 
 async def test_reputation_and_history_reach_the_next_round(store: Store) -> None:
@@ -260,7 +260,7 @@ async def test_a_crashed_round_of_another_scoring_version_is_abandoned(store: St
     round_ = await prepared(world)
     older = msgspec.structs.replace(round_.frozen, round_id="1", scoring_version="0.9.0")
     async with store.begin() as tx:
-        await tx.rounds.open(older, msgspec.structs.replace(V1.plan(older), round_id="1"), world.clock.now())
+        await tx.rounds.open(older, msgspec.structs.replace(plan_round(V1, older), round_id="1"), world.clock.now())
     await on_virtual_time(world, world.dispatcher.dispatch(round_))
     assert await resume_rounds(store, world.clock, VALIDATOR, world.gates, online) == ["0", "1"]
     async with store.read() as tx:

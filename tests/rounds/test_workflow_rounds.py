@@ -22,7 +22,7 @@ from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.rounds.resume import resume_rounds
-from validator.scoring import version
+from validator.scoring import plan_round, score_round, version
 from validator.store import Store
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource
@@ -86,7 +86,7 @@ async def test_plans_are_run_scored_and_kept_so_that_they_score_again(store: Sto
     assert stored.input is not None
     assert stored.outcome == end.outcome
     scores = version(stored.input.scoring_version)
-    assert scores.score(stored.input, scores.plan(stored.input), results) == end.outcome
+    assert score_round(scores, stored.input, plan_round(scores, stored.input), results) == end.outcome
     assert {kind for of_types in windows.values() for kind in of_types} == {"workflow"}
     assert not reputations  # no consensus, no event
 

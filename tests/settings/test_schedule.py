@@ -29,17 +29,17 @@ def test_the_default_is_the_newest_version_from_the_start() -> None:
 
 
 def test_a_version_scores_from_its_first_epoch_on(tmp_path: Path) -> None:
-    schedule = Schedule(loaded(tmp_path, '{ "1.0.0" = 0, "1.1.0" = 500 }'))
-    assert [schedule.version_at(epoch) for epoch in (0, 499, 500, 501)] == ["1.0.0", "1.0.0", "1.1.0", "1.1.0"]
+    schedule = Schedule(loaded(tmp_path, '{ "1.0.0" = 0, "2.0.0" = 500 }'))
+    assert [schedule.version_at(epoch) for epoch in (0, 499, 500, 501)] == ["1.0.0", "1.0.0", "2.0.0", "2.0.0"]
 
 
 def test_the_environment_wins_with_json(tmp_path: Path) -> None:
-    environ = {"VALIDATOR_SCORING__SCHEDULE": '{"1.0.0": 0, "1.1.0": 7}'}
-    assert loaded(tmp_path, '{ "1.0.0" = 0 }', environ) == {"1.0.0": 0, "1.1.0": 7}
+    environ = {"VALIDATOR_SCORING__SCHEDULE": '{"1.0.0": 0, "2.0.0": 7}'}
+    assert loaded(tmp_path, '{ "1.0.0" = 0 }', environ) == {"1.0.0": 0, "2.0.0": 7}
 
 
 @pytest.mark.parametrize(
-    "written", ['"1.1.0"', "{}", '{ "1.1.0" = -1 }', '{ "1.1.0" = 0.5 }', '{ "1.1.0" = true }', '{ "new" = 0 }', "[]"]
+    "written", ['"1.0.0"', "{}", '{ "1.0.0" = -1 }', '{ "1.0.0" = 0.5 }', '{ "1.0.0" = true }', '{ "new" = 0 }', "[]"]
 )
 def test_what_is_no_table_of_versions_and_epochs_is_refused_with_what_is_allowed(tmp_path: Path, written: str) -> None:
     with pytest.raises(SettingsError) as caught:
@@ -48,7 +48,7 @@ def test_what_is_no_table_of_versions_and_epochs_is_refused_with_what_is_allowed
     assert str(caught.value).endswith(ALLOWED)
 
 
-@pytest.mark.parametrize("text", ["1.1.0", "{", "[" * 100_000])
+@pytest.mark.parametrize("text", ["1.0.0", "{", "[" * 100_000])
 def test_a_variable_that_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(SettingsError, match=r"VALIDATOR_SCORING__SCHEDULE: scoring\.schedule: got "):
         loaded(tmp_path, '{ "1.0.0" = 0 }', {"VALIDATOR_SCORING__SCHEDULE": text})
@@ -57,13 +57,13 @@ def test_a_variable_that_is_no_json_is_refused(tmp_path: Path, text: str) -> Non
 @pytest.mark.parametrize(
     ("starts", "fault"),
     [
-        ({"1.1.0": 1}, "the first entry must begin at epoch 0"),
+        ({"1.0.0": 1}, "the first entry must begin at epoch 0"),
         ({}, "the first entry must begin at epoch 0"),
-        ({"1.0.0": 0, "1.1.0": 0}, "1.1.0 must begin after epoch 0, with which the one before it begins"),
-        ({"1.0.0": 0, "1.1.0": 9, "1.0.1": 4}, "No code here scores this version: `1.0.1`; this program scores"),
+        ({"1.0.0": 0, "2.0.0": 0}, "2.0.0 must begin after epoch 0, with which the one before it begins"),
+        ({"1.0.0": 0, "2.0.0": 9, "1.0.1": 4}, "No code here scores this version: `1.0.1`; this program scores"),
         (
-            {"1.1.0": 0, "9.9.9": 4},
-            "No code here scores this version: `9.9.9`; this program scores 1.0.0, 1.1.0, 2.0.0",
+            {"1.0.0": 0, "9.9.9": 4},
+            "No code here scores this version: `9.9.9`; this program scores 1.0.0, 2.0.0",
         ),
     ],
 )

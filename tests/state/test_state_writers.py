@@ -20,12 +20,12 @@ from validator.protocol.round import (
 )
 from validator.protocol.tallies import Tally
 from validator.protocol.workflow_run import CodeReport
-from validator.scoring import TurnCandidate, version
+from validator.scoring import TurnCandidate, plan_round, version
 from validator.state.inputs import frozen_miner, learned
 from validator.state.round_end import Ended, apply, known_from
 from validator.state.values import Pair, State
 
-V = version("1.1.0")
+V = version("1.0.0")
 P1, P2, P3 = (signer(name).hotkey for name in NAMES[:3])
 START = known_from(State(), 0)
 
@@ -82,7 +82,7 @@ def test_whom_a_plan_leaves_out_for_its_standing_is_excluded_until_a_later_answe
     miners[1] = structs.replace(miners[1], history={MCP: TypeHistory((), 30, 30)})
     miners[2] = structs.replace(miners[2], history={MCP: TypeHistory((), 0, 0, 2)})
     left_out = ended(3, state="void", miners=tuple(miners))
-    planned = V.plan(left_out.frozen)
+    planned = plan_round(V, left_out.frozen)
     assert set(planned.groups[0].excluded.values()) == {
         Reason.LOW_REPUTATION,
         Reason.FAILURE_RATE,
@@ -110,7 +110,7 @@ def test_a_flag_takes_the_samples_with_it_and_is_cleared_once() -> None:
     state = after(ended(1), ended(2))
     assert len(pair(state).agreements) == 2
     assert isinstance(pair(state).agreements[0], AgreementPair)
-    flagged = after(ended(3, flags=(FlagRaised(P1, MCP, 0.9, 0.1, 9),)), state=state)
+    flagged = after(ended(3, flags=(FlagRaised(P1, MCP, 0.9, 0.1, 0.25, 0.75, 9),)), state=state)
     assert (pair(flagged).agreements, frozen_from(flagged, 4).flags) == ((), 1)
     assert len(pair(flagged, P2).agreements) == 3
     act = FlagsCleared(P1, "2026-01-01T00:00:00Z", "looked at", (ClearedFlag(MCP, "3"),))

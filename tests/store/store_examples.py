@@ -138,7 +138,7 @@ def a_round(
                 reputations={PYTHON: 0.52},
                 flags=1,
                 history={PYTHON: TypeHistory(("primary", "auditor"), 4, 1, 0)},
-                agreements={PYTHON: (AgreementPair(0.9, 1.0),)},
+                agreements={PYTHON: (AgreementPair(0.9, 1.0, 0.25, 0.75),)},
             )
             for hotkey in sorted(hotkeys)
         ),

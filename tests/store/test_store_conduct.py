@@ -15,11 +15,11 @@ A, B = HOTKEYS[:2]
 
 
 def _counted(hotkey: str, with_primaries: float, skill_type: SkillType = PYTHON) -> AgreementSample:
-    return AgreementSample(hotkey, skill_type, with_primaries, 0.5, True, Reason.SAMPLE_COUNTED)
+    return AgreementSample(hotkey, skill_type, with_primaries, 0.5, 0.25, 0.75, True, Reason.SAMPLE_COUNTED)
 
 
 def _uncounted(hotkey: str) -> AgreementSample:
-    return AgreementSample(hotkey, PYTHON, 1.0, None, False, Reason.SAMPLE_NO_AUDITORS)
+    return AgreementSample(hotkey, PYTHON, 1.0, None, 0.25, 0.75, False, Reason.SAMPLE_NO_WITNESSES)
 
 
 async def _skipped_rounds(store: Store, first: int, number: int) -> None:
@@ -35,14 +35,14 @@ async def test_a_flag_shows_the_samples_that_led_to_it(store: Store) -> None:
         _, plan = await open_round(store, round_id, {PYTHON: (A, B, HOTKEYS[2])})
         await answer_all(store, plan)
         samples = (_counted(A, 0.9 + round_id / 100),) if round_id != 3 else (_uncounted(A), _counted(B, 0.95))
-        flags = (FlagRaised(A, PYTHON, 0.95, 0.5, 3),) if round_id == 5 else ()
+        flags = (FlagRaised(A, PYTHON, 0.95, 0.5, 0.25, 0.75, 3),) if round_id == 5 else ()
         await settle(store, plan, samples=samples, flags=flags)
     async with store.read() as tx:
         (detail,) = await tx.flags.get(A)
         assert [(one.round_id, one.with_primaries, one.counted) for one in detail.agreements] == [
             (number, 0.9 + number / 100, True) for number in (2, 4, 5)
         ]
-        assert detail.flag.raised == FlagRaised(A, PYTHON, 0.95, 0.5, 3)
+        assert detail.flag.raised == FlagRaised(A, PYTHON, 0.95, 0.5, 0.25, 0.75, 3)
         assert (detail.flag.round_id, detail.flag.raised_at) == (5, at(65))
         assert await tx.flags.get(detail.flag.id) == (detail,)
         assert await tx.flags.get(B) == await tx.flags.get(9999) == ()
@@ -55,7 +55,7 @@ async def test_flags_stand_until_they_are_cleared_with_a_reason(store: Store) ->
     await _skipped_rounds(store, 0, 4)
     async with store.begin() as tx:
         for round_id, hotkey in enumerate([A, A, B]):
-            await plant_flag(tx, FlagRaised(hotkey, PYTHON, 0.95, 0.5, 5), round_id, at(round_id))
+            await plant_flag(tx, FlagRaised(hotkey, PYTHON, 0.95, 0.5, 0.25, 0.75, 5), round_id, at(round_id))
         assert await tx.flags.standing() == {A: 2, B: 1}
         for nothing in ("", "  \n"):
             with pytest.raises(EmptyReasonError):
@@ -83,7 +83,7 @@ async def test_the_listing_brings_together_what_is_known_of_a_miner(store: Store
     )
     await open_round(store, 0, {PYTHON: HOTKEYS, RAG: (A,)})
     async with store.begin() as tx:
-        await plant_flag(tx, FlagRaised(A, PYTHON, 0.95, 0.5, 5), 0, at(0))
+        await plant_flag(tx, FlagRaised(A, PYTHON, 0.95, 0.5, 0.25, 0.75, 5), 0, at(0))
         await tx.capabilities.put(A, msgspec.json.encode(declared), at(0), at(3600), at(0))
         await tx.capabilities.put(B, b"of another form", at(0), at(3600), at(0))
         await plant(tx, lambda change: change.update((A, PYTHON), reputation=0.52))

@@ -37,7 +37,7 @@ async def urls(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str
         world = World(store, source=MemorySource(tasks_of_all_types(each=1)))
         await on_virtual_time(world, world.service.one_round())
         async with store.begin() as tx:
-            flag = FlagRaised(next(iter(world.signers)), SkillType.MCP_SERVER, 0.1 + 0.2 + 0.65, 1 / 3, 5)
+            flag = FlagRaised(next(iter(world.signers)), SkillType.MCP_SERVER, 0.1 + 0.2 + 0.65, 1 / 3, 0.25, 0.75, 5)
             await plant_flag(tx, flag, 0, SystemClock().now())
             await tx.acts.clear(flag.hotkey, "looked\u202e at \\u202e", SystemClock().now())
             odd = '{"z": "a\\u0000b", "a": 1.0}'  # not canonical: the copy must not tidy up
@@ -85,7 +85,7 @@ async def test_the_copy_goes_on_where_the_first_was(urls: tuple[str, str]) -> No
         end = await on_virtual_time(world, world.service.one_round())
         assert (end.round_id, end.reason) == ("1", "settled")
         async with store.begin() as tx:
-            raised = FlagRaised(next(iter(world.signers)), SkillType.MCP_SERVER, 0.95, 0.5, 5)
+            raised = FlagRaised(next(iter(world.signers)), SkillType.MCP_SERVER, 0.95, 0.5, 0.25, 0.75, 5)
             await plant_flag(tx, raised, 1, SystemClock().now())
             ids = list(await tx.connection.scalars(select(flags.c.id).order_by(flags.c.id)))
             assert ids == [1, 2]

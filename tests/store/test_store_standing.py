@@ -158,8 +158,8 @@ async def test_a_vector_is_written_down_once_per_epoch_and_found_by_later_ones(s
         UnpaidWindow(A, "executable_python", Reason.UNDECLARED, "0 of 1", 7, None),
         UnpaidWindow(B, "x", Reason.UNPROVEN, "", 6, 0),
     )
-    first = VectorRecord(1, 0, 7, None, 140, "1.1.0", positive=False, unpaid=(), computed_at=at(1))
-    again = VectorRecord(1, 0, 7, 0, 141, "1.1.0", positive=True, unpaid=unpaid, computed_at=at(2))
+    first = VectorRecord(1, 0, 7, None, 140, "1.0.0", positive=False, unpaid=(), computed_at=at(1))
+    again = VectorRecord(1, 0, 7, 0, 141, "1.0.0", positive=True, unpaid=unpaid, computed_at=at(2))
     async with store.begin() as tx:
         await tx.vectors.put(first)
         await tx.vectors.put(again)

@@ -147,7 +147,7 @@ async def test_conduct_of_strangers_is_refused(store: Store) -> None:
     await open_round(store)
     with pytest.raises(IntegrityError):
         async with store.begin() as tx:
-            await plant_flag(tx, FlagRaised("nobody", PYTHON, 0.95, 0.5, 5), 0, at(0))
+            await plant_flag(tx, FlagRaised("nobody", PYTHON, 0.95, 0.5, 0.25, 0.75, 5), 0, at(0))
 
 
 @pytest.mark.parametrize("table", [rounds, tasks, dispatches], ids=lambda table: table.name)

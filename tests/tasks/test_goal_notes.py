@@ -10,7 +10,7 @@ from workflow_builders import make_workflow
 from miner.goals.goal_files import local_goals
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring import CURRENT, version
+from validator.scoring import read_quality
 from validator.tasks.check import goal_notes
 
 GOALS = local_goals(ADDRESSES, None)
@@ -73,7 +73,7 @@ def test_the_example_of_a_checklist_is_worth_1(task: WorkflowTask) -> None:
     found = re.search(r"worth 1: text `(.*)` - at `reference.checklist`$", told)
     assert found is not None, told
     example = StepOutput(found[1].replace("\\u000a", "\n"), None, None)
-    assert version(CURRENT).read_quality(task, example) == 1.0
+    assert read_quality(task, example) == 1.0
 
 
 def test_no_goal_of_the_benchmark_is_reached_by_its_own_text() -> None:

@@ -55,7 +55,7 @@ class Scene:
     async def vector(self, uids: dict[int, float], paid: int) -> dict[str, str]:
         """Show it a vector; return the active conditions."""
         weights = dict.fromkeys(self.hotkeys[:paid], 0.1)
-        vector = Vector(uids, weights, weights, 0.0, None, "1.1.0", ())
+        vector = Vector(uids, weights, weights, 0.0, None, "1.0.0", ())
         await self.watch.saw_vector(0, KINDS, self.world.subnet.snapshot(), vector)
         return {one.condition.name: one.detail for one in self.board.active()}
 

@@ -69,7 +69,7 @@ async def test_the_line_the_row_and_the_chain_say_the_same(store: Store) -> None
     (line,) = world.events(Event.WEIGHTS_SUBMITTED)
     assert set(line) - {"event", "log_level"} == Event.WEIGHTS_SUBMITTED.fields
     assert line["weights"] == record.vector
-    assert line["scores"] == record.scores == {hotkey: 1.0 + n for n, hotkey in enumerate(MINERS)}
+    assert line["scores"] == record.scores == {hotkey: (1.0 + n) / 36 for n, hotkey in enumerate(MINERS)}
     assert line["extrinsic"] == record.extrinsic == "14-0000"
     assert abs(sum(record.vector.values()) - 1) < 1e-9
     assert max(record.vector.values()) <= 0.15
@@ -267,7 +267,7 @@ async def test_a_row_of_too_few_weights_is_said_and_not_sent(store: Store) -> No
         assert world.conditions() == {
             "weights_too_few": "mechanism 0: 12 uids with a weight, at least 20 asked for",
         }
-        await give_scores(store, world.subnet, {f"miner{number}": 1.0 for number in range(12, 20)}, round_id=1)
+        await give_scores(store, world.subnet, {f"miner{number}": 1.0 for number in range(20)}, round_id=1)
         await world.until_block(35)
     assert (sent, world.reasons(), world.conditions()) == ([34], ["weights_too_few"], {})
 

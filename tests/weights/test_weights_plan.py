@@ -1,17 +1,16 @@
 import math
 
-from builders import V1
+from builders import V1, all_paid
 from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.chain.weight_rows import to_u16
 from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.scoring import Share
+from validator.protocol.skill_types import KINDS
 from validator.store.vector_inputs import Basis, Windows
-from validator.weights.plan import ASSESSMENTS, WORKFLOWS, plan_vector, resolve
+from validator.weights.plan import plan_vector, resolve
 
 ME, OWNER = "Validator", "Owner"
-KINDS = (Share(ASSESSMENTS), Share(WORKFLOWS))
 HOTKEYS = [f"m{n}" for n in range(12)]
 
 
@@ -25,7 +24,7 @@ def windows_of(**scores: float) -> Windows:
 
 
 def basis(windows: Windows) -> Basis:
-    return Basis(V1, windows, {}, epoch=2, round_id=None, previous=None)
+    return Basis(V1, windows, all_paid(windows), epoch=2, round_id=None, previous=None)
 
 
 ENTRIES = st.lists(st.floats(0, 4) | st.just(0.0), max_size=25)
@@ -42,7 +41,7 @@ def test_what_is_sent_is_the_spec_over_the_registered(
     snapshot = snapshot_of(registered, owner)
     vector = plan_vector(basis(windows), snapshot, ME, KINDS)
     miners = {hotkey: windows[hotkey] for hotkey in windows if hotkey in registered and hotkey != ME}
-    expected = V1.score_weights(miners)
+    expected = V1.mechanism_weights(miners, standing=all_paid(miners))
     if not vector.positive:
         assert (expected.weights, vector.uids, vector.owner, vector.unallocated) == ({}, {}, None, 1.0)
         return
@@ -94,9 +93,9 @@ def test_no_positive_score_gives_no_vector_not_even_for_the_owner() -> None:
 
 
 def test_the_workflows_share_is_told_only_where_a_mechanism_pays_both_kinds() -> None:
-    windows = basis(windows_of(m0=1.0))
+    windows = basis({"m0": {"declarative": [1.0] * 20, "workflow": [1.0] * 20}})
     told = [
         plan_vector(windows, snapshot_of([ME, "m0"]), ME, kinds).workflow_share
         for kinds in (KINDS, KINDS[:1], KINDS[1:])
     ]
-    assert told == [V1.rules.pay.workflow_part, None, None]
+    assert told == [V1.rules.pay.workflow_part / 7, None, None]

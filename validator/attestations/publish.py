@@ -35,7 +35,7 @@ from validator.protocol.round import AssessmentTask, GroupOutcome, GroupPlan, Ro
 from validator.protocol.sssa import Finding, Rule
 from validator.protocol.task import Truth
 from validator.protocol.times import format_time, parse_time
-from validator.scoring import Claims, FindingKeys, Version, version
+from validator.scoring import Claims, FindingKeys, Version, compare_answers, version
 from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.store import Transaction
@@ -237,7 +237,7 @@ class _Compared(NamedTuple):
 
 def _compared(scored_by: Version, task: AssessmentTask, planned: GroupPlan, answers: Sequence[Submission]) -> _Compared:
     keys = FindingKeys()
-    compared = scored_by.compare_answers(task, planned, answers, keys)
+    compared = compare_answers(scored_by, task, planned, answers, keys)
     if compared.group is None:
         raise _SilentError("too few answers are valid")
     reporters = Counter(key for member in compared.members for key in member.claims.findings)

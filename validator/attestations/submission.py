@@ -1,4 +1,4 @@
-"""Queue of skills that strangers submit over the API: a round takes one, whose answers enter nothing (SPEC 17, D-45).
+"""Queue of skills that strangers submit over the API: a round takes one, whose answers enter nothing (SPEC 5, D-45).
 
 A submitter learns nothing of tasks: a bundle that was ever in a round is taken, too, and waits forever. The API
 writes the queue in the store; the daemon reads it for a round.

@@ -9,7 +9,7 @@ from msgspec import UNSET
 from validator.protocol.limits import MAX_FILLED
 from validator.protocol.round import ExecutionResult, FilledQuality, MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
-from validator.scoring import Version, version
+from validator.scoring import Version, fill_run, version
 from validator.state.inputs import frozen_miner
 from validator.state.values import Late, Shared, State, late_key
 
@@ -129,7 +129,7 @@ def _quality_fault(shared: Shared, frozen: RoundInput, one: FilledQuality) -> Fa
         return None
     if one.check_id != answer.check_id:
         return ".check_id", f"is not {answer.check_id}"
-    if version(answer.version).fill_run(answer.measured, one.report).score.score != one.score:
+    if fill_run(version(answer.version), answer.measured, one.report).score.score != one.score:
         return ".score", "is not what the run is worth with the report"
     return None
 

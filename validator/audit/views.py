@@ -51,7 +51,7 @@ class MinerView:
         flags: standing ones; `ejected` from three on (SPEC 9).
         score: sum of the `type_scores` that are paid: what weights are made of (SPEC 11).
         window_entries: number of entries that count, per type; warm-up ends at 20.
-        unpaid: windows that would not be paid now, and what brings each back (SPEC 16, D-23).
+        unpaid: windows that would not be paid now, and what brings each back (SPEC 11, D-23).
     """
 
     hotkey: str
@@ -232,7 +232,7 @@ class WeightsView:
         sum: of the miners' weights; with the record's `unallocated` it comes to 1.
         miners: largest weight first, then largest score, then by hotkey; those with a score but no weight included.
         scoring_version: that it was computed under.
-        unpaid: windows that it did not pay, with what was in force then (SPEC 16, D-23).
+        unpaid: windows that it did not pay, with what was in force then (SPEC 11, D-23).
     """
 
     record: WeightsRecord

@@ -116,7 +116,7 @@ def require_types(names: Iterable[str], where: str, types: Sequence[str] = WINDO
 
 
 def told_plan(plan: WeightPlan) -> dict[str, Any]:
-    """Return what the result of a case says of weights by kind (SPEC 16)."""
+    """Return what the result of a case says of weights by kind (SPEC 11)."""
     return {
         "scores": {
             hotkey: {"assessment": score, "workflow": plan.workflows[hotkey]}

@@ -125,20 +125,25 @@ def _write_reputation(page: Page, change: ReputationChange) -> None:
 def _write_collusion(page: Page, rules: Rules, sample: Collusion) -> None:
     page.heading(f"Agreement for {sample.skill_type}: {'counted' if sample.counted else 'not counted'}")
     page.line(
-        f"with primaries {cell(sample.with_primaries)}, with auditors {cell(sample.with_auditors)}; "
+        f"with primaries {cell(sample.with_primaries)}, with auditors {cell(sample.with_auditors)}, quality "
+        f"{cell(sample.own)}, that of the other auditors {cell(sample.witnesses)}; "
         f"{sample.reason}: {sample.meaning}"
     )
     if len(sample.tasks) > 1:
         for task in sample.tasks:
             page.line(
-                f"task {task.task_id}: {cell(task.with_primaries)}, {cell(task.with_auditors)}; {task.reason}", indent=4
+                f"task {task.task_id}: {cell(task.with_primaries)}, {cell(task.with_auditors)}, quality "
+                f"{cell(task.own)} and {cell(task.witnesses)}; {task.reason}",
+                indent=4,
             )
     page.line(
         f"window {sample.samples}, {sample.window_before} before; mean with primaries "
-        f"{cell(sample.mean_with_primaries)}, with auditors {cell(sample.mean_with_auditors)}"
+        f"{cell(sample.mean_with_primaries)}, with auditors {cell(sample.mean_with_auditors)}, of the quality "
+        f"{cell(sample.mean_own)}, of the auditors' {cell(sample.mean_witnesses)}"
     )
     limits = f"from {rules.collusion.min_samples} on, above {rules.collusion.primaries_above:.2f} and below "
-    limits += f"{rules.collusion.auditors_below:.2f} raise a flag"
+    limits += f"{rules.collusion.auditors_below:.2f} raise a flag, with a quality under "
+    limits += f"{rules.collusion.worse:.2f} of the auditors'"
     if sample.flag is None:
         page.line(f"no flag: {limits}")
     else:

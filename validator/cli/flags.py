@@ -17,7 +17,7 @@ from validator.store.rows import FlagDetail
 FLAGS = group("flags", "Collusion flags, three of which eject a miner.")
 _COLUMNS = (
     "id> hotkey type=skill_type round=round_id> with_primaries=mean_with_primaries> with_auditors=mean_with_auditors> "
-    "samples> raised=raised_at cleared=cleared_at why_cleared=cleared_reason~"
+    "own=mean_own> witnesses=mean_witnesses> samples> raised=raised_at cleared=cleared_at why_cleared=cleared_reason~"
 )
 
 
@@ -55,9 +55,10 @@ def _print(detail: FlagDetail) -> None:
     print_line(f"Flag {flag.id} of {flag.hotkey} for {flag.skill_type}: {state}")
     print_line(
         f"raised in round {flag.round_id} at {cell(flag.raised_at)}: {flag.samples} samples, mean agreement "
-        f"{flag.mean_with_primaries:.4f} with primaries, {flag.mean_with_auditors:.4f} with auditors"
+        f"{flag.mean_with_primaries:.4f} with primaries, {flag.mean_with_auditors:.4f} with auditors, mean quality "
+        f"{flag.mean_own:.4f}, that of the auditors {flag.mean_witnesses:.4f}"
     )
-    print_rows("round=round_id> with_primaries> with_auditors> reason", detail.agreements)
+    print_rows("round=round_id> with_primaries> with_auditors> own> witnesses> reason", detail.agreements)
     print_line()
 
 

@@ -20,7 +20,7 @@ from validator.health.alerts import ALERTS, Alert
 from validator.health.catalogue import CONDITIONS, FATAL, Condition, Unseen
 from validator.health.report import CHECKS as READY
 from validator.protocol.reasons import GATE_NAMES, Reason
-from validator.scoring import CURRENT, version
+from validator.scoring import CURRENT, event_of_failure, version
 from validator.sources import SystemClock
 from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
@@ -107,7 +107,7 @@ def _by_comment(kind: type[E]) -> Mapping[str, Sequence[E]]:
 
 
 def _event_of(reason: Reason) -> str:
-    event = version(CURRENT).event_of_failure(reason)
+    event = event_of_failure(version(CURRENT), reason)
     return f"`{event}`" if event else ""
 
 

@@ -67,7 +67,8 @@ def print_round(document: RoundDocument) -> None:
         print_line()
         print_line(
             f"Flag {flag.id} raised: {cell(flag.hotkey)} for {flag.skill_type}, {flag.samples} samples, mean agreement "
-            f"{cell(flag.mean_with_primaries)} with primaries, {cell(flag.mean_with_auditors)} with auditors"
+            f"{cell(flag.mean_with_primaries)} with primaries, {cell(flag.mean_with_auditors)} with auditors, quality "
+            f"{cell(flag.mean_own)}, that of the auditors {cell(flag.mean_witnesses)}"
             + ("" if flag.standing else ", cleared since")
         )
     if document.reputation:

@@ -50,7 +50,16 @@ from validator.scoring import (
     MemberConsensus,
     MinerStanding,
     TracedAnswer,
-    Version,
+    add_sample,
+    answer_emission,
+    apply_event,
+    auditors_are_witnesses,
+    claims_of,
+    compare_execution,
+    finding_key,
+    majority_threshold,
+    score_members,
+    score_workflow,
     version,
 )
 
@@ -87,18 +96,20 @@ class ConsensusCase(Case, frozen=True):
 
 
 class WeightsCase(Case, frozen=True):
-    """Windows: hotkey, then skill type, then entries, oldest first; from 1.1.0 on also each miner's standing (D-23)."""
+    """Windows: hotkey, then skill type, then entries, oldest first; and each miner's standing (D-23)."""
 
     windows: dict[Text, dict[Text, tuple[Entry, ...]]]
-    standing: dict[Text, MinerStanding] | None = None
+    standing: dict[Text, MinerStanding]
 
 
 class Sample(Document, frozen=True):
-    """One round's agreements; `auditor_agreement` null means fewer than two valid auditors."""
+    """One round's agreements, those of its two auditors with each other, and the qualities of D-50."""
 
     with_primaries: Unit
     with_auditors: Unit
-    auditor_agreement: Unit | None
+    auditor_agreement: Unit
+    own: Unit
+    witnesses: Unit
 
 
 class CollusionCase(Case, frozen=True):
@@ -174,14 +185,14 @@ def score_consensus_case(case: ConsensusCase) -> dict[str, Any]:
         if m.sssa is not None:
             check_attestation(m.sssa, f"$.members[{i}].sssa")
     scored_by = version(case.scoring_version)
-    members = [Member(m.hotkey, m.role, scored_by.claims_of(m.sssa)) for m in case.members if m.sssa is not None]
-    group, scores = scored_by.score_members(members)
+    members = [Member(m.hotkey, m.role, claims_of(m.sssa)) for m in case.members if m.sssa is not None]
+    group, scores = score_members(scored_by, members)
     return {
         "enabled": group is not None,
         "group": None if group is None else _group(group),
         "members": [_member(m, s) for m, s in zip(members, scores, strict=True)],
         "n_valid": len(members),
-        "threshold": scored_by.majority_threshold(len(members)),
+        "threshold": majority_threshold(len(members)),
     }
 
 
@@ -210,24 +221,12 @@ def _member(member: Member, scores: MemberConsensus) -> dict[str, Any]:
 
 
 def score_weights_case(case: WeightsCase) -> dict[str, Any]:
-    """Return scores, capped weights and what is unallocated (SPEC 11).
-
-    From 1.1.0 on scores per kind, and unpaid ones.
-    """
-    scored_by = version(case.scoring_version)
+    """Return scores per kind, unpaid windows, capped weights and what is unallocated (SPEC 11)."""
     for hotkey, windows in case.windows.items():
         require_types(windows, f"$.windows.{hotkey}")
-    for hotkey, miner in (case.standing or {}).items():
+    for hotkey, miner in case.standing.items():
         require_types(miner.types, f"$.standing.{hotkey}.types")
-    if not scored_by.pays_by_standing:
-        if case.standing is not None:
-            raise SchemaError(f"leave it out: {scored_by.name} pays every window - at `$.standing`")
-        plan = scored_by.score_weights(case.windows)
-        return {"scores": plan.scores, "weights": plan.weights, "unallocated": plan.unallocated}
-    if case.standing is None:
-        raise SchemaError(f"{scored_by.name} needs it; a hotkey that it does not name is unpaid - at `$.standing`")
-    plan = scored_by.score_weights(case.windows, case.standing)
-    return told_plan(plan)
+    return told_plan(version(case.scoring_version).mechanism_weights(case.windows, standing=case.standing))
 
 
 def score_collusion_case(case: CollusionCase) -> dict[str, Any]:
@@ -237,11 +236,12 @@ def score_collusion_case(case: CollusionCase) -> dict[str, Any]:
     flags: list[int] = []
     window: tuple[AgreementPair, ...] = ()
     for i, sample in enumerate(case.samples):
-        counted.append(scored_by.auditors_are_witnesses(sample.auditor_agreement))
+        counted.append(auditors_are_witnesses(scored_by, sample.auditor_agreement))
         if counted[-1]:
-            step = scored_by.add_sample(window, AgreementPair(sample.with_primaries, sample.with_auditors))
+            pair = AgreementPair(sample.with_primaries, sample.with_auditors, sample.own, sample.witnesses)
+            step = add_sample(scored_by, window, pair)
             window = step.window
-            flags += [i] if step.flag else []
+            flags += [i] if step.raised else []
     return {"counted": counted, "flags": flags}
 
 
@@ -260,23 +260,22 @@ def score_reputation_case(case: ReputationCase) -> dict[str, Any]:
             raise SchemaError(
                 f"{scored_by.name} has no such event; write one of {', '.join(known)} - at `$.events[{i}]`"
             )
-        value = scored_by.apply_event(value, kind)
+        value = apply_event(scored_by, value, kind)
         values.append(value)
     return {"values": values}
 
 
 def score_keys_case(case: KeysCase) -> dict[str, Any]:
     """Return each finding's key, None where the finding is invalid (SPEC 3)."""
-    scored_by = version(case.scoring_version)
-    return {"keys": [_key_or_none(scored_by, finding) for finding in case.findings]}
+    return {"keys": [_key_or_none(finding) for finding in case.findings]}
 
 
-def _key_or_none(scored_by: Version, finding: Finding) -> str | None:
+def _key_or_none(finding: Finding) -> str | None:
     try:
         check_finding(finding, "$")
     except SchemaError:
         return None
-    return scored_by.finding_key(finding)
+    return finding_key(finding)
 
 
 def score_emission_case(case: EmissionCase) -> Any:
@@ -287,13 +286,13 @@ def score_emission_case(case: EmissionCase) -> Any:
     for i, finding in enumerate(case.findings):
         check_finding(finding, f"$.findings[{i}]")
     check_injections(case.truth.injections or (), "$.truth.injections")
-    return msgspec.to_builtins(version(case.scoring_version).emission(case))
+    return msgspec.to_builtins(answer_emission(version(case.scoring_version), case))
 
 
 def score_workflow_case(case: WorkflowCase) -> Any:
     """Return the four parts and S (SPEC 12) (SchemaError: more steps completed than there are)."""
     try:
-        return msgspec.to_builtins(version(case.scoring_version).score_workflow(case))
+        return msgspec.to_builtins(score_workflow(version(case.scoring_version), case))
     except ValueError as error:
         raise SchemaError(str(error)) from None
 
@@ -302,7 +301,8 @@ def score_execution_case(case: ExecutionCase) -> dict[str, Any]:
     """Return why the execution is inconclusive, null where it is not, S by base file, and the results (SPEC 15)."""
     refuse_repeated([one.hotkey for one in case.answers], "answers")
     probes = {name: frozenset(case.probes.get(name, ())) for name in BASE_TRACES}
-    found = version(case.scoring_version).compare_execution(
+    found = compare_execution(
+        version(case.scoring_version),
         [ExecutionRun(run.ended, *_traced(run.signatures, probes)) for run in case.runs],
         [TracedAnswer(one.hotkey, *_traced(one.signatures, probes)) for one in case.answers],
         probes=probes,

@@ -27,6 +27,8 @@ from validator.scoring import (
     TallyPay,
     TurnCandidate,
     Version20,
+    next_turns,
+    tally_task,
     version,
 )
 
@@ -88,7 +90,7 @@ def scoring(case: Case) -> Version20:
 def turns_case(case: TurnsCase) -> dict[str, Any]:
     """Return the turn of every candidate (D-34)."""
     refuse_repeated(case.candidates, "candidates", of_item="")
-    return {"turns": scoring(case).next_turns(case.previous, case.candidates)}
+    return {"turns": next_turns(case.previous, case.candidates)}
 
 
 def select_by_turn_case(case: TurnSelectionCase) -> dict[str, Any]:
@@ -126,7 +128,7 @@ def tally_case(case: TallyCase) -> dict[str, Any]:
         if one.record.score > one.record.answers:
             raise SchemaError(f"must not exceed answers - at `$.members[{i}].record.score`")
     members = [TalliedAnswer(one.hotkey, one.sssa, one.early, one.epsilon, one.record) for one in case.members]
-    tallied = scoring(case).tally_task(members, case.truth, made_here=case.planted)
+    tallied = tally_task(scoring(case), members, case.truth, made_here=case.planted)
     return {"members": [one._asdict() for one in tallied]}
 
 
@@ -141,7 +143,7 @@ def pay_tallies_case(case: TallyWeightsCase) -> dict[str, Any]:
     for hotkey, miner in case.standing.items():
         require_types(miner.types, f"$.standing.{hotkey}.types")
     basis = PayBasis(case.epoch, case.rounds, case.before)
-    plan = scoring(case).score_weights(case.windows, case.standing, basis)
+    plan = scoring(case).mechanism_weights(case.windows, standing=case.standing, basis=basis)
     tallied = cast("TallyPay", plan.tallied)
     return {
         "parts": _told_parts(tallied),

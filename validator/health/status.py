@@ -125,7 +125,7 @@ class Stored:
     Attributes:
         rounds: the newest ones, newest first; `in_hand` is the newest that is open.
         weights: the newest submission of each mechanism that has one.
-        unpaid: how many windows would not be paid now, by reason (SPEC 16, D-23).
+        unpaid: how many windows would not be paid now, by reason (SPEC 11, D-23).
         locked: why weights are locked in the store; None if they are not.
         log: the newest receipt; None before the first, and where it is damaged.
     """

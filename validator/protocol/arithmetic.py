@@ -1,4 +1,4 @@
-"""Means, and TAO in whole rao: sums on which every validator must agree to the bit (SPEC, words; SPEC 16, D-32)."""
+"""Means, and TAO in whole rao: sums on which every validator must agree to the bit (SPEC, words; SPEC 12, D-32)."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -141,7 +141,7 @@ class Reason(StrEnum):
         "More than half of at least five dispatches of the type in the last 30 rounds failed a gate.",
     )
 
-    # Why a window is not paid (SPEC 16, D-23): these two, and all of the above but in_flight
+    # Why a window is not paid (SPEC 11, D-23): these two, and all of the above but in_flight
     UNDECLARED = (
         "undeclared",
         "The miner did not declare the type in more than half of the rounds since the last weights were computed.",
@@ -155,7 +155,8 @@ class Reason(StrEnum):
 
     # The result of an agreement sample (SPEC 9)
     SAMPLE_NO_PRIMARIES = "sample_no_primaries", "No other primary with a valid SSSA to compare with."
-    SAMPLE_NO_AUDITORS = "sample_no_auditors", "No other auditor with a valid SSSA to compare with."
+    SAMPLE_NO_TRUTH = "sample_no_truth", "The task came without a truth (D-50)."
+    SAMPLE_NO_WITNESSES = "sample_no_witnesses", "Fewer than two auditors with a valid SSSA (D-50)."
     SAMPLE_AUDITORS_DISAGREE = (
         "sample_auditors_disagree",
         "The two auditors contradict each other: no witnesses (D-14).",

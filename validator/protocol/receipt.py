@@ -29,6 +29,7 @@ from validator.protocol.round import (
     RoundPlan,
     take_truths,
 )
+from validator.protocol.skill_types import Kind
 from validator.protocol.sssa import Document, Signature, Unit
 
 RECEIPT_VERSION: Final = "1"
@@ -302,7 +303,6 @@ def line_digest(data: bytes) -> str:
 
 Score = Annotated[float, Meta(ge=0)]
 U16 = Annotated[int, Meta(ge=0, le=65_535)]
-Kind = Literal["assessments", "workflows"]
 
 
 class PaidType(Document, frozen=True):

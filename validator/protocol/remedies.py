@@ -1,4 +1,4 @@
-"""Remedies that `explain` and metrics show for unpaid windows: a sentence for each reason of SPEC 16, D-23."""
+"""Remedies that `explain` and metrics show for unpaid windows: a sentence for each reason of SPEC 11, D-23."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -140,7 +140,7 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
         own_windows: whether the task came with its windows, or they are those of the round's version (D-28).
         truth_random: hex of the bytes that its truth is committed to with (SPEC 16, D-31); unset where there is none.
         truth_sha256: the commitment, in a log that does not show the truth; unset everywhere else.
-        submitted: somebody submitted it: its answers enter nothing (SPEC 17, D-45); unset for all others.
+        submitted: somebody submitted it: its answers enter nothing (SPEC 5, D-45); unset for all others.
         answer: what an answer to it is once it has passed.
     """
 
@@ -241,7 +241,7 @@ RoundTask = AssessmentTask | GoalTask
 
 
 def is_submitted(task: RoundTask) -> bool:
-    """Return whether somebody submitted the bundle, so that its answers enter nothing (SPEC 17, D-45)."""
+    """Return whether somebody submitted the bundle, so that its answers enter nothing (SPEC 5, D-45)."""
     return isinstance(task, AssessmentTask) and task.submitted is True
 
 
@@ -304,10 +304,12 @@ class TypeHistory(Document, frozen=True):
 
 
 class AgreementPair(Document, frozen=True):
-    """One counted collusion sample (SPEC 9)."""
+    """One counted collusion sample: agreements, own quality and that of the witnesses (SPEC 9, D-50)."""
 
     with_primaries: float
     with_auditors: float
+    own: float
+    witnesses: float
 
 
 class MinerState(Document, frozen=True):
@@ -575,12 +577,18 @@ class GroupOutcome(Document, frozen=True):
 
 
 class AgreementSample(Document, frozen=True):
-    """A collusion sample of one (hotkey, skill_type, round); stored whether it counted or not (SPEC 9)."""
+    """A collusion sample of one (hotkey, skill_type, round); stored whether it counted or not (SPEC 9).
+
+    Attributes:
+        own, witnesses: the member's quality, and that of the auditors other than the member (D-50).
+    """
 
     hotkey: str
     skill_type: SkillType
     with_primaries: float | None
     with_auditors: float | None
+    own: float | None
+    witnesses: float | None
     counted: bool
     reason: Reason
 
@@ -592,6 +600,8 @@ class FlagRaised(Document, frozen=True):
     skill_type: SkillType
     mean_with_primaries: float
     mean_with_auditors: float
+    mean_own: float
+    mean_witnesses: float
     samples: int
 
 

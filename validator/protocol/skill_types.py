@@ -1,8 +1,9 @@
 """Skill types, and their properties that are the same in every scoring version (SPEC 1, 5)."""
 
+from collections.abc import Collection
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 
 class SkillType(StrEnum):
@@ -19,6 +20,17 @@ class SkillType(StrEnum):
 
 ASSESSED_TYPES: Final[tuple[SkillType, ...]] = tuple(kind for kind in SkillType if kind is not SkillType.WORKFLOW)
 WINDOW_TYPES: Final = tuple(str(kind) for kind in SkillType)
+Kind = Literal["assessments", "workflows"]
+"""Kind of task, as a mechanism pays for it (D-24)."""
+KINDS: Final[tuple[Kind, ...]] = ("assessments", "workflows")
+
+
+def types_of(kinds: Collection[Kind]) -> tuple[str, ...]:
+    """Return the types of tasks of these kinds, in the order of SPEC 1."""
+    return tuple(
+        name for name in WINDOW_TYPES if ("workflows" if name == SkillType.WORKFLOW else "assessments") in kinds
+    )
+
 
 BASE_TRACES: Final = ("network", "fs", "process", "secrets")
 # What primaries of a type record next to the base traces: the types that have one run in a sandbox (SPEC 5).

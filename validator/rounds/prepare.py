@@ -34,7 +34,7 @@ from validator.protocol.runtime_image import RuntimeImages
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.rounds.receipts import epoch_salt, is_over, salt_to_use, write_receipt
-from validator.scoring import DEFAULT, Schedule, Version, version
+from validator.scoring import DEFAULT, Schedule, Version, plan_round, version
 from validator.settings.model import Settings
 from validator.sources import Clock, RandomBytes
 from validator.state.inputs import frozen_miner
@@ -158,7 +158,7 @@ class Preparer:
         if not packed:
             return await self._skip(tx, round_id, snapshot, Reason.SKIPPED_NO_TASKS)
         frozen = await self._freeze(tx, round_id, snapshot, salt, packed)
-        plan = version(frozen.scoring_version).plan(frozen)
+        plan = plan_round(version(frozen.scoring_version), frozen)
         await tx.rounds.open(frozen, plan, self.clock.now())
         await tx.given_tasks.give(int(round_id), _sources(packed))
         for task in filter(is_submitted, frozen.tasks):

@@ -17,7 +17,7 @@ from validator.protocol.signatures import Signer
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.receipts import write_receipt
 from validator.rounds.settle import Returned, settle_round, void_round
-from validator.scoring import UnknownScoringVersionError, version
+from validator.scoring import UnknownScoringVersionError, plan_round, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.dispatch_record import Dispatch
@@ -69,7 +69,7 @@ async def _resume(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         await _abandon(store, clock, signer, stored, Reason.ABANDONED_INPUT)
         return
     try:
-        plan = version(stored.input.scoring_version).plan(stored.input)
+        plan = plan_round(version(stored.input.scoring_version), stored.input)
     except UnknownScoringVersionError:
         await _abandon(store, clock, signer, stored, Reason.ABANDONED_VERSION)
         return

@@ -239,6 +239,8 @@ class RoundService:
                 skill_type=str(flag.skill_type),
                 mean_with_primaries=flag.mean_with_primaries,
                 mean_with_auditors=flag.mean_with_auditors,
+                mean_own=flag.mean_own,
+                mean_witnesses=flag.mean_witnesses,
                 samples=flag.samples,
             )
         for listener in self.listeners:

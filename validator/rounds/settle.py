@@ -39,7 +39,7 @@ from validator.protocol.round import (
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import WorkflowRun
 from validator.rounds.receipts import write_receipt
-from validator.scoring import FindingKeys, ScoredTask, Version, version
+from validator.scoring import FindingKeys, ScoredTask, Version, measured_runs, round_outcome, struck_entries, version
 from validator.sources import Clock
 from validator.state.round_end import Ended, unscored
 from validator.store import Store, Transaction
@@ -152,7 +152,7 @@ async def settle_round(  # noqa: PLR0913, PLR0917 - the round, and what ends it
         summary = RoundSummary.of(outcome)
         await tx.rounds.settle(frozen.index, "settled", Reason.SETTLED, outcome, now, summary, record, scored.entries)
         await tx.state.step(scored.ended, scored_by.step, now)
-        struck = await tx.windows.strike(scored_by.struck_entries(frozen))
+        struck = await tx.windows.strike(struck_entries(frozen))
         await tx.executions.enter(frozen.index, frozen.executions, struck)
         await tx.executions.expire(frozen.index, now)
         await tx.executions.queue(scored.executions, now)
@@ -238,8 +238,8 @@ def _score(
         for task, group in zip(frozen.tasks, plan.groups, strict=True)
         if task.task_id not in returned.void
     }
-    outcome = scored_by.round_outcome(
-        frozen, plan, returned.void, {task_id: group.scored for task_id, group in groups.items()}
+    outcome = round_outcome(
+        scored_by, frozen, plan, returned.void, {task_id: group.scored for task_id, group in groups.items()}
     )
     proofs = [group.proof for group in groups.values() if group.proof is not None]
     lines = msgspec.structs.replace(
@@ -253,9 +253,9 @@ def _score(
         canonical_bytes(outcome),
         Ended(frozen, plan, "settled", outcome, measured),
         _judged(frozen, returned, groups),
-        entries_of(scored_by, frozen, outcome),
-        queued_executions(scored_by, frozen, plan, outcome),
-        queued_checks(scored_by, frozen, plan, outcome),
+        entries_of(frozen, outcome),
+        queued_executions(frozen, plan, outcome),
+        queued_checks(frozen, plan, outcome),
         proofs,
         lines,
     )
@@ -279,7 +279,7 @@ def _settled_group(  # noqa: PLR0913, PLR0917 - a task of a round, and what came
     return SettledGroup(
         scored,
         completed,
-        scored_by.measured_runs(task, answers, scored),
+        measured_runs(task, answers, scored),
         _sealed_proof(signer, ProvenTask(frozen, task, answers, scored, keys)),
     )
 

@@ -5,8 +5,38 @@ Pure: touches no clock, randomness, I/O or settings. Called by kinds, rounds, st
 
 from validator.scoring.constants import ExecutionRules, Rules
 from validator.scoring.eligibility import standing_of, windows_of
-from validator.scoring.v1_0.keys import FindingKeys
-from validator.scoring.v2_0.tallies import TalliedAnswer
+from validator.scoring.v1.claims import claims_of, majority_threshold
+from validator.scoring.v1.collusion import add_sample, auditors_are_witnesses, window_means
+from validator.scoring.v1.consensus import consensus_parts, score_members
+from validator.scoring.v1.emission import answer_emission, emission_of
+from validator.scoring.v1.execution import compare_execution, executed_tasks
+from validator.scoring.v1.groups import auditor_streak, draw_auditors, exclusion_reason
+from validator.scoring.v1.keys import FindingKeys, finding_key, key_parts
+from validator.scoring.v1.late_quality import deferred_runs, fill_run, filled_entries
+from validator.scoring.v1.output_quality import (
+    code_of,
+    code_quality,
+    criteria_met,
+    keys_met,
+    read_quality,
+    text_of,
+    words_shared,
+)
+from validator.scoring.v1.planning import plan_round, struck_entries
+from validator.scoring.v1.quality import axis_sets, evidence_parts, quality_axes
+from validator.scoring.v1.reputation import apply_event, event_of_failure
+from validator.scoring.v1.round import round_outcome, score_round, window_entries
+from validator.scoring.v1.run_checks import rests_on_reference, submission_fault
+from validator.scoring.v1.samples import pair_of, task_samples
+from validator.scoring.v1.semantics import semantic_subsets
+from validator.scoring.v1.step import measured_runs
+from validator.scoring.v1.task import answer_facts, compare_answers
+from validator.scoring.v1.weights import kind_weights, miner_score, share_of, type_score, unpaid_reason, warm_up
+from validator.scoring.v1.workflow import penalties, score_workflow, worth_parts
+from validator.scoring.v1.workflow_runs import ceiling_of, measure, result_of, totals_fault
+from validator.scoring.v2.groups import next_turns
+from validator.scoring.v2.pay import paid_scores, pay_tallies
+from validator.scoring.v2.tallies import TalliedAnswer, tally_task
 from validator.scoring.values import (
     Addend,
     AnswerFacts,
@@ -14,9 +44,7 @@ from validator.scoring.values import (
     Candidate,
     Claims,
     ComparedAnswer,
-    ComparedExecution,
     Comparison,
-    DeferredRun,
     ExecutionRun,
     Fault,
     LastTurn,
@@ -27,7 +55,6 @@ from validator.scoring.values import (
     Penalty,
     PlannedTask,
     ScoredTask,
-    Share,
     Standard,
     TallyPay,
     TracedAnswer,
@@ -56,9 +83,7 @@ __all__ = [
     "Candidate",
     "Claims",
     "ComparedAnswer",
-    "ComparedExecution",
     "Comparison",
-    "DeferredRun",
     "ExecutionRules",
     "ExecutionRun",
     "Fault",
@@ -84,7 +109,69 @@ __all__ = [
     "Version",
     "Version20",
     "WeightPlan",
+    "add_sample",
+    "answer_emission",
+    "answer_facts",
+    "apply_event",
+    "auditor_streak",
+    "auditors_are_witnesses",
+    "axis_sets",
+    "ceiling_of",
+    "claims_of",
+    "code_of",
+    "code_quality",
+    "compare_answers",
+    "compare_execution",
+    "consensus_parts",
+    "criteria_met",
+    "deferred_runs",
+    "draw_auditors",
+    "emission_of",
+    "event_of_failure",
+    "evidence_parts",
+    "exclusion_reason",
+    "executed_tasks",
+    "fill_run",
+    "filled_entries",
+    "finding_key",
+    "key_parts",
+    "keys_met",
+    "kind_weights",
+    "majority_threshold",
+    "measure",
+    "measured_runs",
+    "miner_score",
+    "next_turns",
+    "paid_scores",
+    "pair_of",
+    "pay_tallies",
+    "penalties",
+    "plan_round",
+    "quality_axes",
+    "read_quality",
+    "rests_on_reference",
+    "result_of",
+    "round_outcome",
+    "score_members",
+    "score_round",
+    "score_weights",
+    "score_workflow",
+    "semantic_subsets",
+    "share_of",
     "standing_of",
+    "struck_entries",
+    "submission_fault",
+    "tally_task",
+    "task_samples",
+    "text_of",
+    "totals_fault",
+    "type_score",
+    "unpaid_reason",
     "version",
+    "warm_up",
+    "window_entries",
+    "window_means",
     "windows_of",
+    "words_shared",
+    "worth_parts",
 ]

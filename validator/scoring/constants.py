@@ -142,6 +142,7 @@ class CollusionRules:
         window: counted samples that the means are over.
         min_samples: that a flag takes.
         primaries_above, auditors_below: both strict.
+        worse: a flag needs a quality below so much of the witnesses' (D-50).
         witnesses: agreement from which on two auditors are witnesses (D-14).
     """
 
@@ -149,6 +150,7 @@ class CollusionRules:
     min_samples: int
     primaries_above: float
     auditors_below: float
+    worse: float
     witnesses: float
 
 

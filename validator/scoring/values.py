@@ -44,7 +44,7 @@ class AnyCandidate(Document, frozen=True):
 
 
 class Candidate(AnyCandidate, frozen=True):
-    """A candidate of 1.0.0 and 1.1.0.
+    """A candidate of 1.0.0.
 
     Attributes:
         recent_roles: for the type, one per round in which it was assigned, newest first.
@@ -333,10 +333,12 @@ class EvidencePart(NamedTuple):
 
 
 class TaskSample(NamedTuple):
-    """One member's agreements in one task, and whether the task gives a sample (SPEC 9)."""
+    """One member's agreements and qualities in one task, and whether the task gives a sample (SPEC 9, D-50)."""
 
     with_primaries: float | None
     with_auditors: float | None
+    own: float | None
+    witnesses: float | None
     reason: Reason
 
 
@@ -344,33 +346,20 @@ class WindowStep(NamedTuple):
     """The window after one counted sample (SPEC 9).
 
     Attributes:
-        window: what the next sample is added to; empty after a flag.
-        flag: the two means when the sample raised one.
+        window: what the next sample is added to; empty once agreements are those of a cohort, flag or not (D-9, D-50).
         samples: how many the means are over, this one included.
-        means: with primaries and with auditors, whether they raised a flag or not.
+        means: of the window with this sample.
+        raised: the sample raised a flag.
     """
 
     window: tuple[AgreementPair, ...]
-    flag: tuple[float, float] | None
     samples: int
-    means: tuple[float, float]
-
-
-class Share(NamedTuple):
-    """A kind of task in a mechanism's vector (SPEC 11).
-
-    Attributes:
-        types: its windows, in the order of SPEC 1.
-        share: of the vector, in proportion to those of the other kinds; 0 leaves it out, None is the version's own.
-            For 1.0.0 alone: in later versions it is always their own (D-24).
-    """
-
-    types: tuple[str, ...]
-    share: float | None = None
+    means: AgreementPair
+    raised: bool
 
 
 class TypeStanding(Document, frozen=True):
-    """Facts that decide whether a miner's window of a type pays (SPEC 16, D-23).
+    """Facts that decide whether a miner's window of a type pays (SPEC 11, D-23).
 
     Attributes:
         declared: not missing from the declarations of more than half of the rounds that count.
@@ -389,7 +378,7 @@ class TypeStanding(Document, frozen=True):
 
 
 class MinerStanding(Document, frozen=True):
-    """A miner as it is when a vector is computed; a type that is missing is undeclared (SPEC 16, D-23).
+    """A miner as it is when a vector is computed; a type that is missing is undeclared (SPEC 11, D-23).
 
     Attributes:
         collusion_flags: standing ones, over all types.
@@ -491,7 +480,8 @@ class WeightPlan(NamedTuple):
         weights: capped, of those with a score above 0.
         unallocated: what could not be placed (D-11).
         assessments, workflows: hotkey to score of each kind, 0 where the mechanism does not pay it or the windows are
-            unpaid (D-24); empty in 1.0.0.
+            unpaid (D-24).
+        workflow_share: s of D-24; None where the mechanism pays one kind alone.
         unpaid: {hotkey: {skill_type: reason code}} of the windows with entries that do not pay (D-23).
         tallied: how tallies became assessment scores; None before 2.0.0.
     """
@@ -501,6 +491,7 @@ class WeightPlan(NamedTuple):
     unallocated: float
     assessments: Mapping[str, float] = MappingProxyType({})
     workflows: Mapping[str, float] = MappingProxyType({})
+    workflow_share: float | None = None
     unpaid: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     tallied: TallyPay | None = None
 

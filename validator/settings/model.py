@@ -166,9 +166,9 @@ class ScoringSettings(Section):
 
     schedule: dict[VersionName, Epoch] | None = _key(
         None,
-        "Versions with their first epochs. Not set: 1.1.0, from the start. 2.0.0 begins at the epoch that it has here.",
+        "Versions with their first epochs. Not set: 1.0.0, from the start. 2.0.0 begins at the epoch that it has here.",
         allowed="a table of version to epoch: the first version from epoch 0 on, each later than the one before",
-        example={"1.1.0": 0, "2.0.0": 500},
+        example={"1.0.0": 0, "2.0.0": 500},
         min_length=1,
         max_length=16,
     )

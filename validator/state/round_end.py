@@ -124,7 +124,7 @@ class Change:
         Args:
             frozen: the round's input.
             plan: its groups.
-            counted: it ended as settled or void: its declarations count (SPEC 16, D-23).
+            counted: it ended as settled or void: its declarations count (SPEC 11, D-23).
         """
         for task, group in zip(frozen.tasks, plan.groups, strict=True):
             for hotkey, reason in group.excluded.items():

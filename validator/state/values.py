@@ -114,7 +114,7 @@ class Window(Struct, frozen=True, gc=False):
         return Window((self.values + values)[-8 * ENTRIES :], (self.answers + answers)[-8 * ENTRIES :], self.added + 1)
 
     def struck(self, round_id: int, task_id: str) -> "Window":
-        """Return the window with an answer's entry as 0 (SPEC 16, D-30)."""
+        """Return the window with an answer's entry as 0 (SPEC 11, D-30)."""
         answers = array("q", self.answers)
         answer = array("q", _answer(round_id, task_id))[0]
         if answer not in answers:
@@ -143,7 +143,7 @@ class Pair(Struct, frozen=True):
         counts: round, dispatches and failures in it, oldest first.
         window: what it is paid for.
         results: round that counted a result of execution, and whether it was a fail, oldest first.
-        excluded: the newest round whose plan left it out, while no answer of a later round has passed (SPEC 16, D-23).
+        excluded: the newest round whose plan left it out, while no answer of a later round has passed (SPEC 11, D-23).
         proven: the newest round with an answer that passed.
         number: its place in the declarations of rounds; None before the first.
         tallies: what it is paid for under 2.0.0; `window` then holds the entries of earlier versions.
@@ -238,7 +238,7 @@ class Shared(Struct, frozen=True):
         tallied: settled rounds whose entries are tallies (SPEC 17, D-42).
         blind: truths that were not shown: 1 of tasks of a source, so that not all entries are known; 2 of planted ones,
             so that records are not known either.
-        vectors: epoch to the newest round frozen when its vector was computed (SPEC 16, D-23), of each mechanism.
+        vectors: epoch to the newest round frozen when its vector was computed (SPEC 11, D-23), of each mechanism.
     """
 
     since: int | None = None
@@ -257,7 +257,7 @@ class Shared(Struct, frozen=True):
 
 
 class Declarations(Struct, frozen=True):
-    """The rounds whose declarations a vector counts (SPEC 16, D-23).
+    """The rounds whose declarations a vector counts (SPEC 11, D-23).
 
     Attributes:
         rounds: settled and void ones; without any, the last round frozen.

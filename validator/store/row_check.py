@@ -9,7 +9,7 @@ import msgspec
 from validator.protocol import typed
 from validator.protocol.differences import first_difference
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
-from validator.scoring import UnknownScoringVersionError, Version, version
+from validator.scoring import UnknownScoringVersionError, struck_entries, version
 from validator.store.rows import RoundSummary, TaskRecord, WindowEntry, entries_of, planned_tasks
 from validator.store.transaction import Transaction
 from validator.store.waiting_work import CodeCheck, Execution, QueuedWork, queued_checks, queued_executions
@@ -39,7 +39,7 @@ async def row_faults(tx: Transaction, round_id: int) -> list[str]:
     if head.input is not None and plan is not None:
         try:
             frozen = typed.decode(head.input, RoundInput)
-            scored_by = version(frozen.scoring_version)
+            version(frozen.scoring_version)  # known
         except (msgspec.MsgspecError, UnknownScoringVersionError) as error:
             return [] if record.state == "abandoned" else [f"its input cannot be read: {error}"]
         ends = outcome is not None
@@ -53,8 +53,8 @@ async def row_faults(tx: Transaction, round_id: int) -> list[str]:
             stored["summary"] = {field.name: getattr(record, field.name) for field in fields(RoundSummary)}
             expected["summary"] = {field.name: getattr(summary, field.name) for field in fields(RoundSummary)}
             expected["flags"] = {f"{one.hotkey}/{one.skill_type}": one for one in outcome.flags}
-            expected["window_entries"] = _entries(entries_of(scored_by, frozen, outcome))
-            found += _waiting(scored_by, frozen, plan, outcome, executions, checks)
+            expected["window_entries"] = _entries(entries_of(frozen, outcome))
+            found += _waiting(frozen, plan, outcome, executions, checks)
             if head.reports != tuple(one.written for one in executions[1]):
                 found.append("executions.reports: are not those that the record has")
     return [*_differences(stored, expected), *found]
@@ -71,8 +71,7 @@ def _tasks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome | None) ->
     return rows
 
 
-def _waiting(  # noqa: PLR0913, PLR0917 - a round, and what it left
-    scored_by: Version,
+def _waiting(
     frozen: RoundInput,
     plan: RoundPlan,
     outcome: RoundOutcome,
@@ -89,14 +88,14 @@ def _waiting(  # noqa: PLR0913, PLR0917 - a round, and what it left
         "input.filled": [one.filled for one in filled],
     }
     expected: dict[str, Any] = {
-        "executions": _queued(queued_executions(scored_by, frozen, plan, outcome)),
+        "executions": _queued(queued_executions(frozen, plan, outcome)),
         "input.executions": frozen.executions,
-        "input.executions.struck": sorted((one.task_id, one.hotkey) for one in scored_by.struck_entries(frozen)),
+        "input.executions.struck": sorted((one.task_id, one.hotkey) for one in struck_entries(frozen)),
         "input.filled": frozen.filled,
     }
     if queued:  # all of a round, or none: those of a store without an engine
         stored["code_checks"] = _queued(one.queued for one in queued)
-        expected["code_checks"] = _queued(queued_checks(scored_by, frozen, plan, outcome))
+        expected["code_checks"] = _queued(queued_checks(frozen, plan, outcome))
     yield from _differences(stored, expected)
 
 

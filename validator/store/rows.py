@@ -23,7 +23,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
-from validator.scoring import Version
+from validator.scoring import filled_entries, window_entries
 
 RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]
@@ -224,6 +224,8 @@ class FlagRecord:
     round_id: int
     mean_with_primaries: float
     mean_with_auditors: float
+    mean_own: float
+    mean_witnesses: float
     samples: int
     raised_at: datetime
     standing: bool
@@ -233,17 +235,19 @@ class FlagRecord:
     @property
     def raised(self) -> FlagRaised:
         """The flag, as the outcome of its round has it."""
-        means = self.mean_with_primaries, self.mean_with_auditors
+        means = self.mean_with_primaries, self.mean_with_auditors, self.mean_own, self.mean_witnesses
         return FlagRaised(self.hotkey, self.skill_type, *means, self.samples)
 
 
 @dataclass(frozen=True, slots=True)
 class AgreementRecord:
-    """One round's agreements of the flagged miner with its groups."""
+    """One round's agreements of the flagged miner with its groups, and the qualities of D-50."""
 
     round_id: int
     with_primaries: float | None
     with_auditors: float | None
+    own: float | None
+    witnesses: float | None
     counted: bool
     reason: Reason
     meaning: str | None
@@ -268,17 +272,17 @@ class WindowEntry:
     value: float
 
 
-def entries_of(version: Version, frozen: RoundInput, outcome: RoundOutcome) -> tuple[WindowEntry, ...]:
-    """Return what a settled round adds to score windows, in its order; `version` is its own."""
+def entries_of(frozen: RoundInput, outcome: RoundOutcome) -> tuple[WindowEntry, ...]:
+    """Return what a settled round adds to score windows, in its order."""
     late, round_id = {(one.task_id, one.hotkey): int(one.round_id) for one in frozen.filled}, frozen.index
     return (
         *(
             WindowEntry(hotkey, name, late[task_id, hotkey], task_id, value)
-            for hotkey, name, task_id, value in version.filled_entries(frozen)
+            for hotkey, name, task_id, value in filled_entries(frozen)
         ),
         *(
             WindowEntry(hotkey, name, round_id, task_id, value)
-            for hotkey, name, task_id, value in version.window_entries(frozen, outcome)
+            for hotkey, name, task_id, value in window_entries(frozen, outcome)
         ),
     )
 

@@ -11,7 +11,7 @@ from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask, RoundInput
 from validator.protocol.text import printable
 from validator.protocol.workflow_run import WorkflowRun
-from validator.scoring import UnknownScoringVersionError, Version, version
+from validator.scoring import UnknownScoringVersionError, deferred_runs, measure, version
 from validator.state.round_end import Ended, UnknownFlagError, apply, clouded, paid, unscored
 from validator.state.values import Delta, State
 from validator.store.codec import expanded
@@ -76,7 +76,7 @@ async def _stepped(tx: Transaction, state: State, row: Any) -> State:
         if outcome is None:
             return apply(state, unscored(state, Ended(frozen, plan, "void" if row.state == "void" else "abandoned")))
         scored_by = version(frozen.scoring_version)
-        measured = await _measured(tx, scored_by, Ended(frozen, plan, "settled", outcome))
+        measured = await _measured(tx, Ended(frozen, plan, "settled", outcome))
         delta: Delta = scored_by.step(state, Ended(frozen, plan, "settled", outcome, measured))
     except msgspec.MsgspecError as error:
         raise DamagedError(f"the record of round {row.round_id} cannot be read: {printable(str(error))}") from None
@@ -85,10 +85,10 @@ async def _stepped(tx: Transaction, state: State, row: Any) -> State:
     return apply(state, delta)
 
 
-async def _measured(tx: Transaction, scored_by: Version, ended: Ended) -> dict[tuple[str, str], WorkflowRun]:
+async def _measured(tx: Transaction, ended: Ended) -> dict[tuple[str, str], WorkflowRun]:
     """Return what the runs of a settled round measured whose quality was to come (see `Ended`)."""
     frozen, found = ended.frozen, dict[tuple[str, str], WorkflowRun]()
-    deferred = scored_by.deferred_runs(frozen, ended.plan, ended.outcome) if ended.outcome is not None else ()
+    deferred = deferred_runs(frozen, ended.plan, ended.outcome) if ended.outcome is not None else ()
     if not deferred:
         return found
     goals = {task.task_id: task.goal for task in frozen.tasks if isinstance(task, GoalTask)}
@@ -96,5 +96,5 @@ async def _measured(tx: Transaction, scored_by: Version, ended: Ended) -> dict[t
     runs = {(one.task_id, one.hotkey): one for one in results.passed if isinstance(one, WorkflowSubmission)}
     for one in deferred:
         run = runs[one.task_id, one.hotkey]
-        found[one.task_id, one.hotkey] = scored_by.measure(goals[one.task_id], run.plan, run.run, 0.0)
+        found[one.task_id, one.hotkey] = measure(goals[one.task_id], run.plan, run.run, 0.0)
     return found

@@ -373,6 +373,8 @@ flags = Table(
     Column("round_id", BigInteger, ForeignKey("rounds.round_id"), nullable=False),
     Column("mean_with_primaries", Real, nullable=False),
     Column("mean_with_auditors", Real, nullable=False),
+    Column("mean_own", Real, nullable=False),
+    Column("mean_witnesses", Real, nullable=False),
     Column("samples", Integer, nullable=False),
     Column("raised_at", Moment, nullable=False),
     UniqueConstraint("hotkey", "skill_type", "round_id"),
@@ -494,7 +496,7 @@ weight_locks = Table(
     CheckConstraint("(cleared_at IS NULL) = (cleared_reason IS NULL)", name="cleared"),
 )
 
-# One per mechanism and epoch, sent or not (SPEC 16, D-23).
+# One per mechanism and epoch, sent or not (SPEC 11, D-23).
 weight_vectors = Table(
     "weight_vectors",
     metadata,

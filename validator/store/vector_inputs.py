@@ -1,11 +1,21 @@
-"""Inputs of a weight vector, read from the stored state: score windows, and who could be drawn (SPEC 16, D-23)."""
+"""Inputs of a weight vector, read from the stored state: score windows, and who could be drawn (SPEC 11, D-23)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from validator.protocol.reasons import Reason
-from validator.protocol.skill_types import WINDOW_TYPES, SkillType
-from validator.scoring import CURRENT, MinerStanding, Share, Version, WeightPlan, standing_of, version, windows_of
+from validator.protocol.skill_types import KINDS, WINDOW_TYPES, Kind, SkillType
+from validator.scoring import (
+    CURRENT,
+    MinerStanding,
+    Version,
+    WeightPlan,
+    miner_score,
+    standing_of,
+    type_score,
+    version,
+    windows_of,
+)
 from validator.state.round_end import Change, apply, clouded
 from validator.state.values import Declarations, State
 from validator.store.repositories.state import NOTHING
@@ -42,7 +52,7 @@ class Basis(NamedTuple):
     next_round: int = 0
     since_round: int | None = None
 
-    def plan(self, hotkeys: Collection[str], kinds: Sequence[Share]) -> WeightPlan:
+    def plan(self, hotkeys: Collection[str], kinds: Collection[Kind]) -> WeightPlan:
         """Return what a mechanism that pays for these kinds gives to these hotkeys."""
         windows = {one: of_types for one, of_types in self.windows.items() if one in hotkeys}
         basis = self.version.pay_basis(self.state, self.epoch, windows)
@@ -134,8 +144,8 @@ async def basis_now(tx: Transaction, mechid: int) -> Basis:
     return await basis_of(tx, newest.netuid, mechid, epoch, newest.block)
 
 
-Mechanisms = Mapping[int, Sequence[Share]]
-UNMIXED: Mechanisms = {0: (Share(WINDOW_TYPES, 1.0),)}  # every type counts alike
+Mechanisms = Mapping[int, Sequence[Kind]]
+UNMIXED: Mechanisms = {0: KINDS}
 
 
 class Paid(NamedTuple):
@@ -154,17 +164,17 @@ class Paid(NamedTuple):
         if self.plan.tallied is not None:
             return self.plan.scores.get(hotkey, 0.0)
         windows = self.basis.windows.get(hotkey, {})
-        return self.basis.version.miner_score({name: of for name, of in windows.items() if name not in unpaid})
+        return miner_score(self.basis.version, {name: of for name, of in windows.items() if name not in unpaid})
 
     def type_score(self, hotkey: str, name: str) -> float:
         """Return the score of a type; from 2.0.0 on what it adds before the ramp."""
         tallied, window = self.plan.tallied, self.basis.windows.get(hotkey, {}).get(name, ())
         if tallied is not None and name != SkillType.WORKFLOW:
             return tallied.worth.get(hotkey, {}).get(name, 0.0)
-        return self.basis.version.type_score(window)
+        return type_score(self.basis.version, window)
 
 
-async def paid_now(tx: Transaction, mechid: int, kinds: Sequence[Share], registered: Collection[str]) -> Paid:
+async def paid_now(tx: Transaction, mechid: int, kinds: Collection[Kind], registered: Collection[str]) -> Paid:
     """Return what the mechanism would pay these hotkeys now; raises as `basis_now`."""
     basis = await basis_now(tx, mechid)
     return Paid(basis, basis.plan(registered, kinds))

@@ -12,7 +12,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import ExecutionResult, FilledQuality, RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import CodeReport
-from validator.scoring import Version
+from validator.scoring import deferred_runs, executed_tasks
 
 WorkKind = Literal["executions", "code"]
 EXECUTIONS: Final[WorkKind] = "executions"
@@ -169,23 +169,19 @@ class Upcoming(NamedTuple):
     turn: int
 
 
-def queued_executions(
-    version: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome
-) -> tuple[QueuedWork, ...]:
-    """Return what a settled round wants to have executed, for settling and for replay alike; `version` is its own."""
+def queued_executions(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[QueuedWork, ...]:
+    """Return what a settled round wants to have executed, for settling and for replay alike."""
     return tuple(
         QueuedWork(
             f"{frozen.index:016d}-{one.position:03d}", frozen.index, one.task_id, one.skill_type, place, one.primaries
         )
-        for place, one in enumerate(version.executed_tasks(frozen, plan, outcome))
+        for place, one in enumerate(executed_tasks(frozen, plan, outcome))
     )
 
 
-def queued_checks(
-    version: Version, frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome
-) -> tuple[QueuedWork, ...]:
-    """Return what a settled round leaves to be judged, for settling and for replay alike; `version` is its own."""
+def queued_checks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[QueuedWork, ...]:
+    """Return what a settled round leaves to be judged, for settling and for replay alike."""
     return tuple(
         QueuedWork(one.check_id, frozen.index, one.task_id, SkillType.WORKFLOW, 0, (one.hotkey,))
-        for one in version.deferred_runs(frozen, plan, outcome)
+        for one in deferred_runs(frozen, plan, outcome)
     )

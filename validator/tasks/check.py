@@ -21,7 +21,7 @@ from validator.protocol.text import is_text, printable
 from validator.protocol.vocabulary import ACTIONS, ANY, RESOURCES, pattern_fault
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import Criterion, WorkflowTask, task_sha256, words
-from validator.scoring import CURRENT, version
+from validator.scoring import CURRENT, read_quality, version
 from validator.tasks.folder import (
     BUNDLE_NAME,
     TASK_NAME,
@@ -78,7 +78,7 @@ def goal_notes(task: WorkflowTask) -> Iterator[str]:
             yield _of_expected_text(task.reference.expected_text)
         case _:
             yield _of_expected(task.reference.given("expected"))
-    echoed = None if task.type == "code" else _VERSION.read_quality(task, StepOutput(task.goal, None, None))
+    echoed = None if task.type == "code" else read_quality(task, StepOutput(task.goal, None, None))
     if echoed is not None and echoed > _VERSION.rules.workflow.gate:
         yield f"the goal's own text, given back, is worth {echoed:.2g}: enough for cost and latency - at `goal`"
 
@@ -113,7 +113,7 @@ def _of_checklist(task: WorkflowTask) -> str:
     """Return a note with the output that meets most of the checklist."""
     checklist: tuple[Criterion, ...] = task.reference.given("checklist")
     met, example = max(
-        ((_VERSION.read_quality(task, one) or 0.0, one.text or "") for one in _examples(checklist)),
+        ((read_quality(task, one) or 0.0, one.text or "") for one in _examples(checklist)),
         key=lambda found: found[0],
     )
     told = f"each of {len(checklist)} criteria is worth the same; case counts in json_key alone"

@@ -321,8 +321,8 @@ class Event(StrEnum):
     )
     FLAG_RAISED = _entry(
         "flag_raised",
-        "A miner agrees with its fellow primaries far more than with auditors.",
-        f"{_ROUND} hotkey skill_type mean_with_primaries mean_with_auditors samples flags",
+        "A miner agrees with its fellow primaries far more than with auditors that are clearly more right.",
+        f"{_ROUND} hotkey skill_type mean_with_primaries mean_with_auditors mean_own mean_witnesses samples flags",
         todo="Look at their answers and decide: [flags](../operators/miners.md#flags).",
     )
     MINER_STARTED = _entry("miner_started", "A reference miner listens.", "hotkey host port")

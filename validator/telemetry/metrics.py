@@ -255,7 +255,7 @@ class Metrics:
             self.kept_bytes.labels(hotkey).set(number)
 
     def pays(self, mechid: int, unpaid: Collection[str]) -> None:
-        """Note why each unpaid window of a mechanism's vector is (SPEC 16, D-23)."""
+        """Note why each unpaid window of a mechanism's vector is (SPEC 11, D-23)."""
         self._unpaid[mechid] = len(unpaid)
         for reason in REMEDIES:
             self.unpaid.labels(str(mechid), str(reason)).set(sum(one == reason for one in unpaid))

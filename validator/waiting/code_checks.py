@@ -8,7 +8,7 @@ from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask
 from validator.protocol.workflow_run import CodeReport, WorkflowRun
 from validator.sandbox.interface import CodeJob, CodeSandbox, SandboxFailure
-from validator.scoring import Version, version
+from validator.scoring import Version, code_of, fill_run, measure, result_of, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.errors import DamagedError
@@ -56,7 +56,7 @@ class CodeWork:
 
 
 def _finished(needs: _Needs, report: CodeReport, seconds: float) -> Finished:
-    score = needs.version.fill_run(needs.measured, report).score.score
+    score = fill_run(needs.version, needs.measured, report).score.score
     told = f"{report.passed} of {report.total} tests passed, {report.findings} findings of the linter"
     return Finished("done", Reason.QUALITY_JUDGED, told, Judged(report, score), seconds)
 
@@ -76,11 +76,11 @@ async def _needs(tx: Transaction, check: CodeCheck) -> _Needs | None:
     if not isinstance(task, GoalTask) or answer is None:
         return None
     scored_by = version(stored.input.scoring_version)
-    output = scored_by.result_of(answer.plan, answer.run)
+    output = result_of(answer.plan, answer.run)
     if output is None:
         return None
     return _Needs(
-        CodeJob(stored.input.runtime_image, scored_by.code_of(output), task.goal.reference.given("tests")),
-        scored_by.measure(task.goal, answer.plan, answer.run, 0.0),
+        CodeJob(stored.input.runtime_image, code_of(output), task.goal.reference.given("tests")),
+        measure(task.goal, answer.plan, answer.run, 0.0),
         scored_by,
     )

@@ -15,7 +15,7 @@ from validator.protocol.traces import (
     shown_signatures,
     signature_digest,
 )
-from validator.scoring import ComparedAnswer, ExecutionRun, TracedAnswer, version
+from validator.scoring import ComparedAnswer, ExecutionRun, TracedAnswer, compare_execution, version
 
 
 class ExecutedBundle(NamedTuple):
@@ -65,7 +65,8 @@ def compare_task(
     digitless: dict[bytes, bytes] = {}
     for one in (*packed, *bundles.values()):
         digitless |= digitless_digests(one, BASE_TRACES)
-    found = version(task.scoring_version).compare_execution(
+    found = compare_execution(
+        version(task.scoring_version),
         [ExecutionRun(True, all(one.probes), one.signatures) for one in seen],
         [TracedAnswer(hotkey, all(one.probes), one.signatures) for hotkey, one in claimed.items()],
         probes={name: frozenset().union(*(one.probe_signatures[name] for one in seen)) for name in BASE_TRACES},

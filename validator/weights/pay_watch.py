@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
 from validator.protocol.round import MetagraphSnapshot
-from validator.protocol.skill_types import SkillType
-from validator.scoring import CURRENT, Share, version
+from validator.protocol.skill_types import Kind, SkillType, types_of
+from validator.scoring import CURRENT, version
 from validator.sources import Clock, within
 from validator.state.values import State
 from validator.store import Store
@@ -109,13 +109,11 @@ class PayWatch:
                 if self._snapshot is not None:
                     await self._saw_round(self._snapshot)
 
-    async def saw_vector(
-        self, mechid: int, kinds: Sequence[Share], snapshot: MetagraphSnapshot, vector: Vector
-    ) -> None:
+    async def saw_vector(self, mechid: int, kinds: Sequence[Kind], snapshot: MetagraphSnapshot, vector: Vector) -> None:
         """Look at a vector that was computed for the snapshot (StoreAwayError: the store does not answer)."""
         crowd = await self._crowd(snapshot)
         self._show(crowd)
-        of, types = f"mechanism {mechid}", {name for kind in kinds for name in kind.types}
+        of, types = f"mechanism {mechid}", set(types_of(kinds))
         answered = sum(not types.isdisjoint(its) for its in crowd.types.values())
         paid, row = sum(weight > 0 for weight in vector.weights.values()), vector.row
         total, uid = sum(row.values()), max(row, key=row.__getitem__, default=None)

@@ -1,18 +1,15 @@
 """Conversion of scores to the vector that is sent: who is registered now, and which uid is whose (SPEC 11). Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 from validator.chain.weight_rows import left_over, shares_of, to_u16
 from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.scoring import Share, TallyPay, Version, WeightPlan
+from validator.protocol.skill_types import Kind
+from validator.scoring import TallyPay
 from validator.settings.model import WeightsSettings
 from validator.store.rows import UnpaidWindow
-from validator.store.vector_inputs import Basis, Windows
-
-ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
-WORKFLOWS: Final = (str(SkillType.WORKFLOW),)
+from validator.store.vector_inputs import Basis
 
 
 class Vector(NamedTuple):
@@ -24,7 +21,7 @@ class Vector(NamedTuple):
         scores: hotkey to score of every registered miner that has one.
         unallocated: the share that no miner takes (D-11).
         owner: who takes it; None where nobody does: nothing is left over, or the chain names no registered owner.
-        unpaid: windows of registered miners that count as 0 (SPEC 16, D-23).
+        unpaid: windows of registered miners that count as 0 (SPEC 11, D-23).
         assessments, workflows: hotkey to score of each kind, 0 where the mechanism does not pay it.
         workflow_share: of the pay, where the mechanism pays both kinds; else None.
         tallied: how tallies became scores; None before 2.0.0.
@@ -70,21 +67,20 @@ class Vector(NamedTuple):
         }
 
 
-def mechanisms(settings: WeightsSettings) -> dict[int, tuple[Share, ...]]:
-    """Return mechanism id to the kinds of task that it pays, by id; the shares are the scoring version's (D-24)."""
-    kinds: dict[int, tuple[Share, ...]] = {settings.assessment_mechid: (Share(ASSESSMENTS),)}
-    kinds[settings.workflow_mechid] = (*kinds.get(settings.workflow_mechid, ()), Share(WORKFLOWS))
+def mechanisms(settings: WeightsSettings) -> dict[int, tuple[Kind, ...]]:
+    """Return mechanism id to the kinds of task that it pays, by id."""
+    kinds: dict[int, tuple[Kind, ...]] = {settings.assessment_mechid: ("assessments",)}
+    kinds[settings.workflow_mechid] = (*kinds.get(settings.workflow_mechid, ()), "workflows")
     return dict(sorted(kinds.items()))
 
 
-def plan_vector(basis: Basis, snapshot: MetagraphSnapshot, validator_hotkey: str, kinds: Sequence[Share]) -> Vector:
+def plan_vector(basis: Basis, snapshot: MetagraphSnapshot, validator_hotkey: str, kinds: Collection[Kind]) -> Vector:
     """Return a mechanism's vector for the subnet as of `snapshot`.
 
     Hotkeys that are not registered are left out before anything is computed, so that the cap stays the last step and
     nobody gets a share of theirs beyond it. The validator itself is no miner.
     """
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {validator_hotkey}
-    windows = {hotkey: of_types for hotkey, of_types in basis.windows.items() if hotkey in registered}
     plan = basis.plan(registered, kinds)
     positive = bool(plan.weights)
     return Vector(
@@ -96,27 +92,10 @@ def plan_vector(basis: Basis, snapshot: MetagraphSnapshot, validator_hotkey: str
         scoring_version=basis.version.name,
         unpaid=basis.unpaid(plan),
         tallied=plan.tallied,
-        **_by_kind(basis.version, windows, kinds, plan),
+        assessments=plan.assessments,
+        workflows=plan.workflows,
+        workflow_share=plan.workflow_share,
     )
-
-
-def _by_kind(version: Version, windows: Windows, kinds: Sequence[Share], plan: WeightPlan) -> dict[str, Any]:
-    """Return what the vector says of each kind; 1.0.0 does not tell it itself."""
-    types = {name for kind in kinds for name in kind.types}
-    assessed, planned = plan.assessments, plan.workflows
-    if not version.pays_by_standing:
-        assessed = {hotkey: _score(version, of, ASSESSMENTS, types) for hotkey, of in windows.items()}
-        planned = {hotkey: _score(version, of, WORKFLOWS, types) for hotkey, of in windows.items()}
-    warm = version.rules.pay.warm_up
-    full = sum(planned[hotkey] > 0 and len(of.get(WORKFLOWS[0], ())) >= warm for hotkey, of in windows.items())
-    share = version.share_of(full) if types >= {ASSESSMENTS[0], WORKFLOWS[0]} else None
-    return {"assessments": assessed, "workflows": planned, "workflow_share": share}
-
-
-def _score(
-    version: Version, windows: Mapping[str, Sequence[float]], kind: Sequence[str], paid: Collection[str]
-) -> float:
-    return version.miner_score(windows, kind) if kind[0] in paid else 0.0
 
 
 def resolve(weights: Mapping[str, float], unallocated: float, snapshot: MetagraphSnapshot) -> dict[int, float]:

@@ -7,7 +7,7 @@ from validator.chain.base import Chain, Head
 from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
 from validator.protocol.reasons import Reason
-from validator.scoring import Share
+from validator.protocol.skill_types import Kind
 from validator.settings.model import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Transaction
@@ -58,7 +58,7 @@ class PlanView:
         state: of the epoch's submission, None if there is none.
         commit_reveal: whether weights are committed first, so that what is on chain lags behind.
         unallocated: share that no miner takes; `owner` gets it, or nobody (D-11).
-        unpaid: windows that it would not pay, and what brings each back (SPEC 16, D-23).
+        unpaid: windows that it would not pay, and what brings each back (SPEC 11, D-23).
         hindrances: empty if nothing is in the way.
         figures: of this hotkey as a validator; None without a permit.
         lines: by planned weight, then by what is on chain, then by uid.
@@ -104,7 +104,7 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
     tx: Transaction,
     settings: Settings,
     eyes: Eyes,
-    kinds: Sequence[Share],
+    kinds: Sequence[Kind],
     head: Head,
     sight: Sight,
     vector: Vector,
@@ -120,7 +120,7 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
     if seen is not None:
         standing.insert(0, _said(Reason.WEIGHTS_LOCKED, seen))
     if not vector.positive:
-        standing.append(_said(Reason.WEIGHTS_NONE_POSITIVE, ", ".join(kind.types[-1] for kind in kinds)))
+        standing.append(_said(Reason.WEIGHTS_NONE_POSITIVE, ", ".join(kinds)))
     return PlanView(
         netuid=netuid,
         mechid=mechid,

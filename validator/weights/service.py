@@ -10,8 +10,9 @@ from validator.chain.base import BehindError, Chain, ChainError, Head
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import Kind
 from validator.protocol.text import printable
-from validator.scoring import Share, UnknownScoringVersionError
+from validator.scoring import UnknownScoringVersionError
 from validator.settings.model import WeightsSettings
 from validator.sources import Clock, RandomBytes, within
 from validator.store import Store
@@ -171,7 +172,7 @@ class WeightService:
         random: RandomBytes,
         netuid: int,
         mechid: int,
-        kinds: Sequence[Share],
+        kinds: Sequence[Kind],
         settings: WeightsSettings,
         lock: WeightsLock,
         clock_fault: Callable[[], str | None] = lambda: None,

@@ -13,7 +13,6 @@ from validator.protocol.reasons import Reason
 from validator.protocol.receipt import (
     FateLink,
     FateState,
-    Kind,
     Owner,
     WeightedMiner,
     WeightsDocument,
@@ -23,8 +22,8 @@ from validator.protocol.receipt import (
 )
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import Kind
 from validator.protocol.text import printable
-from validator.scoring import Share
 from validator.sources import Clock, RandomBytes, within
 from validator.store import Store, Transaction
 from validator.store.errors import AlreadyPreparedError, WrongStateError
@@ -34,7 +33,7 @@ from validator.store.rows import WeightMark, WeightsRecord, WeightsState
 from validator.store.vector_inputs import Basis
 from validator.telemetry import Event
 from validator.weights.chain_view import Sight
-from validator.weights.plan import ASSESSMENTS, WORKFLOWS, Vector, owner_of
+from validator.weights.plan import Vector, owner_of
 
 _MOST_UNSENT: Final = 8  # vectors of a mechanism and an epoch that are told and not sent
 _MAX_EXTRINSIC: Final = 128
@@ -52,7 +51,7 @@ class WeightsLog:
     random: RandomBytes
     netuid: int
     mechid: int
-    kinds: Sequence[Share]
+    kinds: Sequence[Kind]
 
     async def vector(
         self, tx: Transaction, snapshot: MetagraphSnapshot, basis: Basis, vector: Vector, reason: Reason | None
@@ -102,14 +101,14 @@ class WeightsLog:
         await open_log(tx, self.signer, self.clock.now(), self.random, first)
 
 
-def document_of(snapshot: MetagraphSnapshot, basis: Basis, vector: Vector, kinds: Sequence[Share]) -> WeightsDocument:
+def document_of(snapshot: MetagraphSnapshot, basis: Basis, vector: Vector, kinds: Sequence[Kind]) -> WeightsDocument:
     """Return what the log says of a vector."""
     unpaid: dict[str, dict[str, str]] = {}
     for one in vector.unpaid:
         unpaid.setdefault(one.hotkey, {})[one.skill_type] = str(one.reason)
     owner = owner_of(snapshot)
     return WeightsDocument(
-        kinds=_names(kinds),
+        kinds=tuple(kinds),
         round_id=None if basis.round_id is None else str(basis.round_id),
         next_round=str(basis.next_round),
         since_round=None if basis.since_round is None else str(basis.since_round),
@@ -139,12 +138,6 @@ def _miners(
         )
         for hotkey in sorted(vector.scores)
     )
-
-
-def _names(kinds: Sequence[Share]) -> tuple[Kind, ...]:
-    types = {name for kind in kinds for name in kind.types}
-    first: Mapping[Kind, str] = {"assessments": ASSESSMENTS[0], "workflows": WORKFLOWS[0]}
-    return tuple(name for name, one in first.items() if one in types)
 
 
 _STOPPED: Final = "the validator stopped before the chain answered"

@@ -29,6 +29,7 @@ from validator.protocol.results import WorkflowSubmission
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import Reference, WorkflowTask, task_sha256
+from validator.scoring import measure, read_quality, result_of, score_workflow
 from validator.sources import SystemClock
 
 VALIDATOR = Signer.from_uri("//Validator")
@@ -37,9 +38,9 @@ READ = {name: task for name, task in GOALS.items() if task.type != "code"}
 CODE = {name: task for name, task in GOALS.items() if task.type == "code"}
 
 
-async def result_of(name: str, planner: str = "skilled") -> StepOutput | None:
+async def result_of_goal(name: str, planner: str = "skilled") -> StepOutput | None:
     plan = plan_of(GOALS[name], planner)
-    return V1.result_of(plan, await run_here(GOALS[name], plan))
+    return result_of(plan, await run_here(GOALS[name], plan))
 
 
 def test_the_benchmark_is_what_was_written_from_sql_and_by_hand() -> None:
@@ -74,21 +75,21 @@ async def test_a_skilled_plan_reaches_a_goal_and_a_forgetful_one_does_not(name: 
         plan = plan_of(task, planner)
         record = await run_here(task, plan)
         assert {step.outcome for step in record.steps} == {Reason.STEP_SUCCEEDED}
-        value = judge_output(V1, task, V1.result_of(plan, record)).value
+        value = judge_output(task, result_of(plan, record)).value
         assert value is not None
         assert (value == 1.0) is (planner != "forgetful")
         assert planner == "forgetful" or len(plan.nodes) == task.required_steps
-        scores[planner] = V1.score_workflow(V1.measure(task, plan, record, value)).score
+        scores[planner] = score_workflow(V1, measure(task, plan, record, value)).score
     assert 0.7 < scores["serial"] <= scores["skilled"]
     assert scores["forgetful"] < scores["serial"]
 
 
 async def test_no_result_of_another_goal_and_none_at_all_reaches_a_goal() -> None:
-    results = {name: await result_of(name) for name in READ}
+    results = {name: await result_of_goal(name) for name in READ}
     for name, task in READ.items():
-        met = {other for other, result in results.items() if V1.read_quality(task, result) == 1.0}
+        met = {other for other, result in results.items() if read_quality(task, result) == 1.0}
         assert met == {name}
-        assert V1.read_quality(task, None) == 0.0
+        assert read_quality(task, None) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ async def test_why_an_expected_text_was_met_or_not_is_told(planner: str, why: st
     assert task.reference == Reference(expected_text="A4")
     plan = plan_of(task, planner)
     record = await run_here(task, plan)
-    quality = judge_output(V1, task, V1.result_of(plan, record)).value
+    quality = judge_output(task, result_of(plan, record)).value
     submission = WorkflowSubmission("t", PLANNER.hotkey, "primary", 1.0, plan, digest(plan), record, quality)
     assert explain_output(V1, task, submission) == OutputQuality(float(planner == "skilled"), why, ())
 
@@ -130,10 +131,10 @@ def outcomes(folder: Path, solutions: Mapping[str, tuple[str, str]]) -> Mapping[
 async def test_the_tests_of_code_tell_right_from_wrong(tmp_path: Path) -> None:
     solutions: dict[str, tuple[str, str]] = {}
     for name, task in CODE.items():
-        function, result = name.removeprefix("code-").replace("-", "_"), await result_of(name)
+        function, result = name.removeprefix("code-").replace("-", "_"), await result_of_goal(name)
         assert result is not None
         assert result.code == FUNCTIONS[function]
-        assert judge_output(V1, task, result).reason == Reason.QUALITY_DEFERRED
+        assert judge_output(task, result).reason == Reason.QUALITY_DEFERRED
         tests, nothing = task.reference.given("tests"), f"def {function}(*given):\n    return None\n"
         solutions |= {function: (tests, result.code), f"wrong_{function}": (tests, nothing)}
     for name, ended in outcomes(tmp_path, solutions).items():
@@ -162,5 +163,5 @@ async def test_goals_of_every_type_are_reached_over_http(name: str) -> None:
         plan = plan_of(task, "skilled")
         record = await run_plan(V1, task, plan, client, SystemClock(), run_id="run")
     await client.close()
-    assert V1.result_of(plan, record) == await result_of(name)
-    assert judge_output(V1, task, V1.result_of(plan, record)).value == (None if task.type == "code" else 1.0)
+    assert result_of(plan, record) == await result_of_goal(name)
+    assert judge_output(task, result_of(plan, record)).value == (None if task.type == "code" else 1.0)

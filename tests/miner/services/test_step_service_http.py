@@ -81,7 +81,7 @@ async def test_a_step_is_done_charged_and_signed_for_this_request() -> None:
         body = body_of()
         status, answer = await service.ask(body)
     assert status == 200
-    judged = judge_answer(answer, body, service.hotkey, 0.01, "1.0.0")
+    judged = judge_answer(answer, body, service.hotkey, 0.01)
     assert judged.outcome == Reason.STEP_SUCCEEDED
     assert judged.answer is not None
     assert (judged.answer.output, judged.answer.cost_tao) == (StepOutput("a b", None, None), 0.001)

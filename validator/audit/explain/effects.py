@@ -18,9 +18,20 @@ from validator.protocol.round import (
     RoundOutcome,
     TypeHistory,
 )
-from validator.protocol.skill_types import WINDOW_TYPES, SkillType
+from validator.protocol.skill_types import WINDOW_TYPES, SkillType, types_of
 from validator.protocol.sssa import Document
-from validator.scoring import MinerStanding, TypeStanding, Version, WeightPlan
+from validator.scoring import (
+    MinerStanding,
+    TypeStanding,
+    Version,
+    WeightPlan,
+    add_sample,
+    pair_of,
+    task_samples,
+    type_score,
+    warm_up,
+    window_means,
+)
 from validator.store import Transaction
 from validator.store.rows import WindowEntry
 from validator.store.vector_inputs import Mechanisms
@@ -50,6 +61,8 @@ class TaskAgreement(Document, frozen=True):
     task_id: str
     with_primaries: float | None
     with_auditors: float | None
+    own: float | None
+    witnesses: float | None
     auditor_agreement: float | None
     reason: Reason
     meaning: str | None
@@ -68,6 +81,8 @@ class Collusion(Document, frozen=True):
     skill_type: SkillType
     with_primaries: float | None
     with_auditors: float | None
+    own: float | None
+    witnesses: float | None
     counted: bool
     reason: Reason
     meaning: str | None
@@ -76,6 +91,8 @@ class Collusion(Document, frozen=True):
     samples: int
     mean_with_primaries: float | None
     mean_with_auditors: float | None
+    mean_own: float | None
+    mean_witnesses: float | None
     flag: FlagRaised | None
 
 
@@ -126,13 +143,16 @@ def _of_tasks(
     for member in outcome.members:
         if member.hotkey != hotkey or not isinstance(member, AssessedMember):
             continue
-        between = groups[member.task_id].auditor_agreement
-        sample = version.task_sample(member, between)
+        group = groups[member.task_id]
+        of_task = [one for one in outcome.members if one.task_id == member.task_id]
+        sample = task_samples(version, group, of_task)[hotkey]
         line = TaskAgreement(
             member.task_id,
             sample.with_primaries,
             sample.with_auditors,
-            between,
+            sample.own,
+            sample.witnesses,
+            group.auditor_agreement,
             sample.reason,
             sample.reason.meaning,
         )
@@ -148,22 +168,27 @@ def _collusion(
     tasks: tuple[TaskAgreement, ...],
     flag: FlagRaised | None,
 ) -> Collusion:
-    samples, means = len(window), version.window_means(window) if window else None
-    if sample.counted and sample.with_primaries is not None and sample.with_auditors is not None:
-        step = version.add_sample(window, AgreementPair(sample.with_primaries, sample.with_auditors))
+    samples, means = len(window), window_means(window) if window else None
+    pair = pair_of(sample)
+    if pair is not None:
+        step = add_sample(version, window, pair)
         samples, means = step.samples, step.means
     return Collusion(
         skill_type=sample.skill_type,
         with_primaries=sample.with_primaries,
         with_auditors=sample.with_auditors,
+        own=sample.own,
+        witnesses=sample.witnesses,
         counted=sample.counted,
         reason=sample.reason,
         meaning=meaning_of(sample.reason),
         tasks=tasks,
         window_before=len(window),
         samples=samples,
-        mean_with_primaries=means[0] if means else None,
-        mean_with_auditors=means[1] if means else None,
+        mean_with_primaries=means.with_primaries if means else None,
+        mean_with_auditors=means.with_auditors if means else None,
+        mean_own=means.own if means else None,
+        mean_witnesses=means.witnesses if means else None,
         flag=flag,
     )
 
@@ -250,7 +275,7 @@ async def explain_windows(
             version.mechanism_weights({**windows, hotkey: own}, kinds, standing),
         )
         for mechid, kinds in mechanisms.items()
-        if any(not added.keys().isdisjoint(kind.types) for kind in kinds)
+        if not added.keys().isdisjoint(types_of(kinds))
     )
 
 
@@ -281,9 +306,9 @@ def _window(  # noqa: PLR0913, PLR0917 - a window, and what the round added to i
         ),
         length=len(window),
         mean=mean(values),
-        warm_up=version.warm_up(len(window)),
-        score_before=version.type_score(_without(entries, mine, most)),
-        score_after=version.type_score(values),
+        warm_up=warm_up(version, len(window)),
+        score_before=type_score(version, _without(entries, mine, most)),
+        score_after=type_score(version, values),
     )
 
 

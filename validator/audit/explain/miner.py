@@ -121,7 +121,7 @@ class MinerExplanation(Document, frozen=True):
         scoring_version: that of the newest frozen round, whose rules pay.
         score: sum over the types that are paid, from the windows as they are now.
         weights: by mechanism, among those registered now; empty if it is not.
-        unpaid: windows that would not be paid now, in the order of SPEC 1, and what brings each back (SPEC 16, D-23).
+        unpaid: windows that would not be paid now, in the order of SPEC 1, and what brings each back (SPEC 11, D-23).
         failures: the newest of the rounds looked at.
         tallies: how its tallies are paid; unset before 2.0.0.
     """

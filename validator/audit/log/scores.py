@@ -40,7 +40,17 @@ from validator.protocol.strict_json import decode_plain
 from validator.protocol.tallies import Tally
 from validator.protocol.task import Truth
 from validator.protocol.workflow_run import WorkflowRun
-from validator.scoring import FindingKeys, ScoredTask, Standard, Version
+from validator.scoring import (
+    FindingKeys,
+    ScoredTask,
+    Standard,
+    Version,
+    answer_facts,
+    emission_of,
+    measured_runs,
+    quality_axes,
+    round_outcome,
+)
 
 _VERDICTS: Final[tuple[Verdict, ...]] = ("ALLOW", "REVIEW", "BLOCK")
 _KNOWN: Final = ("alpha", "eta")  # the axes that a verdict and the time alone give
@@ -73,27 +83,21 @@ class Scores:
         """
         frozen, plan = self.planned.frozen, self.planned.plan
         void = {task.task_id: task.reason for task in self.answers.results.void}
-        scored: dict[str, ScoredTask] = {}
         shown: dict[str, ScoredTask] = {}
         wrong_proof: FaultError | None = None
         for task, group in zip(frozen.tasks, plan.groups, strict=True):
             proof: Unsealed | None = None
             if task.task_id not in void:
-                scored[task.task_id], shown[task.task_id], proof = self._group(task, group, told)
+                shown[task.task_id], proof = self._group(task, group, told)
             if wrong_proof is None:
                 try:
                     self._check_proof(task.task_id, proof)
                 except FaultError as error:
                     wrong_proof = error
         try:
-            again = self.scored_by.round_outcome(frozen, plan, void, scored)
+            again = round_outcome(self.scored_by, frozen, plan, void, shown)
         except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
             raise self._unscored(error) from None
-        again = structs.replace(
-            again,
-            groups=tuple(shown[one.task_id].group if one.task_id in shown else one for one in again.groups),
-            members=tuple(member for one in shown.values() for member in one.members),
-        )
         if self.scored_by.pays_tallies and any(task.made_here and _is_hidden(task) for task in frozen.tasks):
             again = structs.replace(again, reputation=told.reputation)
         whole, again = again, outcome_as_told(again, committed_tasks(frozen))
@@ -106,16 +110,14 @@ class Scores:
             raise self._receipt("names proofs of tasks that have none")
         return whole
 
-    def _group(
-        self, task: RoundTask, group: GroupPlan, told: RoundOutcome
-    ) -> tuple[ScoredTask, ScoredTask, Unsealed | None]:
-        """Return what a task comes to, the same with what is told of truths that are not shown, and its proof."""
+    def _group(self, task: RoundTask, group: GroupPlan, told: RoundOutcome) -> tuple[ScoredTask, Unsealed | None]:
+        """Return what a task comes to, with what is told of truths that are not shown, and its proof."""
         results, frozen, keys = self.answers.results, self.planned.frozen, FindingKeys()
         answers = [one.unpacked() for one in self.answers.of_task(task.task_id)]
         results = structs.replace(results, passed=tuple(answers))
         try:
             scored = self.scored_by.score_group(frozen, task, group, results, keys)
-            self.measured |= self.scored_by.measured_runs(task, answers, scored)
+            self.measured |= measured_runs(task, answers, scored)
         except Exception as error:  # noqa: BLE001 - likewise
             raise self._unscored(error) from None
         shown = scored
@@ -130,7 +132,7 @@ class Scores:
                 else:
                     shown = _with_told_axes(self.scored_by, frozen, task, answers, scored, said)
         proof = kind_of(task).prove(ProvenTask(frozen, task, answers, shown, keys))
-        return scored, shown, None if proof is None else Unsealed.of(proof)
+        return shown, None if proof is None else Unsealed.of(proof)
 
     def _check_proof(self, task_id: str, made: Unsealed | None) -> None:
         """Read the proof of a task, and compare it with the one that was made again."""
@@ -220,8 +222,8 @@ def _emission(  # noqa: PLR0913, PLR0917 - an answer, and what is told of it
     if task.provenance == "none":
         return None
     standard = Standard(Truth(verdict, None, None, None, None, None, None, None), task.provenance)
-    facts = version.answer_facts(answer, member.consensus, standard, task, frozen.snapshot.epoch)
-    known = version.axes(facts)
+    facts = answer_facts(answer, member.consensus, standard, task, frozen.snapshot.epoch)
+    known = quality_axes(version, facts)
     names = [name for name, _ in version.rules.types[task.skill_type].axes if name in said.axes]
     if set(said.axes) != set(names) or not set(_KNOWN) <= set(names):
         return None
@@ -229,7 +231,7 @@ def _emission(  # noqa: PLR0913, PLR0917 - an answer, and what is told of it
         return None
     if any(not 0.0 <= value <= 1.0 for value in said.axes.values()):
         return None
-    return version.emission_of(facts, {name: said.axes[name] for name in names})
+    return emission_of(version, facts, {name: said.axes[name] for name in names})
 
 
 def _require_proof(found: Line, note: ProofNote, hotkey: str, again: Mapping[str, Any]) -> None:

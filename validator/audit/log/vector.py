@@ -1,4 +1,4 @@
-"""A vector computed again from the rounds of a log: reasons, scores, share, cap, row (SPEC 11; SPEC 16, D-23, D-24)."""
+"""A vector computed again from the rounds of a log: reasons, scores, share, cap, row (SPEC 11; SPEC 11, D-23, D-24)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,19 @@ from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import WeightedMiner, WeightsDocument, WeightsLink
 from validator.protocol.round import RoundInput, RoundPlan
-from validator.protocol.skill_types import ASSESSED_TYPES, WINDOW_TYPES, SkillType
-from validator.scoring import ExecutionRules, Share, TypeStanding, Version, Version20, version
+from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, types_of
+from validator.scoring import (
+    ExecutionRules,
+    TypeStanding,
+    Version,
+    Version20,
+    kind_weights,
+    miner_score,
+    paid_scores,
+    share_of,
+    unpaid_reason,
+    version,
+)
 from validator.state.round_end import Change, apply, clouded
 from validator.state.values import Declarations, Pair, State
 
@@ -101,21 +112,9 @@ class Window:
         found: set[str | None] = set()
         options = (self.flags, self.declared, self.reputations, self.failures, self.proven, self.execution_fails)
         for flags, declared, reputation, (dispatches, failed), proven, fails in product(*options):
-            reason = by.unpaid_reason(flags, TypeStanding(declared, reputation, dispatches, failed, proven, fails))
+            reason = unpaid_reason(by, flags, TypeStanding(declared, reputation, dispatches, failed, proven, fails))
             found.add(None if reason is None else str(reason))
         return frozenset(found)
-
-
-def shares(document: WeightsDocument) -> tuple[Share, ...]:
-    """Return what a mechanism pays for, as scoring versions take it."""
-    types = {"assessments": ASSESSMENTS, "workflows": (WORKFLOW,)}
-    return tuple(Share(types[kind]) for kind in document.kinds)
-
-
-def paid_types(document: WeightsDocument) -> tuple[str, ...]:
-    """Return the types whose windows a mechanism pays, in the order of SPEC 1."""
-    found = {name for share in shares(document) for name in share.types}
-    return tuple(name for name in WINDOW_TYPES if name in found)
 
 
 def windows_of(claim: Claim) -> Mapping[tuple[str, str], Window]:
@@ -130,7 +129,7 @@ def _windows(claim: Claim) -> Iterator[tuple[tuple[str, str], Window]]:
     for listed in document.miners:
         miner = state.miner(listed.hotkey)
         flags = (len(miner.flags) + miner.earlier,) if miner.known else (0, rules.groups.ejecting_flags)
-        for name in paid_types(document):
+        for name in types_of(document.kinds):
             key = listed.hotkey, SkillType(name)
             pair = state.pair(*key)
             reputation = rules.reputation.start if pair.reputation is None else pair.reputation
@@ -278,7 +277,7 @@ def _reasons_of(claim: Claim, windows: Windows, i: int, miner: WeightedMiner) ->
     """Hold a miner's unpaid windows against its standing; return how many of them are the validator's word."""
     given = miner.unpaid or {}
     unsure = 0
-    for name in sorted({*given, *paid_types(claim.document)}):
+    for name in sorted({*given, *types_of(claim.document.kinds)}):
         window = windows.get((miner.hotkey, name))
         if window is None or (window.whole and not window.entries):
             if name in given:
@@ -325,7 +324,7 @@ def _tallied(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
     if not sure or not isinstance(claim.version, Version20):
         return kinds, len(told)
     basis = claim.version.pay_basis(claim.state, claim.link.epoch, told)
-    assessed, planned, tallied = claim.version.paid_scores(paid, earlier, basis)
+    assessed, planned, tallied = paid_scores(claim.version, paid, earlier, basis)
     if document.pool != tallied.told_pool():
         raise claim.line.fault("is not what the tallies give", "pool")
     for i, miner in enumerate(document.miners):
@@ -356,7 +355,7 @@ def _kinds(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
             windows = {name: found[miner.hotkey, name] for name in types if kind in claim.document.kinds}
             paid = {name: window for name, window in windows.items() if name not in given}
             if all(window.whole for window in paid.values()):
-                again = claim.version.miner_score({name: one.entries for name, one in paid.items()}, types)
+                again = miner_score(claim.version, {name: one.entries for name, one in paid.items()}, types)
                 if again != told:
                     raise claim.line.fault(f"{told!r}, where the windows give {again!r}", f"miners[{i}].{kind}")
             else:
@@ -374,13 +373,13 @@ def _check_weights(claim: Claim, kinds: _Kinds) -> None:
     document = claim.document
     share = document.workflow_share
     possible = (
-        [claim.version.share_of(kinds.full + more) for more in range(kinds.perhaps + 1)]
+        [share_of(claim.version, kinds.full + more) for more in range(kinds.perhaps + 1)]
         if len(document.kinds) > 1
         else [None]
     )
     if share not in possible:
         raise claim.line.fault(f"{share!r}, where {possible[0]!r} follows", "workflow_share")
-    plan = claim.version.kind_weights(shares(document), kinds.assessed, kinds.planned, share or 0.0)
+    plan = kind_weights(claim.version, document.kinds, kinds.assessed, kinds.planned, share or 0.0)
     for i, miner in enumerate(document.miners):
         again = plan.weights.get(miner.hotkey, 0.0)
         if miner.weight != again:

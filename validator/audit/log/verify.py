@@ -31,7 +31,7 @@ from validator.protocol.limits import MAX_LOG_HOTKEYS, MAX_LOG_MINERS, MAX_LOG_S
 from validator.protocol.receipt import Receipt, RoundEnd, plan_line
 from validator.protocol.round import RoundInput, is_submitted
 from validator.protocol.strict_json import JsonError, decode
-from validator.scoring import UnknownScoringVersionError, Version, version
+from validator.scoring import UnknownScoringVersionError, Version, plan_round, version
 from validator.state.inputs import learned
 from validator.state.round_end import Change, Ended, UnknownFlagError, apply, blinded, clouded, known_from
 from validator.state.values import State
@@ -168,7 +168,7 @@ def _input_faults(planned: Planned, receipt: Receipt, state: State) -> Iterator[
 
 
 def _submission_faults(frozen: RoundInput) -> Iterator[Wrong]:
-    """Yield submitted skills that are none: nothing counts against who answers them (SPEC 17, D-45)."""
+    """Yield submitted skills that are none: nothing counts against who answers them (SPEC 5, D-45)."""
     submitted = [i for i, task in enumerate(frozen.tasks) if is_submitted(task)]
     for i in submitted:
         if submitted[1:] or frozen.tasks[i].provenance != "none" or frozen.tasks[i].truth_sha256 is not UNSET:
@@ -206,7 +206,7 @@ def _size_faults(planned: Planned, scored_by: Version) -> Iterator[Wrong]:
 
 def _check_plan(planned: Planned, scored_by: Version) -> None:
     try:
-        again = scored_by.plan(planned.frozen)
+        again = plan_round(scored_by, planned.frozen)
     except Exception as error:  # noqa: BLE001 - whatever strangers wrote there, it ends in a line
         raise planned.input_line.fault(f"no groups can be drawn from it: {error}") from None
     if plan_line(again) == plan_line(planned.plan):

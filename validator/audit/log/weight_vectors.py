@@ -13,8 +13,9 @@ from msgspec import UNSET
 from validator.audit.log.chain import WrongReceiptError
 from validator.audit.log.lines import Line, LineReader, Planned, Wrong
 from validator.audit.log.vector import Claim, Recomputed, recompute
-from validator.protocol.receipt import FateLink, Kind, Receipt, RoundEnd, WeightsDocument, WeightsLink
+from validator.protocol.receipt import FateLink, Receipt, RoundEnd, WeightsDocument, WeightsLink
 from validator.protocol.round import MetagraphSnapshot
+from validator.protocol.skill_types import Kind
 from validator.scoring import UnknownScoringVersionError, version
 from validator.state.round_end import paid
 from validator.state.values import State

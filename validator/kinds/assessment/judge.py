@@ -13,7 +13,7 @@ from validator.protocol.skill_types import BASE_TRACES
 from validator.protocol.sssa import Sssa
 from validator.protocol.text import printable
 from validator.protocol.traces import Traces
-from validator.scoring import Version
+from validator.scoring import Version, semantic_subsets
 
 _DIGEST = 16
 
@@ -83,7 +83,7 @@ def _expected_commands(case: Case) -> tuple[str, ...] | None:
 
 def completed(version: Version, judged: Mapping[str, Judged]) -> dict[str, Packed]:
     """Return the answers to a task that passed, by hotkey, with gate 7 filled in from those that exist."""
-    subsets = semantic_subsets(
+    subsets = subsets_of(
         version, {hotkey: one.signatures for hotkey, one in judged.items() if isinstance(one, Witnessed)}
     )
     return {
@@ -93,6 +93,6 @@ def completed(version: Version, judged: Mapping[str, Judged]) -> dict[str, Packe
     }
 
 
-def semantic_subsets(version: Version, signatures: Mapping[str, PackedSignatures]) -> Mapping[str, float | None]:
+def subsets_of(version: Version, signatures: Mapping[str, PackedSignatures]) -> Mapping[str, float | None]:
     """Return the semantic_subset of each hotkey among the traces of one task."""
-    return version.semantic_subsets({hotkey: packed.unpack() for hotkey, packed in signatures.items()})
+    return semantic_subsets(version, {hotkey: packed.unpack() for hotkey, packed in signatures.items()})

@@ -7,7 +7,17 @@ import msgspec
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import RoundInput
 from validator.protocol.sssa import Document
-from validator.scoring import AnyCandidate, Candidate, PlannedTask, Rules, TurnCandidate, Version
+from validator.scoring import (
+    AnyCandidate,
+    Candidate,
+    PlannedTask,
+    Rules,
+    TurnCandidate,
+    Version,
+    auditor_streak,
+    draw_auditors,
+    exclusion_reason,
+)
 
 _SHORT: Final = 8
 _DRAW: Final = 8
@@ -87,11 +97,11 @@ def explain_selection(version: Version, frozen: RoundInput, planned: PlannedTask
     group = planned.group
     by_turn = isinstance(own, TurnCandidate)
     rest = [r.candidate.hotkey for r in ranked if r.candidate.hotkey not in group.primaries]
-    drawn = version.draw_auditors([one for one, _ in group.members] if by_turn else rest, *key)
+    drawn = draw_auditors([one for one, _ in group.members] if by_turn else rest, *key)
     rank = next((i for i, r in enumerate(ranked, 1) if r.candidate.hotkey == hotkey), None)
     place = next((i for i, d in enumerate(drawn, 1) if d.hotkey == hotkey), None)
     pairs = tuple(zip(group.promoted, group.demoted, strict=True))
-    excluded = version.exclusion_reason(own)
+    excluded = exclusion_reason(version, own)
     facts = Selection(
         place=_place(hotkey, planned, excluded),
         why="",
@@ -101,7 +111,7 @@ def explain_selection(version: Version, frozen: RoundInput, planned: PlannedTask
         max_concurrent=own.max_concurrent,
         dispatches=own.dispatches,
         failures=own.failures,
-        auditor_streak=version.auditor_streak(own) if isinstance(own, Candidate) else 0,
+        auditor_streak=auditor_streak(own) if isinstance(own, Candidate) else 0,
         candidates=len(planned.candidates),
         pool=len(ranked),
         rank=rank,

@@ -21,7 +21,7 @@ from validator.protocol.round import GoalTask
 from validator.protocol.workflow_plan import PlanNode, WorkflowPlan, ancestors
 from validator.protocol.workflow_run import RunRecord, StepOutput, run_id_of
 from validator.protocol.workflow_task import Tool, WorkflowTask
-from validator.scoring import Version, version
+from validator.scoring import Version, ceiling_of, measure, read_quality, result_of, version
 from validator.sources import Clock, within
 from validator.telemetry import Event
 from validator.workers.interface import Here, Workers
@@ -58,7 +58,7 @@ async def run_plan(  # noqa: PLR0913 - what is run, and with what
     Raises:
         ExceptionGroup: an error of the validator, whatever services do.
     """
-    budget, own = Budget(version.ceiling_of(task, plan), version.total_tao), OwnClock(clock, stalls, clock.monotonic())
+    budget, own = Budget(ceiling_of(version, task, plan)), OwnClock(clock, stalls, clock.monotonic())
     around = Surroundings(version, run_id, services, own, own.began, budget, workers or Here())
     steps = {node.id: Step(node, _tool(task, node)) for node in plan.nodes}
     try:
@@ -113,15 +113,14 @@ class Quality(NamedTuple):
     reason: Reason
 
 
-def judge_output(version: Version, task: WorkflowTask, output: StepOutput | None) -> Quality:
+def judge_output(task: WorkflowTask, output: StepOutput | None) -> Quality:
     """Return how good the result of a run is; 0 without a result, deferred where only running it can tell.
 
     Args:
-        version: the round's.
         task: its type picks the rule, its reference the measure.
         output: see `result_of`.
     """
-    value = version.read_quality(task, output)
+    value = read_quality(task, output)
     return Quality(value, Reason.QUALITY_DEFERRED if value is None else Reason.QUALITY_JUDGED)
 
 
@@ -164,8 +163,8 @@ class PlanRunner:
             workers=self.workers,
             stalls=self.stalls,
         )
-        quality = judge_output(scored_by, task, scored_by.result_of(plan, run))
-        measured = scored_by.measure(task, plan, run, 0.0)
+        quality = judge_output(task, result_of(plan, run))
+        measured = measure(task, plan, run, 0.0)
         (_log.debug if measured.steps_completed == measured.total_steps else _log.info)(
             Event.WORKFLOW_RAN,
             round_id=round_id,

@@ -15,7 +15,15 @@ from validator.protocol.round import GoalTask
 from validator.protocol.strict_json import JsonError
 from validator.protocol.text import printable
 from validator.protocol.workflow_plan import PlanError, WorkflowPlan, parse_plan, plan_validity
-from validator.scoring import Fault, Version, version
+from validator.scoring import (
+    Fault,
+    Version,
+    read_quality,
+    rests_on_reference,
+    result_of,
+    submission_fault,
+    totals_fault,
+)
 
 GATES_OF_PLANS: Final = (1, 2, 3)
 
@@ -37,8 +45,7 @@ class AcceptedPlan:
         kept = stored.unpacked() if isinstance(stored, Packed) else None
         if not isinstance(kept, WorkflowSubmission):
             return reject_answer(expected, Reason.ACCEPTED, seconds)  # a difference that names what it should have been
-        scored_by = version(expected.scoring_version)
-        quality = scored_by.read_quality(expected.task.goal, scored_by.result_of(self.plan, kept.run))
+        quality = read_quality(expected.task.goal, result_of(self.plan, kept.run))
         again = msgspec.structs.replace(
             kept,
             plan=self.plan,
@@ -61,7 +68,7 @@ def judge_plan(expected: Expected[GoalTask], body: bytes, seconds: float) -> Acc
     except JsonError as error:
         reason = PARSE_REASONS.get(type(error), Reason.PARSE_SCHEMA)
         return reject_answer(expected, reason, seconds, printable(str(error)))
-    less = version(expected.scoring_version).totals_fault(plan)
+    less = totals_fault(plan)
     if less is not None:
         return reject_answer(expected, Reason.PARSE_TOTALS, seconds, printable(less))
     fault = plan_validity(plan, expected.task.goal, expected.task.nonce, expected.hotkey)
@@ -77,12 +84,12 @@ def completed(_version: Version, judged: Mapping[str, Judged]) -> dict[str, Pack
 
 def fault(version: Version, task: GoalTask, answer: WorkflowSubmission) -> Fault | None:
     """Return what does not hold of a stored plan and its run, None where all of it fits."""
-    return version.submission_fault(task, answer)
+    return submission_fault(version, task, answer)
 
 
-def needs_truth(version: Version, task: GoalTask, answer: WorkflowSubmission) -> bool:
+def needs_truth(_version: Version, task: GoalTask, answer: WorkflowSubmission) -> bool:
     """Return whether the run's quality was read with the reference; the quality of code needs a run, or is unknown."""
-    return version.rests_on_reference(task.goal, version.result_of(answer.plan, answer.run))
+    return rests_on_reference(task.goal, result_of(answer.plan, answer.run))
 
 
 def misstated(

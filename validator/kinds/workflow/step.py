@@ -1,8 +1,7 @@
 """Run of one step, for `executor.py`: params from earlier outputs, calls of its service, budget, answer (SPEC 12)."""
 
 import asyncio
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
@@ -10,6 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 
 from validator.outgoing.stalls import OwnClock, StallsSince
+from validator.protocol import arithmetic
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_RESOLVED_PARAMS
@@ -20,7 +20,7 @@ from validator.protocol.text import printable
 from validator.protocol.workflow_plan import REFERENCE, PlanNode
 from validator.protocol.workflow_run import Attempt, StepAnswer, StepOutput, StepRecord, StepRequest, parse_step_answer
 from validator.protocol.workflow_task import Tool
-from validator.scoring import Version, version
+from validator.scoring import Version
 from validator.sources import within
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
@@ -58,13 +58,11 @@ class Budget:
     """Reservations and charges, whose sum never exceeds the ceiling.
 
     Args:
-        ceiling: in TAO.
-        total: how amounts are added up: exactly, or in whole rao. A part never has a larger one than the whole.
+        ceiling: in TAO; amounts are added up in whole rao (D-32).
     """
 
-    def __init__(self, ceiling: float, total: Callable[[Iterable[float]], float] = math.fsum) -> None:
+    def __init__(self, ceiling: float) -> None:
         self.ceiling = ceiling
-        self._total = total
         self._reserved: list[float] = []
         self._charged: list[float] = []
         self._settled = asyncio.Event()
@@ -75,8 +73,8 @@ class Budget:
         Returns:
             Whether it was reserved; False when it does not fit next to what was charged already.
         """
-        while self._total((*self._charged, *self._reserved, most)) > self.ceiling:
-            if self._total((*self._charged, most)) > self.ceiling:
+        while arithmetic.total((*self._charged, *self._reserved, most)) > self.ceiling:
+            if arithmetic.total((*self._charged, most)) > self.ceiling:
                 return False
             await self._settled.wait()
         self._reserved.append(most)
@@ -166,7 +164,7 @@ class Judged(NamedTuple):
     output_sha256: str | None = None
 
 
-def judge_answer(body: bytes, request: bytes, hotkey: str, most: float, scoring_version: str) -> Judged:
+def judge_answer(body: bytes, request: bytes, hotkey: str, most: float) -> Judged:
     """Return whether `body` answers `request`. Takes up to 50 ms for the largest answers.
 
     Args:
@@ -174,7 +172,6 @@ def judge_answer(body: bytes, request: bytes, hotkey: str, most: float, scoring_
         request: the body that it was sent.
         hotkey: of the service, as the task names it.
         most: TAO that were admitted for this attempt.
-        scoring_version: of the round.
     """
     try:
         answer = parse_step_answer(body)
@@ -185,7 +182,7 @@ def judge_answer(body: bytes, request: bytes, hotkey: str, most: float, scoring_
     if not verify_document(answer, hotkey):
         return Judged(Reason.STEP_SIGNATURE, None, "at `signature`")
     output_sha256 = digest(answer.output)
-    if version(scoring_version).tao(answer.cost_tao) > most:
+    if arithmetic.whole(answer.cost_tao) > most:
         said = f"{answer.cost_tao:g} TAO, admitted were {most:g}"
         return Judged(Reason.STEP_OVERCHARGED, answer, said, output_sha256)
     return Judged(Reason.STEP_SUCCEEDED, answer, "", output_sha256)
@@ -217,7 +214,7 @@ class Surroundings:
 
     async def judged(self, body: bytes, request: bytes, hotkey: str, most: float) -> Judged:
         """Return what `judge_answer` makes of a body; one that is too costly to judge is no answer."""
-        call = partial(judge_answer, body, request, hotkey, most, self.version.name)
+        call = partial(judge_answer, body, request, hotkey, most)
         try:
             return await self.workers.run(Whose(hotkey, self.run_id), lambda: call, urgent=True)
         except TooCostlyError as error:
@@ -255,7 +252,7 @@ class Step:
         except UnresolvedError as error:
             self.outcome, self.detail = Reason.STEP_REFERENCE, error.detail
             return
-        most = around.version.tao(max(self.node.estimated_cost, self.tool.avg_cost_tao))
+        most = arithmetic.whole(max(self.node.estimated_cost, self.tool.avg_cost_tao))
         declared = 1 + self.node.error_handling.retry_count
         outcome = None
         while outcome is None or self._again(outcome, declared):
@@ -305,7 +302,7 @@ class Step:
             judged = await around.judged(reply.body, request, self.tool.hotkey, most)
         else:
             judged = Judged(reply.reason, None, reply.detail)
-        cost = 0.0 if judged.answer is None else min(around.version.tao(judged.answer.cost_tao), most)
+        cost = 0.0 if judged.answer is None else min(arithmetic.whole(judged.answer.cost_tao), most)
         around.budget.settle(most, cost)
         self.attempts.append(_attempt(self.open_since, ended, judged, cost, reply.body))
         self.open_since = None

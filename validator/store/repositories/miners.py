@@ -76,7 +76,7 @@ class Flags(Repository):
             outcome = await self._as(Records).outcome(row.round_id)
             for one in () if outcome is None else outcome.samples:
                 if (one.hotkey, one.skill_type) == (flag.hotkey, flag.skill_type) and one.counted:
-                    agreed = one.with_primaries, one.with_auditors
+                    agreed = one.with_primaries, one.with_auditors, one.own, one.witnesses
                     found.append(
                         AgreementRecord(row.round_id, *agreed, one.counted, one.reason, meaning_of(one.reason))
                     )

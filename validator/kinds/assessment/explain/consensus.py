@@ -9,7 +9,7 @@ from validator.kinds.explained.task import Part, TaskFacts
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessedMember, AssessmentTask
 from validator.protocol.sssa import Document
-from validator.scoring import Claims, Comparison, FindingKeys, Member
+from validator.scoring import Claims, Comparison, FindingKeys, Member, consensus_parts
 
 Side = Literal["shared", "missed", "extra"]
 _SIDES: Final[tuple[Side, ...]] = ("missed", "extra", "shared")
@@ -84,7 +84,7 @@ def explain_consensus(
     whys = _whys(own, group, named)
     return Consensus(
         score=outcome.consensus,
-        components=tuple(Part(*part, whys[part.name]) for part in facts.version.consensus_parts(outcome.components)),
+        components=tuple(Part(*part, whys[part.name]) for part in consensus_parts(facts.version, outcome.components)),
         verdict=own.verdict,
         group_verdict=group.verdict,
         risk_score=own.risk,

@@ -13,6 +13,7 @@ from validator.protocol.results import Submission
 from validator.protocol.round import AssessedMember, AssessmentTask, MemberOutcome, Mode, RoundInput
 from validator.protocol.sssa import Category, Document, Finding, Severity
 from validator.protocol.task import Truth
+from validator.scoring import answer_facts, compare_answers
 
 
 class KnownFault(Document, frozen=True):
@@ -125,10 +126,10 @@ def explain_assessment(
     if common is None:
         return None
     scored = facts.member(hotkey)
-    compared = facts.version.compare_answers(task, facts.planned.group, submissions, facts.keys)
+    compared = compare_answers(facts.version, task, facts.planned.group, submissions, facts.keys)
     answer = None
     if own is not None and scored is not None and compared.standard is not None:
-        answer = facts.version.answer_facts(own, scored.consensus, compared.standard, task, frozen.snapshot.epoch)
+        answer = answer_facts(own, scored.consensus, compared.standard, task, frozen.snapshot.epoch)
     assessed = scored if isinstance(scored, AssessedMember) else None
     reward = assessed.emission if assessed else None
     return AssessmentExplanation(

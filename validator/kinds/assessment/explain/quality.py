@@ -7,7 +7,7 @@ from validator.kinds.explained.selection import plain
 from validator.protocol.round import Emission
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
-from validator.scoring import AnswerFacts, Rules, Version
+from validator.scoring import AnswerFacts, Rules, Version, axis_sets, evidence_parts
 
 _UNKNOWN: Final = "does not apply: the task says nothing of it"
 _THINGS: Final = {
@@ -91,7 +91,7 @@ def explain_quality(version: Version, facts: AnswerFacts, emission: Emission) ->
         epsilon=emission.epsilon,
         epsilon_parts=tuple(
             EvidenceLine(part.name, part.weight, part.held, _evidence_why(part.name, part.holds, facts))
-            for part in version.evidence_parts(facts.checks, facts.semantic_subset)
+            for part in evidence_parts(version, facts.checks, facts.semantic_subset)
         ),
         below_floor=emission.epsilon < version.rules.quality.floor,
     )
@@ -100,7 +100,7 @@ def explain_quality(version: Version, facts: AnswerFacts, emission: Emission) ->
 def _axis(version: Version, name: str, weight: float, facts: AnswerFacts, value: float | None) -> Axis:
     if value is None:
         return Axis(name, weight, None, "does not apply to auditors" if name == "sigma" else _UNKNOWN)
-    sets = version.axis_sets(name, facts)
+    sets = axis_sets(name, facts)
     if sets is None:
         return Axis(name, weight, value, _why(version, name, facts))
     found = f"{len(sets.mine & sets.expected)} of {len(sets.expected)} {_THINGS[name]}, {len(sets.mine)} named"

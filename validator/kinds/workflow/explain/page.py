@@ -22,7 +22,7 @@ from validator.protocol.round import GoalTask, MemberOutcome, Mode, RanMember, R
 from validator.protocol.sssa import Document
 from validator.protocol.workflow_run import CodeReport
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring import Version
+from validator.scoring import Version, fill_run, measure
 from validator.store.waiting_work import CodeCheck
 
 
@@ -62,8 +62,8 @@ def explain_later(
     """Return the check, its score with the parts that make it; `version` is that of the answer's round."""
     found = None
     if check.report is not None:
-        measured = version.measure(task, submission.plan, submission.run, 0.0)
-        found = version.fill_run(measured, check.report)
+        measured = measure(task, submission.plan, submission.run, 0.0)
+        found = fill_run(version, measured, check.report)
     return JudgedLater(
         check_id=check.work_id,
         state=check.state,
@@ -142,7 +142,7 @@ def explain_workflow(frozen: RoundInput, facts: TaskFacts[GoalTask], hotkey: str
         goal=workflow.goal,
         workflow_type=workflow.type,
         group=_group(frozen, facts) if facts.state == "settled" else None,
-        run=explain_run(facts.version, submission.plan, submission.run) if submission else None,
+        run=explain_run(submission.plan, submission.run) if submission else None,
         measured=explain_measured(outcome.measured) if outcome else None,
         quality=explain_output(facts.version, workflow, submission) if submission else None,
         worth=explain_worth(facts.version, outcome) if outcome else None,

@@ -14,7 +14,19 @@ from validator.protocol.sssa import Document
 from validator.protocol.workflow_plan import PlanNode, WorkflowPlan
 from validator.protocol.workflow_run import Attempt, RunRecord, StepOutput, StepRecord, WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring import Addend, Penalty, Version
+from validator.scoring import (
+    Addend,
+    Penalty,
+    Version,
+    criteria_met,
+    keys_met,
+    penalties,
+    read_quality,
+    result_of,
+    text_of,
+    words_shared,
+    worth_parts,
+)
 
 SHOWN: Final = 200  # code points of parameters and outputs
 
@@ -64,18 +76,18 @@ class Run(Document, frozen=True):
     steps: tuple[Step, ...]
 
 
-def explain_run(version: Version, plan: WorkflowPlan, run: RunRecord) -> Run:
+def explain_run(plan: WorkflowPlan, run: RunRecord) -> Run:
     """Return the steps of `plan`, in its order, with the result of each in `run`."""
-    result = version.result_of(plan, run)
+    result = result_of(plan, run)
     steps = tuple(
-        _step(version, plan, node, step, is_result=result is not None and step.output is result)
+        _step(plan, node, step, is_result=result is not None and step.output is result)
         for node, step in zip(plan.nodes, run.steps, strict=True)
     )
     cost, latency = plan.totals.estimated_cost, plan.totals.estimated_latency
     return Run(run.run_id, run.plan_sha256, cost, latency, run.ceiling_tao, run.seconds, steps)
 
 
-def _step(version: Version, plan: WorkflowPlan, node: PlanNode, step: StepRecord, *, is_result: bool) -> Step:
+def _step(plan: WorkflowPlan, node: PlanNode, step: StepRecord, *, is_result: bool) -> Step:
     return Step(
         node_id=node.id,
         service=node.service,
@@ -91,7 +103,7 @@ def _step(version: Version, plan: WorkflowPlan, node: PlanNode, step: StepRecord
         detail=step.detail,
         attempts=step.attempts,
         output_sha256=None if step.output is None else digest(step.output),
-        output=None if step.output is None else _cut(version.text_of(step.output)),
+        output=None if step.output is None else _cut(text_of(step.output)),
         is_result=is_result,
     )
 
@@ -153,19 +165,19 @@ def explain_measured(run: WorkflowRun) -> tuple[Measure, ...]:
 
 def explain_output(version: Version, task: WorkflowTask, submission: WorkflowSubmission) -> OutputQuality:
     """Return how the output was judged: by ROUGE-L, checklist, keys or tests."""
-    output = version.result_of(submission.plan, submission.run)
+    output = result_of(submission.plan, submission.run)
     if output is None:
         return OutputQuality(submission.quality, "no step that ends the plan gave an output", ())
     match task.type:
         case "rag":
-            return OutputQuality(submission.quality, _words(version, task, output), ())
+            return OutputQuality(submission.quality, _words(task, output), ())
         case "agent":
             criteria = task.reference.given("checklist")
-            met = version.criteria_met(criteria, output)
+            met = criteria_met(criteria, output)
             checks = tuple(Check(f"{c.type} {c.value}", held) for c, held in zip(criteria, met, strict=True))
             return OutputQuality(submission.quality, f"{sum(met)} of {len(met)} criteria met", checks)
         case "data_transform":
-            return _keys(version, task, output, submission.quality)
+            return _keys(task, output, submission.quality)
         case _:
             return OutputQuality(submission.quality, _code(version, task, output, submission.quality), ())
 
@@ -179,9 +191,9 @@ def explain_worth(version: Version, outcome: WorkflowOutcome) -> Worth:
         "success": f"quality {run.output_quality:.4f} × {run.steps_completed} of {run.total_steps} steps",
         "cost": f"1 − {run.actual_tao:g} of {run.max_budget_tao:g} TAO" if earned else gated,
         "latency": f"1 − {run.actual_seconds:g} of {run.max_latency_seconds:g} seconds" if earned else gated,
-        "reliability": _penalties(version.penalties(run)),
+        "reliability": _penalties(penalties(version, run)),
     }
-    return Worth(tuple(_part(part, whys[part.name]) for part in version.worth_parts(score)), score.score)
+    return Worth(tuple(_part(part, whys[part.name]) for part in worth_parts(version, score)), score.score)
 
 
 def _part(part: Addend, why: str) -> Part:
@@ -195,26 +207,26 @@ def _penalties(found: tuple[Penalty, ...]) -> str:
     return " − ".join(["1", *taken]) if taken else "no unplanned retry, timeout or hard failure"
 
 
-def _words(version: Version, task: WorkflowTask, output: StepOutput) -> str:
-    common, expected, given = version.words_shared(task.reference.given("text"), output.text or "")
+def _words(task: WorkflowTask, output: StepOutput) -> str:
+    common, expected, given = words_shared(task.reference.given("text"), output.text or "")
     lengths = f"({expected} of the reference + {given} of the output)"
     return f"ROUGE-L over words: {common} in common, in their order; 2 × {common} / {lengths}"
 
 
-def _keys(version: Version, task: WorkflowTask, output: StepOutput, quality: float | None) -> OutputQuality:
+def _keys(task: WorkflowTask, output: StepOutput, quality: float | None) -> OutputQuality:
     if task.reference.expected_text is not UNSET:
-        same = version.read_quality(task, output) == 1.0
+        same = read_quality(task, output) == 1.0
         return OutputQuality(quality, "the text of the reference" if same else "not the reference's text", ())
-    met = version.keys_met(task.reference.given("expected"), output)
+    met = keys_met(task.reference.given("expected"), output)
     if met is None:
-        same = version.read_quality(task, output) == 1.0
+        same = read_quality(task, output) == 1.0
         return OutputQuality(quality, "the same JSON as the reference" if same else "not the reference's JSON", ())
     why = f"{sum(met.values())} of the reference's {count(len(met), 'key')} have its value and type"
     return OutputQuality(quality, why, tuple(Check(f"key {key}", held) for key, held in met.items()))
 
 
 def _code(version: Version, task: WorkflowTask, output: StepOutput, quality: float | None) -> str:
-    if version.read_quality(task, output) is not None:
+    if read_quality(task, output) is not None:
         return "no code"
     if quality is None:
         return "deferred: code is judged by running the task's tests in a sandbox, after the round"

@@ -1,0 +1,62 @@
+"""Turns and groups: every miner gets about as many tasks (SPEC 17, D-34, D-35)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+
+from validator.protocol.draws import draws_of
+from validator.protocol.round import GroupPlan
+from validator.scoring.v1.groups import MODES, exclusion_reason, first_of
+from validator.scoring.v2.rules import Ruled20
+from validator.scoring.values import AnyCandidate, LastTurn, Ranked, TurnCandidate
+
+AUDITORS = {5: 2, 4: 1}  # of a group of so many; of fewer, none
+
+
+def next_turns(previous: Mapping[str, LastTurn], candidates: Iterable[str]) -> dict[str, int]:
+    """Return the turn of every candidate of a type in the round to come (D-34).
+
+    Candidates that stayed keep their count. Every other one has at least the lower median of theirs.
+    """
+    now = {hotkey: previous[hotkey].now if hotkey in previous else 0 for hotkey in candidates}
+    stayed = sorted(turn for hotkey, turn in now.items() if hotkey in previous and previous[hotkey].stayed)
+    median = stayed[(len(stayed) - 1) // 2] if stayed else 0
+    return {
+        hotkey: turn if hotkey in previous and previous[hotkey].stayed else max(turn, median)
+        for hotkey, turn in now.items()
+    }
+
+
+def select_group(
+    version: Ruled20, candidates: Sequence[TurnCandidate], seed: bytes, round_id: str, task_id: str
+) -> GroupPlan:
+    """Return the task's group; the order of `candidates` does not matter (D-35)."""
+    rules = version.rules.groups
+    reasons = {one.hotkey: exclusion_reason(version, one) for one in candidates}
+    pool = [one for one in candidates if reasons[one.hotkey] is None]
+    most = rules.primaries + rules.auditors
+    ordered = first_of(most, pool, _served, draws_of(seed, "rank", round_id, task_id))
+    members = sorted((one.hotkey for one in ordered), key=draws_of(seed, "auditor", round_id, task_id))
+    auditors = AUDITORS.get(len(members), 0)
+    return GroupPlan(
+        task_id=task_id,
+        mode=MODES.get(len(pool), "full"),
+        primaries=tuple(members[auditors:]),
+        auditors=tuple(members[:auditors]),
+        promoted=(),
+        demoted=(),
+        excluded={hotkey: reason for hotkey, reason in sorted(reasons.items()) if reason is not None},
+    )
+
+
+def rank_candidates(
+    version: Ruled20, candidates: Sequence[AnyCandidate], seed: bytes, round_id: str, task_id: str
+) -> list[Ranked]:
+    """Return those that may be selected, the least served first (D-35)."""
+    rank_draw = draws_of(seed, "rank", round_id, task_id)
+    pool = [one for one in candidates if exclusion_reason(version, one) is None]
+    return sorted(
+        (Ranked(one, rank_draw(one.hotkey)) for one in pool), key=lambda one: (*_served(one.candidate), one.draw)
+    )
+
+
+_served = attrgetter("turn", "total")
