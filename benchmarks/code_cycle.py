@@ -1,6 +1,6 @@
 """Overhead of one judging of code: everything but the code's and the tests' own work.
 
-Run `make bench-sandbox` next to a container engine (DOCKER_HOST), docker-registry and busybox. One test of one
+Run it next to a container engine (DOCKER_HOST), docker-registry and busybox. One test of one
 function; the image is in the cache. What is measured is a run in the sandbox (`sandbox_cycle.py`), an interpreter that
 judges, twice pytest, the linter and the interpreter of the code. Prints the median, the least and the most of ten.
 """

@@ -1,6 +1,6 @@
 """Comparison of honest runs of one bundle across kernels, processors and hosts (SPEC 15).
 
-Run `make honest-runs` next to a container engine (DOCKER_HOST) that knows the runtime `runsc` (gVisor). Each of TASKS
+Run it next to a container engine (DOCKER_HOST) that knows the runtime `runsc` (gVisor). Each of TASKS
 bundles, written and planted ones, is executed as a validator does, in runc and in gVisor, and run by miners: in runc
 with a tenth and half of a processor and with two, in gVisor with one and with two, and by the tracer alone on this
 host, on one of its processors and on all; where libfaketime is installed, 400 days later, too. Every miner is compared

@@ -1,6 +1,6 @@
 """Cost of executing one task: two runs of its bundle and one of none, in the runtime image (SPEC 15).
 
-Run `make bench-sandbox` next to a container engine (DOCKER_HOST), docker-registry and busybox. The bundle ends at once
+Run it next to a container engine (DOCKER_HOST), docker-registry and busybox. The bundle ends at once
 and the image is in the engine; what is measured is the sandbox (looking at the image, two volumes in memory, two
 containers, the bundle in, the evidence out, removing all of it) and the tracer. Prints the median, the least and the
 most of ten, the seconds that the image's own programs took of them, and the first run with its pull. RUNTIME=runsc

@@ -1,6 +1,6 @@
 """Similarity of real scanners: planted faults that each finds, by kind, type and language, and their agreement.
 
-    make bench-scanners BUNDLES=180
+    python benchmarks/scanners_alike.py BUNDLES=180
 
 Three scanners look at the same planted bundles: the installed analyser, GuardDog (YARA rules for malicious packages),
 and bandit with detect-secrets, each as it comes. A fault is seen where anything is reported within three lines of it.

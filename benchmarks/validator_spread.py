@@ -1,6 +1,6 @@
 """Luck of the draw in a miner's weight: two validators in one run, and the same network run again.
 
-Run `make bench-spread`. Every run is its own local network seed: other keys, other draws, the same behaviours. A
+Run it. Every run is its own local network seed: other keys, other draws, the same behaviours. A
 spread is the part of the weights that two vectors place differently, the mean over all pairs; miners of two runs are
 matched by name.
 """

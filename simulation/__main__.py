@@ -105,7 +105,7 @@ def _tell(played: Played) -> None:
     print("\n".join(f"  {step}" for step in played.last))
     for number in kept:
         print(f"  fault {number}: {played.faults[number]}")
-    print(f"play it again: make replay-faults SEED={played.seed} FAULTS={','.join(map(str, kept))}")
+    print(f"play it again: python -m simulation replay SEED={played.seed} FAULTS={','.join(map(str, kept))}")
 
 
 def _replay(seed: int, kept: str | None) -> int:

@@ -1,4 +1,4 @@
-"""`make simulate-mutations`: careless changes, each in a temporary copy of the code, and the first seed to find it."""
+"""Careless changes, each in a temporary copy of the code, and the first seed to find it."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""Run `make bench-dendrite`: calls of ours, of bittensor 10's dendrite and of bare aiohttp, by turns, to one stand-in.
+"""Run `python -m peers`: calls of ours, of bittensor 10's dendrite and of bare aiohttp, by turns, to one stand-in.
 
 The dendrite runs in its own environment. It neither bounds what it reads nor stores it; it keeps connections.
 """

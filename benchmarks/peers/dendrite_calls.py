@@ -1,4 +1,4 @@
-"""The peer's side of `make bench-dendrite`: bittensor 10's dendrite, in its own environment.
+"""The peer's side of `python -m peers`: bittensor 10's dendrite, in its own environment.
 
 Reads how many calls to make at once, a line each; prints calls a second, microseconds of CPU each and milliseconds of
 wall clock beyond the slowest answer.

@@ -1,4 +1,4 @@
-"""`make real-skills`: real packages, pinned by hash, with planted faults: what is found of them, and by whom.
+"""`python -m real_skills`: real packages, pinned by hash, with planted faults: what is found of them, and by whom.
 
 Packs and drafts the packages of packages.json, plants faults in them, measures analysers, and runs a network over the
 tasks; writes the tables of docs/reference-miner.md. Ends with 1 where the reference miner finds too little of the

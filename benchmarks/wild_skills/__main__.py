@@ -1,4 +1,4 @@
-"""Recall on malicious skills and alarms on their twins (`make wild-skills`); alarms on popular packages.
+"""Recall on malicious skills and alarms on their twins (`python -m wild_skills`); alarms on popular packages.
 
 Prints two tables; with a folder of packed tasks (`validator tasks pack --manifest`) the second one, too.
 """

@@ -15,7 +15,10 @@ def bounded(peaks: Peaks, what: str) -> None:
 
 
 @pytest.mark.attack
-@pytest.mark.skipif("HOSTILE_ROUNDS" not in os.environ, reason="a minute and a half: `make hostile` runs it")
+@pytest.mark.skipif(
+    "HOSTILE_ROUNDS" not in os.environ,
+    reason="a minute and a half: HOSTILE_ROUNDS runs it",
+)
 async def test_sixty_full_answers_take_bounded_memory_from_answer_to_log(tmp_path: Path) -> None:
     bounded(await full_round(tmp_path), "sixty attestations")
 

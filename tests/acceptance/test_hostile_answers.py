@@ -1,7 +1,7 @@
 """Hostility of every kind against the daemon as a process: it lives, it stays small and quick, and honest miners
 never notice (SPEC 5, D-27).
 
-`make hostile` runs many rounds and holds memory, lateness and lag to their bounds; the suite runs every kind once.
+HOSTILE_ROUNDS runs many rounds and holds memory, lateness and lag to their bounds; the suite runs every kind once.
 """
 
 import asyncio

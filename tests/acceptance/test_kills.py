@@ -1,6 +1,6 @@
 """kill -9 at random moments of whole rounds: nothing is counted twice or lost, nothing lives on (SPEC 5, D-6).
 
-`make kill-test` takes many of them on each database and prints the figures.
+`pytest tests/acceptance/test_kills.py` takes many of them on each database and prints the figures.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""`make replay-test`: long runs of the local network are the same when they are computed again, wherever that is."""
+"""REPLAY_ROUNDS: long runs of the local network are the same when they are computed again, wherever that is."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from replay_kit import copied, ended, environment_of, other_pythons, replayed, s
 ROUNDS = int(os.environ.get("REPLAY_ROUNDS", "0"))
 
 
-@pytest.mark.skipif(not ROUNDS, reason="long: `make replay-test` runs it")
+@pytest.mark.skipif(not ROUNDS, reason="long: REPLAY_ROUNDS runs it")
 def test_long_runs_replay_byte_for_byte_on_both_databases_and_every_python(
     tmp_path: Path,
     empty_sqlite_url: str,

@@ -1,4 +1,4 @@
-"""`make real-skills` without a network: counting, compositions of definitions, tables, what the commands print."""
+"""`python -m real_skills` without a network: counting, compositions of definitions, tables, what the commands print."""
 
 import re
 from collections.abc import Sequence
@@ -248,7 +248,7 @@ def test_of_which_rules_the_figures_of_a_page_are() -> None:
 
 
 def test_the_page_says_of_which_rules_its_figures_are() -> None:
-    """If rules changed since, run `make real-skills`, or add `, older than the code` after the digest's commit."""
+    """If rules changed since, run `python -m real_skills`, or add `, older than the code` after the digest's commit."""
     page = PAGE.read_text()
     names = tables(some_figures())
     assert rules_told(replaced(page, names)) == ("0" * 16, False)

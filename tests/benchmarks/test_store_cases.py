@@ -1,16 +1,12 @@
-"""Smoke runs of `make bench` and `make bench-growth` over stores: each case once, at a small size."""
+"""Smoke runs of `make bench` over stores: each case once, at a small size."""
 
 import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
-from xml.etree import ElementTree as ET
 
 import pytest
 from cases.history import seconds_of_reading
 from cases.settle import settled_ms
-from growth.__main__ import steepness, table
-from growth.drawing import drawing
-from growth.measures import by_findings
 from samples.aged_store import age
 from samples.full_windows import fill
 from samples.played_rounds import play
@@ -55,17 +51,6 @@ def test_an_epoch_ends_again_and_again_with_every_window_full(tmp_path: Path) ->
     url, snapshot = fill(tmp_path / "store.sqlite", 5)
     assert settled_ms(url, snapshot) > 0
     assert settled_ms(url, snapshot) > 0
-
-
-def test_growth_is_told_in_a_table_and_drawn() -> None:
-    measured = list(by_findings([5, 25]))
-    lines = table("findings", measured).splitlines()
-    assert lines[0] == "| findings | 5 | 25 | steepness |"
-    assert len(lines) == 2 + len(measured[0][1])
-    assert steepness([(10, {"ms": 3.0}), (100, {"ms": 30.0})], "ms") == pytest.approx(1)
-    picture = ET.fromstring(drawing("t <1>", "findings", {"ms": [(5, 0.2), (25, 1.1)], "MiB": [(5, 3.0), (25, 40.0)]}))
-    assert len(picture.findall("{*}circle")) == 4
-    assert "t <1>" in [words.text for words in picture.findall("{*}text")]
 
 
 def test_the_clock_of_processes_runs_on_with_work() -> None:

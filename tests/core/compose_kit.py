@@ -43,7 +43,7 @@ def need_compose() -> None:
     if why := without_compose():
         if os.environ.get("SSSA_NEED_ENGINE") == "1":
             pytest.fail(f"SSSA_NEED_ENGINE=1, but {why}")
-        pytest.skip(f"{why}: run `make compose-test`")
+        pytest.skip(f"{why}: run `pytest -m engine tests/compose`")
 
 
 def docker(*words: str, data: bytes | None = None) -> str:

@@ -24,7 +24,7 @@ def test_random_documents_are_written_and_read_as_the_plain_ways_do() -> None:
     assert min(accepted, twice, refused) > FIRST // 20
 
 
-@pytest.mark.skipif(not DOCUMENTS, reason="long: `make random-documents` runs it")
+@pytest.mark.skipif(not DOCUMENTS, reason="long: `pytest tests/core/test_random_documents.py` runs it")
 def test_many_random_documents_are_written_and_read_as_the_plain_ways_do() -> None:
     with ProcessPoolExecutor() as pool:
         parts = [range(start, min(start + 10_000, DOCUMENTS)) for start in range(0, DOCUMENTS, 10_000)]

@@ -42,7 +42,7 @@ def test_large_pools_with_few_and_many_ties_are_those_of_the_plain_form() -> Non
     assert tied > FIRST // 10
 
 
-@pytest.mark.skipif(not POOLS, reason="long: `make random-pools` runs it")
+@pytest.mark.skipif(not POOLS, reason="long: RANDOM_POOLS says how many")
 def test_many_large_pools_are_those_of_the_plain_form() -> None:
     with ProcessPoolExecutor() as processes:
         assert len(list(processes.map(_compared, chunks(POOLS)))) == -(-POOLS // 1_000)

@@ -1,4 +1,4 @@
-"""A real Postgres that is killed, restarted, made read-only and stopped under writers; `make crashes` takes many.
+"""A real Postgres that is killed, restarted, made read-only and stopped under writers; CRASHES says how often.
 
 Its files are on a real disk and synced, as in production: other tests switch that off.
 """

@@ -1,6 +1,6 @@
 """Cuts of the power under a SQLite store: what was acknowledged exists, what was not exists whole or not at all.
 
-The writes and syncs of a real process are recorded by a preloaded library; `make crashes` takes many cuts.
+The writes and syncs of a real process are recorded by a preloaded library; `pytest tests/crashes` takes many cuts.
 """
 
 import os

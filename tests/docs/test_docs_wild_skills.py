@@ -14,7 +14,7 @@ _FLAGGED = {
 _MOST_FILES = 7  # that differ between the forms of a skill of a set whose author knew no rules
 
 
-# The newest sets; `make wild-skills` prints the rows of all, in two processor minutes.
+# The newest sets; `python -m wild_skills` prints the rows of all, in two processor minutes.
 @pytest.mark.parametrize(("row", "half"), list(enumerate(HALVES))[-2:])
 def test_skills_are_found_and_twins_flagged_as_told(half: str, row: int) -> None:
     results = wild(half)

@@ -28,7 +28,7 @@ def test_the_picture_of_status_has_the_parts_of_the_page() -> None:
     labels = re.findall(r'_line\("(\w+)"', source)
     drawn = [line[:_LABEL].strip() for line in page if line[:_LABEL].strip() in labels]
     assert len(drawn) >= 9
-    assert set(labels) - set(drawn) <= {"store", "chain", "endpoint", "locked", "wallet"}, "`make pictures`"
+    assert set(labels) - set(drawn) <= {"store", "chain", "endpoint", "locked", "wallet"}, "run regenerate_pictures.py"
     head = table_lines(_RESULTS, [("",) * len(_RESULTS.split())], styled=False)[0].split()
     assert head in [line.split() for line in page]
     assert page[0].startswith("A validator runs: ok")
@@ -47,7 +47,7 @@ def test_the_picture_of_explain_has_the_parts_of_the_page() -> None:
         return {tuple(re.split(r" {2,}", head.strip())) for head in found if not re.search(r"\d", head)}
 
     assert len(heads(page)) >= 6
-    assert heads(page) <= heads(golden), "`make pictures`"
+    assert heads(page) <= heads(golden), "run regenerate_pictures.py"
 
 
 @pytest.mark.parametrize("command", ["status", "explain"])

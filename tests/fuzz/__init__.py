@@ -1,1 +1,1 @@
-"""Fuzzing of every parser of outside bytes: `make fuzz`."""
+"""Fuzzing of every parser of outside bytes: `python -m fuzz`."""

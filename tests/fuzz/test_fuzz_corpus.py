@@ -1,4 +1,4 @@
-"""The targets of `make fuzz`: their valid documents are read, and what was found once is found no more."""
+"""The targets of `python -m fuzz`: their valid documents are read, and what was found once is found no more."""
 
 from pathlib import Path
 

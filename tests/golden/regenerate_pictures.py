@@ -1,6 +1,6 @@
 """Makes docs/pictures again: `validator status` and `validator explain` as they answer next to a real run.
 
-Run `make pictures` after a change of the pages; it takes a minute. The local network runs in its own folder; while
+Run it after a change of the pages; it takes a minute. The local network runs in its own folder; while
 a round is in hand, the commands are called as an operator calls them.
 """
 

@@ -1,6 +1,6 @@
 """kill -9 of the daemon among executions: each ends once, is counted once, and leaves nothing in the engine (SPEC 15).
 
-`make execution-kills` takes many of them on each database and prints the figures.
+`pytest tests/sandbox/test_execution_kills.py` takes many of them on each database and prints the figures.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Worker processes on a real Postgres: killed, stopped, next to a running validator (SPEC 15).
 
-`make worker-test` takes a thousand executions and four workers, one of which is killed every two seconds.
+WORKER_JOBS=1000 takes a thousand executions and four workers, one of which is killed every two seconds.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """Every screen in a real Chromium: no script runs, no outside request, axe finds nothing serious, screenshots.
 
-`make pages-test` installs what this needs; PAGES_PICTURES=1 writes docs/pictures/page-*.png again.
+`pytest -m pages tests/web` installs what this needs; PAGES_PICTURES=1 writes docs/pictures/page-*.png again.
 """
 
 import os
@@ -13,7 +13,7 @@ import pytest
 from explained import ASSORTED_ROUNDS, HOTKEYS
 from web_kit import EVIL, TOKEN, played, served
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="make pages-test installs playwright")
+sync_api = pytest.importorskip("playwright.sync_api", reason="pytest -m pages tests/web installs playwright")
 CHROMIUM = shutil.which("chromium")
 pytestmark = [
     pytest.mark.pages,
@@ -69,7 +69,7 @@ def tab(request: pytest.FixtureRequest, browser: Any, place: str) -> Iterator[An
 
 
 def test_every_screen_holds_up_in_a_browser(tab: Any, place: str, request: pytest.FixtureRequest) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="make pages-test installs it").Axe()
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="requirements/pages.txt has it").Axe()
     for name, path in SCREENS.items():
         tab.goto(place + path)
         assert tab.locator("h1").inner_text()

@@ -1,4 +1,4 @@
-"""Kills around submissions: no epoch or day is sent twice, none is lost. `make crash-test` takes many of them."""
+"""Kills around submissions: no epoch or day is sent twice, none is lost. CRASH_KILLS says how many."""
 
 import os
 from itertools import pairwise

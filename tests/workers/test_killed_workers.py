@@ -1,6 +1,6 @@
 """Workers that the machine kills over honest answers, and answers that crash their worker (SPEC 16, D-26, D-27).
 
-`make hostile` makes 20 trials of each and prints them; `make attack` makes one.
+`pytest tests/acceptance/test_hostile_answers.py` makes 20 trials of each and prints them; `make attack` makes one.
 """
 
 import os
