@@ -43,7 +43,7 @@ async def test_a_row_in_the_open_is_read_back_after_its_inclusion(store: Store) 
 
 
 async def test_an_altered_row_of_a_killed_submission_is_no_strangers(store: Store) -> None:
-    """A clipped row of our own had been taken for somebody else's, and locked the weights."""
+    """Our row, once clipped, had been taken for somebody else's, and locked the weights."""
     world = await scored(store)
     world.subnet.altered_rows, world.chain.faults.lost_answers = 1, 1
     async with running(world):
