@@ -156,15 +156,3 @@ async def test_a_database_that_is_away_costs_no_round(
             assert await asyncio.wait_for(process.wait(), 60) == Exit.FINE
         async with open_store(server.url) as store:
             await nobody_lost(store, rounds + 1)
-
-
-async def test_a_hard_link_to_a_store_in_use_is_refused(miners: Miners, tmp_path: Path) -> None:
-    (tmp_path / "one").mkdir()
-    site = Site(tmp_path / "one", f"sqlite:///{tmp_path}/one/store.sqlite", miners, ANY_TIME)
-    async with site.daemon():
-        await until(lambda: settled(site) >= 1, site)
-        (tmp_path / "two").mkdir()
-        (tmp_path / "two" / "link.sqlite").hardlink_to(tmp_path / "one" / "store.sqlite")
-        other = Site(tmp_path / "two", f"sqlite:///{tmp_path}/two/link.sqlite", miners, ANY_TIME)
-        async with other.daemon() as second:
-            assert await asyncio.wait_for(second.wait(), 60) == Exit.STORE_IN_USE

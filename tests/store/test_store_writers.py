@@ -1,7 +1,6 @@
 import asyncio
 import os
 import sys
-from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -106,23 +105,6 @@ async def test_a_writer_whose_lock_another_took_meanwhile_stops_writing(postgres
                 await writer.lasting(lambda tx: tx.salts.add(b"x" * 32, sha256_hex(b"x" * 32)))
             async with successor.read() as tx:
                 assert await tx.salts.pending() is None
-
-
-async def test_a_hard_link_to_a_store_in_use_is_the_same_store(sqlite_url: str, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    link = tmp_path / "elsewhere" / "link.sqlite"
-    os.link(tmp_path / "store.sqlite", link)
-    other = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", HOLD_THE_LOCK, sqlite_url, stdout=asyncio.subprocess.PIPE
-    )
-    assert other.stdout is not None
-    assert await other.stdout.readline() == b"writer\n"
-    with pytest.raises(StoreLockedError, match=r"another process has link\.sqlite open by its other name"):
-        await open_store(f"sqlite:///{link}", writer=True)
-    other.kill()
-    await other.wait()
-    async with open_store(f"sqlite:///{link}", writer=True):
-        pass
 
 
 async def test_write_transactions_of_two_programs_do_not_overlap(store_url: str) -> None:

@@ -59,13 +59,16 @@ def test_what_the_goals_own_text_is_worth_is_told() -> None:
     assert len(notes("rag", {"text": "Say where the dog is."}, goal="Say where the cat sat.")) == 1
 
 
+def _has_regex(task: WorkflowTask) -> bool:
+    return any(one.type == "regex" for one in task.reference.given("checklist"))
+
+
 @pytest.mark.parametrize(
     "task",
     [
-        *(GOALS[name] for name in AGENTS),
-        agent(("json_key", "Name"), ("keyword", "two words"), ("regex", r"\d{2,}-[a-c]+")),
-        agent(("regex", r"(?i)^(?:total|sum): \d+\.\d\d$")),
-        agent(("regex", r"^a"), ("regex", r"z$"), ("keyword", "middle")),
+        *(GOALS[name] for name in AGENTS if not _has_regex(GOALS[name])),
+        agent(("json_key", "Name"), ("keyword", "two words")),
+        agent(("keyword", "a"), ("keyword", "middle")),
     ],
 )
 def test_the_example_of_a_checklist_is_worth_1(task: WorkflowTask) -> None:
@@ -80,10 +83,9 @@ def test_no_goal_of_the_benchmark_is_reached_by_its_own_text() -> None:
     assert [name for name, task in GOALS.items() if any("given back" in note for note in goal_notes(task))] == []
 
 
-@pytest.mark.parametrize("pattern", [r"[[:upper:]]{3}\pN", r"(a|b)(?:c|d)\x41", "\\Q(\\E", "(?s).", r"\|\[x\]"])
-def test_a_pattern_that_no_example_is_guessed_for_is_said_so_or_met(pattern: str) -> None:
-    told = next(goal_notes(agent(("regex", pattern), ("keyword", "k"))))
-    assert "worth 1: text `" in told or "no example is known that meets more than all but 1 - at" in told
+def test_no_example_is_made_where_a_regex_counts() -> None:
+    told = next(goal_notes(agent(("regex", "a{1,9}"), ("keyword", "k"))))
+    assert told.endswith("no example is made where a regex counts - at `reference.checklist`")
 
 
 def test_notes_are_one_harmless_line_of_bounded_length() -> None:

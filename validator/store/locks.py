@@ -19,8 +19,6 @@ from validator.store.errors import StoreDamagedError, StoreLockedError, StoreLoc
 from validator.store.urls import StoreUrl
 
 # Where SQLite locks a file that it reads: https://www.sqlite.org/lockingv3.html and its os_unix.c.
-_SHARED_FROM: Final = 0x40000002
-_SHARED_BYTES: Final = 510
 _MADE = "a store was made here\n"
 _ADVICE = "stop it first, or give this one its own store"
 LET_OPEN: Final = "run as the user who owns it, or give it to this one (chown); each validator runs as one user"
@@ -79,11 +77,6 @@ class FileLock(WriterLock):
             os.close(self._file)
             who = f"process {holder}" if holder.isdecimal() else "another process"
             raise StoreLockedError(f"{who} writes to {path.name}; {_ADVICE}") from None
-        try:
-            _refuse_linked(path)
-        except BaseException:
-            os.close(self._file)
-            raise
         self._made = self._read().endswith(_MADE)
         # The file stays when the lock goes: removing it would let two processes lock two files of one name.
         os.ftruncate(self._file, 0)
@@ -113,25 +106,6 @@ class FileLock(WriterLock):
         if not self._dropped:
             self._dropped = True
             os.close(self._file)
-
-
-def _refuse_linked(path: Path) -> None:
-    """Refuse a file that has another name, by which somebody has it open (StoreLockedError).
-
-    Each name has a lock file and its own write-ahead log; only SQLite's locks are on the file itself. To be called
-    before this process opens the file: closing it here would drop those locks.
-    """
-    if not path.exists() or path.stat().st_nlink == 1:
-        return
-    file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, _SHARED_BYTES, _SHARED_FROM)
-    except (BlockingIOError, PermissionError):  # either says that it is locked; another error is the caller's
-        raise StoreLockedError(
-            f"another process has {path.name} open by its other name (a hard link); {_ADVICE}, and remove the link"
-        ) from None
-    finally:
-        os.close(file)
 
 
 class AdvisoryLock(WriterLock):

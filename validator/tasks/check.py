@@ -3,7 +3,7 @@
 import re
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -44,19 +44,6 @@ _NEEDS_SANDBOX: Final = (
     "and lets the plans wait without one"
 )
 _IMPORTS_ALL: Final = re.compile(r"\bimport[ \t\\\n]*\*")
-# What stands for each part of a pattern in an example, one after the other; what is left of it stands for itself.
-_PARTS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
-    (re.compile(r"(?<!\\)\((?:\?:)?([^()|]*)\|[^()]*\)"), r"\1"),  # of alternatives the first
-    (re.compile(r"\(\?[a-zA-Z-]*(?::|\))|\\[bBAz]|(?<!\\)[()^$]|(?<!\\)[*+?]\??"), ""),
-    (re.compile(r"(?<!\\)\|.*"), ""),
-    (re.compile(r"\[\^[^\]]+\]|\\[WDS]"), "-"),
-    (re.compile(r"\[(\\?.)[^\]]*\]"), r"\1"),
-    (re.compile(r"\\w|(?<!\\)\."), "a"),
-    (re.compile(r"\\d"), "1"),
-    (re.compile(r"\\[sn]"), " "),
-    (re.compile(r"(\\?.)\{(\d{1,2})(?:,\d*)?\}"), lambda found: found[1] * int(found[2])),
-    (re.compile(r"\\(.)"), r"\1"),
-)
 
 
 def goal_notes(task: WorkflowTask) -> Iterator[str]:
@@ -110,13 +97,15 @@ def _of_expected(expected: Any) -> str:
 
 
 def _of_checklist(task: WorkflowTask) -> str:
-    """Return a note with the output that meets most of the checklist."""
+    """Return a note with the output that meets most of the checklist; without one if it has a regex."""
     checklist: tuple[Criterion, ...] = task.reference.given("checklist")
+    told = f"each of {len(checklist)} criteria is worth the same; case counts in json_key alone"
+    if any(one.type == "regex" for one in checklist):
+        return f"{told}; no example is made where a regex counts - at `reference.checklist`"
     met, example = max(
         ((read_quality(task, one) or 0.0, one.text or "") for one in _examples(checklist)),
         key=lambda found: found[0],
     )
-    told = f"each of {len(checklist)} criteria is worth the same; case counts in json_key alone"
     if met == 1.0:
         return f"{told}; worth 1: text `{_told(example)}` - at `reference.checklist`"
     missed = round((1 - met) * len(checklist))
@@ -125,12 +114,7 @@ def _of_checklist(task: WorkflowTask) -> str:
 
 def _examples(checklist: tuple[Criterion, ...]) -> Iterator[StepOutput]:
     keys = [one.value for one in checklist if one.type == "json_key"]
-    found = [(one, _sample(one.value) if one.type == "regex" else one.value) for one in checklist]
-    texts = [(one, text) for one, text in found if one.type != "json_key"]
-    first = [text for one, text in texts if one.type == "regex" and "^" in one.value]
-    last = [text for one, text in texts if one.type == "regex" and one.value.endswith("$")]
-    others = [text for _, text in texts if text not in (*first, *last)]
-    ordered = [*first, *others, *(text for text in last if text not in first)]
+    ordered = [one.value for one in checklist if one.type != "json_key"]
     if keys:
         for given in ("", " ".join(ordered)):
             yield StepOutput(canonical_bytes(dict.fromkeys(keys, given)).decode(), None, None)
@@ -148,13 +132,6 @@ def _members(keys: Iterable[str], pairs: Iterable[str], ordered: Iterable[str]) 
         name = canonical_bytes(key).decode()
         if not any(pair.startswith(f"{name}:") for pair in written):
             yield f"{name}:{canonical_bytes(' '.join(one for one in ordered if one not in written)).decode()}"
-
-
-def _sample(pattern: str) -> str:
-    """Return a text that the pattern may find: a guess, which is looked at before it is shown."""
-    for part, text in _PARTS:
-        pattern = part.sub(text, pattern)
-    return pattern
 
 
 def _told(text: str) -> str:
