@@ -16,18 +16,16 @@ def test_a_condition_is_in_every_view_of_the_catalogue(tmp_path: Path) -> None:
 """,
         """    Condition(
         "gates_hopeless",
-        "degraded",
+        "workers",
         "Answers wait for more than an hour.",
         "Replace the machine.",
         "measures how long answers wait for a worker",
         _LOAD,
-        "ValidatorBehind",
     ),
     Condition(
         "chain_slow",
 """,
     )
-    tree.put("validator/health/report.py", '("gates_behind",)', '("gates_behind", "gates_hopeless")')
     tree.put(
         WATCHING,
         "            if waited > _BEHIND_S:\n",

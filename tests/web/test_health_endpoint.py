@@ -13,9 +13,9 @@ from alive import blocks_alive
 from fork_start import ran
 
 from validator.health.board import Board
-from validator.health.catalogue import CONDITIONS
+from validator.health.catalogue import CHECKS, CONDITIONS
 from validator.health.client import HealthAddressError, HealthAnswer, ask_health
-from validator.health.report import CHAIN_LIMIT_S, CHECKS, HealthState
+from validator.health.report import CHAIN_LIMIT_S, HealthState
 from validator.settings.model import HealthSettings
 from validator.sources import SystemClock, VirtualClock
 from validator.telemetry.metrics import CONTENT_TYPE, Metrics
@@ -90,7 +90,7 @@ async def test_a_note_has_a_line_of_its_own_and_is_nothing_to_look_at() -> None:
 
 
 async def test_what_others_can_make_fail_is_named_and_leaves_ready_at_200() -> None:
-    theirs = {name for check in CHECKS.values() if check.theirs for name in check.conditions}
+    theirs = {one.name for one in CONDITIONS.values() if CHECKS[one.check].theirs}
     assert {"miners_out", "weights_few_paid", "weights_concentrated", "rounds_no_valid_answers"} <= theirs
     assert {CONDITIONS[name].severity for name in theirs} == {"degraded"}
     state = new_state()

@@ -17,8 +17,7 @@ from validator.cli.dispatch import INDEX
 from validator.cli.tree import index
 from validator.daemon.exits import Exit
 from validator.health.alerts import ALERTS, Alert
-from validator.health.catalogue import CONDITIONS, FATAL, Condition, Unseen
-from validator.health.report import CHECKS as READY
+from validator.health.catalogue import CHECKS, CONDITIONS, FATAL, Condition, Unseen
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, event_of_failure, version
 from validator.sources import SystemClock
@@ -193,15 +192,13 @@ def _named(alert: Alert) -> str:
 
 
 def _condition(one: Condition, alert: str = "") -> list[str]:
-    checks = [
-        f"`{name}`: {200 if check.theirs else 503}" for name, check in READY.items() if one.name in check.conditions
-    ]
+    check = CHECKS.get(one.check)
     return [
         f"`{one.name}`",
         f"fatal: {one.exit_code}" if one.exit_code else one.severity,
         one.meaning,
         one.advice,
-        ", ".join(checks),
+        "" if check is None else f"`{one.check}`: {200 if check.theirs else 503}",
         f"{one.watch}{f' (`{one.metric}`)' if one.metric else ''}",
         one.doctor.reason if isinstance(one.doctor, Unseen) else _code(one.checks),
         alert,
