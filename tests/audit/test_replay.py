@@ -28,6 +28,7 @@ from validator.store.tables import (
     answers,
     dispatches,
     flags,
+    receipts,
     records,
     rounds,
     salts,
@@ -172,6 +173,11 @@ TAMPERINGS: dict[str, tuple[Tamper, str, str]] = {  # what replay names, and wha
         "its outcome is not what outcome_sha256 names",
     ),
     "record byte": (flipped, "decompression error", "the record of round 0: decompression error"),
+    "receipt": (
+        executed(update(receipts).values(line=b"x")),
+        "cannot get frame parameters",
+        "receipt 1 cannot be read",
+    ),
     "no record": (
         executed(delete(records)),
         "round 0 has ended and has no record",

@@ -89,16 +89,16 @@ async def replay_round(tx: Transaction, round_id: int, past: Past | None = None)
     past = past or Past()
     state = past.state if past.next_round == round_id else State()
     past.next_round = None
-    receipt = await tx.receipts.of_round(round_id)
-    found = RoundReplay(
-        record.round_id, record.state, record.reason, receipt=None if receipt is None else receipt.sha256
-    )
+    found = RoundReplay(record.round_id, record.state, record.reason)
     if record.state == "open":
         return found
     given = Given()
     try:
+        receipt = await tx.receipts.of_round(round_id)
         if receipt is None:
             raise DamagedError("the round has ended and has no receipt")
+        end = receipt_of(receipt).round
+        found = replace(found, receipt=receipt.sha256, scoring_version=None if end is None else end.scoring_version)
         with ExitStack() as stack:
             given.answers = await _bodies(tx, round_id, stack)
             past.state = await _check(tx, record, receipt, state, given, stack)
@@ -108,8 +108,6 @@ async def replay_round(tx: Transaction, round_id: int, past: Past | None = None)
         found = replace(found, difference=printable(error.detail))
     else:
         past.next_round = round_id + 1
-        end = receipt_of(receipt).round
-        found = replace(found, scoring_version=None if end is None else end.scoring_version)
     verdict: Verdict = "different" if found.difference else "equal" if record.state == "settled" else "unscored"
     judged, pruned = given.counted["answers"], given.counted["answers missing"]
     return replace(found, verdict=verdict, judged=judged, pruned=pruned)
