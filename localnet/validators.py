@@ -10,8 +10,8 @@ from localnet.population import Population
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
+from validator.daemon.start import settle_chain
 from validator.daemon.world import World
-from validator.health.preconditions import settle_chain
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.rounds.facts import EndedRound, RoundListener

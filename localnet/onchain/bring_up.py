@@ -27,8 +27,8 @@ from validator.chain.opening import real_chain
 from validator.daemon.assembly import assembled
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
+from validator.daemon.start import check_start
 from validator.daemon.world import World, build_world
-from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError
 from validator.settings.model import Settings
 from validator.sources import Clock, SystemClock

@@ -30,7 +30,7 @@ from validator.chain.endpoint_socket import EndpointSocket
 from validator.chain.endpoints import Endpoints
 from validator.chain.limits import LIMITS, Limits
 from validator.cli.status import screen
-from validator.health.preconditions import check_start, settle_chain
+from validator.daemon.start import check_start, settle_chain
 from validator.health.status import Observer
 from validator.settings.load import load_settings
 from validator.settings.model import Settings, WeightsSettings

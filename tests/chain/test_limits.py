@@ -4,8 +4,8 @@ from itertools import pairwise
 
 from validator.chain.limits import LIMITS
 from validator.daemon import watches
+from validator.daemon.start import START_S
 from validator.health.doctor import LIMITS as DOCTOR
-from validator.health.preconditions import START_S
 from validator.health.report import CHAIN_LIMIT_S, STALE_S
 from validator.weights import chain_view
 

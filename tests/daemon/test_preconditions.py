@@ -17,9 +17,10 @@ from validator.chain.base import (
     NotRegisteredError,
     SubnetParameters,
 )
+from validator.chain.runtime_rules import preconditions
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.health.preconditions import START_S, check_start, preconditions
+from validator.daemon.start import START_S, check_start
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.settings.model import ChainSettings, Settings, ValidatorSettings
@@ -150,5 +151,6 @@ def test_each_precondition_has_its_reason(
     neuron = msgspec.structs.replace(NEURON, **me)
     snapshot = MetagraphSnapshot(1, block, "00" * 32, 0, 0, 360, OWNER, (neuron,))
     found = list(preconditions(snapshot, PARAMETERS._replace(**parameters), neuron, mechid))
-    assert {each.name: each.reason for each in found if each.reason} == reasons
-    assert all(each.detail for each in found)
+    assert {rule.name: rule.reason for rule, verdict in found if verdict.refused} == reasons
+    assert all(verdict.detail for _, verdict in found)
+    assert all(verdict.advice for _, verdict in found if verdict.refused)

@@ -13,7 +13,7 @@ from world import VALIDATOR
 from validator.chain.base import ChainUnreachableError, NoSubnetError, NotRegisteredError
 from validator.chain.bittensor import BittensorChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
-from validator.health.preconditions import check_start
+from validator.daemon.start import check_start
 from validator.settings.model import Settings, ValidatorSettings
 from validator.sources import VirtualClock
 

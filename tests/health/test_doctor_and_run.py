@@ -16,9 +16,9 @@ from validator.cli.errors import exit_code
 from validator.daemon.assembly import assembled
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Stop
+from validator.daemon.start import check_start
 from validator.daemon.world import build_world
 from validator.health.catalogue import CONDITIONS, FATAL
-from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError
 from validator.rounds.facts import EndedRound
 from validator.rounds.prepare import Prepared

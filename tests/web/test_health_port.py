@@ -6,7 +6,7 @@ import os
 import aiohttp
 from test_health_endpoint import new_state
 
-from validator.health.preconditions import ENDPOINT_BOUNDS
+from validator.rounds.readiness import ENDPOINT_BOUNDS
 from validator.settings.model import HealthSettings
 from validator.web.endpoint import HealthService
 

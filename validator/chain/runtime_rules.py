@@ -5,7 +5,7 @@ version. What is here can only be read in its source, opentensor/subtensor at sp
 pallets/subtensor/src.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from validator.chain.base import VERSION_KEY, SubnetParameters
@@ -47,11 +47,17 @@ class Asked(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A rule's answer: refused or not, the numbers behind it, the first block at which that can change, if known."""
+    """A rule's answer: refused or not, the numbers behind it, what to do, the first block at which that can change."""
 
     refused: bool
     detail: str
+    advice: str = ""
     retry: int | None = None
+
+    @property
+    def passes(self) -> bool:
+        """True if a refusal is over by itself at a known block."""
+        return self.retry is not None
 
 
 class RuntimeRule(NamedTuple):
@@ -77,45 +83,50 @@ def _permit(asked: Asked) -> Verdict:
         return Verdict(False, "a validator permit")
     if asked.is_exempt:
         return Verdict(False, "no validator permit; the subnet owner's hotkey needs none")
-    return Verdict(True, "no validator permit; permits follow stake, by epoch")
+    advice = "permits follow stake at the end of an epoch: stake more to this hotkey, or wait for the epoch's end"
+    return Verdict(True, "no validator permit; permits follow stake, by epoch", advice)
 
 
 def _stake(asked: Asked) -> Verdict:
     least = asked.parameters.min_stake_tao
     exempt = "; the subnet owner's hotkey needs none" if asked.is_exempt else ""
     detail = f"{asked.me.stake_tao:g} TAO, at least {least:g} asked for{exempt}"
-    return Verdict(asked.me.stake_tao < least and not exempt, detail)
+    return Verdict(asked.me.stake_tao < least and not exempt, detail, "stake more to this hotkey")
 
 
 def _mechanism(asked: Asked) -> Verdict:
     count = asked.parameters.mechanisms
-    return Verdict(asked.mechid >= count, f"mechanism {asked.mechid} of {count}")
+    advice = "set weights.assessment_mechid and weights.workflow_mechid to mechanisms that the subnet has"
+    return Verdict(asked.mechid >= count, f"mechanism {asked.mechid} of {count}", advice)
 
 
 def _version_key(asked: Asked) -> Verdict:
     least = asked.parameters.version_key
-    return Verdict(least > VERSION_KEY, f"weights carry {VERSION_KEY}, at least {least} asked for")
+    detail = f"weights carry {VERSION_KEY}, at least {least} asked for"
+    return Verdict(least > VERSION_KEY, detail, "upgrade this program")
 
 
 def _commit_reveal(asked: Asked) -> Verdict:
     hidden, takes = asked.parameters.commit_reveal, asked.parameters.takes_commitments
     mode = "committed, revealed by the chain later" if hidden else "shown at once"
     cannot = hidden and not takes
-    return Verdict(cannot, f"weights are {mode}" + ("; this node's runtime has no call for that" if cannot else ""))
+    advice = "name a node with the network's present runtime in chain.endpoints, or let the owner turn it off"
+    detail = f"weights are {mode}" + ("; this node's runtime has no call for that" if cannot else "")
+    return Verdict(cannot, detail, advice)
 
 
 def _commits(asked: Asked) -> Verdict:
     """Count the commitments of this epoch: those of the last tempo's blocks, which may be some more."""
     recent = [block for block in asked.commits if block > asked.snapshot.block - asked.parameters.tempo]
-    return Verdict(len(recent) >= MOST_COMMITS, f"{len(recent)} commitments in this epoch, less than {MOST_COMMITS}")
+    detail = f"{len(recent)} commitments in this epoch, less than {MOST_COMMITS}"
+    return Verdict(len(recent) >= MOST_COMMITS, detail, "nothing: the next weights wait until one is revealed")
 
 
 def _rate_limit(asked: Asked) -> Verdict:
     limit, block = asked.parameters.weights_rate_limit, asked.snapshot.block
     free = asked.last_update + limit
-    return Verdict(
-        free > block, f"{limit} blocks between weights, the next from block {free}, now {block}", max(free, block + 1)
-    )
+    detail = f"{limit} blocks between weights, the next from block {free}, now {block}"
+    return Verdict(free > block, detail, "nothing: the next weights wait for it", max(free, block + 1))
 
 
 def _least_weights(asked: Asked) -> Verdict:
@@ -144,3 +155,11 @@ RULES: Final = (
     RuntimeRule("rate_limit", f"{_WEIGHTS}, check_rate_limit", 0, Reason.WEIGHTS_RATE_LIMITED, _rate_limit),
     RuntimeRule("least_weights", f"{_WEIGHTS}, check_length", 0, Reason.WEIGHTS_TOO_FEW, _least_weights),
 )
+
+
+def preconditions(
+    snapshot: MetagraphSnapshot, parameters: SubnetParameters, me: Neuron, mechid: int
+) -> Iterator[tuple[RuntimeRule, Verdict]]:
+    """Yield what the runtime asks of weights before any row is computed, as of the snapshot."""
+    asked = Asked(snapshot, parameters, me, mechid, me.last_update)
+    return ((rule, rule.judge(asked)) for rule in RULES)

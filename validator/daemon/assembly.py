@@ -26,7 +26,6 @@ from validator.daemon.watches import (
 )
 from validator.daemon.world import World
 from validator.health.board import Board, advice_on
-from validator.health.preconditions import folders_of, round_checks
 from validator.health.report import HealthState
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.executor import PlanRunner
@@ -38,7 +37,7 @@ from validator.rounds.dispatch import Dispatcher
 from validator.rounds.gatekeeper import Gatekeeper
 from validator.rounds.heartbeat import Heartbeat
 from validator.rounds.prepare import Preparer, runtime_images_of, schedule_of
-from validator.rounds.readiness import Readiness, Standing, clock_fault
+from validator.rounds.readiness import Readiness, Standing, clock_fault, folders_of, round_checks
 from validator.rounds.service import RoundService
 from validator.settings.model import Settings
 from validator.store import Store

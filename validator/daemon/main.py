@@ -14,8 +14,8 @@ from validator.daemon.allocator import settle_allocator, settle_collector
 from validator.daemon.assembly import assembled
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Signals, StoppedAtStartError
+from validator.daemon.start import check_start
 from validator.daemon.world import World, build_world
-from validator.health.preconditions import check_start
 from validator.protocol.errors import ValidatorError
 from validator.rounds.prepare import schedule_of
 from validator.settings.model import Settings

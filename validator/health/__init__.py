@@ -3,6 +3,6 @@
 Rooms below report what they see (`telemetry/reports.py`, `rounds/facts.py`); `board.py` keeps the active conditions.
 `report.py` is `/readyz`, `client.py` asks for it, `status.py` is `validator status`, `doctor/` is `validator doctor`.
 
-Touches store, chain and engine; the check of a start binds a new store to its chain, nothing else here writes. Called
-by `web/`, the daemon and commands.
+Touches store, chain and engine, for reading; the one write, of the doctor, is rolled back. Called by `web/`, the daemon
+and commands.
 """

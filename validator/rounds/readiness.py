@@ -5,19 +5,22 @@ import os
 import resource
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 import structlog
 
 from validator.chain.clockwatch import ClockWatch
+from validator.incoming.server import Bounds
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_BODY, MAX_BODY_RUNTIME_PRIMARY
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
-from validator.scoring import Rules
+from validator.scoring import Rules, Schedule, version
+from validator.settings.model import Settings
+from validator.store.urls import parse_url
 from validator.telemetry import Event
 from validator.telemetry.reports import Reports
 
@@ -76,6 +79,8 @@ _EACH: Final = 2  # descriptors of an open request: its connection, and the file
 _BESIDE: Final = 24  # descriptors that workers, store, chain and task source may open meanwhile
 _MIB: Final = 1024 * 1024
 LEAST_FREE: Final = 64 * _MIB  # bytes that a disk keeps for everything else
+ENDPOINT_BOUNDS: Final = Bounds(connections=16, header_s=10.0, request_s=30.0)
+"""Bounds of the health endpoint; a round leaves it its file descriptors."""
 _REASONS: Final = (Reason.LOCAL_DESCRIPTORS, Reason.LOCAL_DISK, Reason.LOCAL_CLOCK)
 
 
@@ -207,3 +212,25 @@ def _most_bytes(rules: Rules, snapshot: MetagraphSnapshot) -> int:
     runtime = sum(map(is_runtime, ASSESSED_TYPES))
     full = primaries * (runtime * MAX_BODY_RUNTIME_PRIMARY + (len(ASSESSED_TYPES) - runtime) * MAX_BODY)
     return rules.groups.slots_per_type * (full + auditors * len(ASSESSED_TYPES) * MAX_BODY)
+
+
+def round_checks(settings: Settings, schedule: Schedule, clock_watch: ClockWatch, resting: int = 0) -> Sequence[Check]:
+    """Return the checks of this machine before a round, in the order in which they are asked (SPEC 16, D-26).
+
+    `resting`: so many file descriptors a daemon has open between rounds, where another process asks.
+    """
+
+    def rules_at(epoch: int) -> Rules:
+        return version(schedule.version_at(epoch)).rules
+
+    return (
+        clock_check(clock_watch),
+        descriptor_check(rules_at, settings.rounds.max_open, ENDPOINT_BOUNDS.descriptors, resting),
+        disk_check(rules_at, tuple(folders_of(settings).values())),
+    )
+
+
+def folders_of(settings: Settings) -> Mapping[str, Path]:
+    """Return where the validator writes, by name: `temporary`, and `store` where that is a file."""
+    database = parse_url(settings.store.url.reveal()).path
+    return {"temporary": spool_folder()} | ({} if database is None else {"store": database.parent})

@@ -5,10 +5,10 @@ from typing import Final
 
 from aiohttp import web
 
-from validator.health.preconditions import ENDPOINT_BOUNDS
 from validator.health.report import HealthState
 from validator.incoming.server import BoundedServer, Listen, listening_sockets, trusted
 from validator.protocol.errors import ValidatorError
+from validator.rounds.readiness import ENDPOINT_BOUNDS
 from validator.settings.model import HealthSettings
 from validator.telemetry.metrics import CONTENT_TYPE, Metrics
 from validator.web.admission import bears

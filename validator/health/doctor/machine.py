@@ -31,13 +31,12 @@ from validator.health.doctor.examination import (
     warning,
 )
 from validator.health.doctor.network_checks import seen_subnet
-from validator.health.preconditions import round_checks
 from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MIB
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
 from validator.rounds.prepare import schedule_of
-from validator.rounds.readiness import spool_folder
+from validator.rounds.readiness import round_checks, spool_folder
 from validator.sandbox.engine import Engine, EngineAwayError, EngineError, lacks
 from validator.scoring import VERSIONS
 from validator.settings.model import HealthSettings

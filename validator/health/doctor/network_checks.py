@@ -12,6 +12,7 @@ from validator.chain.base import SLOW_S, Chain, ChainError, NoSubnetError, Subne
 from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
 from validator.chain.opening import real_chain
 from validator.chain.probe import SPEC, Node, NoNodeError, Rpc, Seen, Silent, block_time, look_at, unfit
+from validator.chain.runtime_rules import preconditions
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, load_state
 from validator.health.catalogue import CONDITIONS, FATAL
@@ -27,7 +28,6 @@ from validator.health.doctor.examination import (
     unknown,
     warning,
 )
-from validator.health.preconditions import PASSING, preconditions
 from validator.health.rounds import counted
 from validator.miners.client import HttpMinerClient
 from validator.miners.directory import Declaration, Refused, ask_declaration
@@ -111,16 +111,6 @@ def _differing(good: Sequence[Node]) -> list[Finding]:
 
 _READER: Final = "//Doctor"  # signs nothing: reading needs no key, the chain's client wants one
 _NODE: Final = "look at the node's log, or put another endpoint first in chain.endpoints"
-_PRECONDITIONS: Final[Mapping[str, str]] = {
-    "permit": "permits follow stake at the end of an epoch: stake more to this hotkey, or wait for the epoch's end",
-    "stake": "stake more to this hotkey",
-    "mechanism": "set weights.assessment_mechid and weights.workflow_mechid to mechanisms that the subnet has",
-    "version_key": "upgrade this program",
-    "commit_reveal": "name a node with the network's present runtime in chain.endpoints, or let the owner turn it off",
-    "commitments": "nothing: the next weights wait until one is revealed",
-    "rate_limit": "nothing: the next weights wait for it",
-    "least_weights": CONDITIONS["weights_too_few"].advice,
-}
 
 
 class Subnet(NamedTuple):
@@ -215,14 +205,15 @@ def _on_subnet(site: Site, found: Subnet) -> Iterator[Finding]:
         seen = f"{site.signer.hotkey} is not registered on netuid {snapshot.netuid}"
         yield fault("registration", seen, FATAL["not_registered"].advice)
         return
-    for name, reason, detail in preconditions(snapshot, parameters, me, max(mechanisms(site.settings.weights))):
-        about = "registration" if name == "registered" else name.replace("_", " ")
-        if reason is None:
+    yield ok("registration", f"uid {me.uid} on netuid {snapshot.netuid}")
+    for rule, verdict in preconditions(snapshot, parameters, me, max(mechanisms(site.settings.weights))):
+        about, detail = rule.name.replace("_", " "), verdict.detail
+        if not verdict.refused:
             yield ok(about, detail)
-        elif name in PASSING:
-            yield note(about, detail, _PRECONDITIONS[name])
+        elif verdict.passes:
+            yield note(about, detail, verdict.advice)
         else:
-            yield warning(about, f"{detail}: no weights could be sent now ({reason})", _PRECONDITIONS[name])
+            yield warning(about, f"{detail}: no weights could be sent now ({rule.reason})", verdict.advice)
 
 
 _EVERY_S: Final = 0.5
