@@ -57,7 +57,7 @@ def test_bash_completes(tmp_path: Path) -> None:
     script = ASKED.format(load=called("completion", "bash").stdout, call="_validator")
     found = environment() | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, check=True, env=found)
-    assert done.stdout.splitlines() == ["verify", "--compare --chain"]
+    assert done.stdout.splitlines() == ["verify", "--chain"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
