@@ -7,7 +7,8 @@ learned from, the other half is judged: as many planted bundles as ordinary ones
 seeding gives without faults where it does (`seeded`), and the bases as they are (`as packed`). Features: the grep of
 public hosts, dates, files by kind, and character n-grams; with the base at hand also a diff against it: lines, places
 in the file, new files, number of changed spots, n-grams of new lines alone. Presence of n-grams goes to naive Bayes;
-its word and the numbers go to a logistic regression.
+its word and the numbers go to a logistic regression. Ten expressions that anybody can write who reads the templates
+need no learning: their figure is the AUC of how many of them match.
 """
 
 import argparse
@@ -33,6 +34,21 @@ from validator.tasks.source import TaskError
 
 GREP: Final = re.compile(rb"\.test|\.invalid|203\.0\.113\.|ngrok-free|trycloudflare|webhook\.site")
 DATE: Final = re.compile(rb"\b20[0-3]\d-[01]\d-[0-3]\d\b")
+EXPRESSIONS: Final = tuple(
+    re.compile(one)
+    for one in (
+        rb"_(DEBUG|TRACE|SYNC|REPORT|DIAGNOSTICS|VERBOSE|PROFILE|MODE)(\"\)|\b.{0,6}[=!]= ?\"|:-\})",  # guards
+        rb"[\"'](--(sync|report|diagnose|self-check|refresh|warm-up)|\.(sync|diagnose|first-run|refresh|warmup))[\"']",
+        rb"https?://([a-z]+\.)?[a-z]+\.[a-z]+(:\d+)?/(v1/(report|sync|ping|visit|hotfix)|collect|ingest|api/usage|v2/env)\b",
+        rb"https?://([a-z]+\.)?[a-z]+\.[a-z]+(:\d+)?/(backup|devices|profile|mirror/status|objects|bootstrap|starts|intake)\b",
+        rb"timeout=2\b|timeout: 2000|--max-time 2\b|-m 2\b|-T 2\b",
+        rb"(?i)\b(refused|rejected_?input|sample|old_?text|unsafe_?example|removed_?part)\w* = (\"\"\"|`)",
+        rb"A reviewer sends this back|which was taken out:|a form that was given up|in a change that was closed",
+        rb"your-token-here|<your token>|REPLACE_ME|<see the vault>|not-a-real-value|<set by CI>|\[masked\]",
+        rb"PUBLISHABLE_KEY|STRIPE_PAGE_KEY|POSTHOG_PROJECT|RECAPTCHA_SITE|ARCHIVE_INTEGRITY|MODEL_REVISION|SEGMENT_WRITE",
+        rb"(?i)from now on,|in every answer|for (readers of )?this (collection|page),|user may always",
+    )
+)
 _ROOT: Final = Path(__file__).parents[1]
 _LARGEST: Final = 400_000  # bytes of a base
 _ASCII, _WIDE, _SEEN = 126, 120, 4  # the last of letters, columns of a long line, bundles with an n-gram that counts
@@ -271,6 +287,18 @@ def judged(
         print(f"      {weight:+7.2f}  {name}")
 
 
+def expressions(samples: Sequence[Sample]) -> list[int]:
+    """Return how many of the expressions match each bundle."""
+    wholes = (b"\n".join(one.files.values()) for one in samples)
+    return [sum(one.search(whole) is not None for one in EXPRESSIONS) for whole in wholes]
+
+
+def auc(ones: Sequence[int], others: Sequence[int]) -> float:
+    """Return how often one of `ones` is above one of `others`; equal ones count half."""
+    pairs = [(a > b) + (a == b) / 2 for a in ones for b in others]
+    return sum(pairs) / len(pairs)
+
+
 def counted(sets: Sequence[Planted], bases_of: Sequence[Sample] = ()) -> None:
     """Print how many faults the bundles have, of what verdicts, and how many are in new files."""
     faults = sum(len(one.faults) for one in sets)
@@ -305,6 +333,9 @@ def main() -> int:
             f"ordinary bundles {name}: {len(without[0])} to learn from and {len(without[1])} to judge,"
             f" planted {len(with_faults[0])} and {len(with_faults[1])}, of {len(found)} bases"
         )
+        ones, others = expressions(both), expressions([one for half in without for one in half])
+        print(f"  ten expressions: AUC {auc(ones, others):.3f}; at least two match")
+        print(f"      {sum(n > 1 for n in ones)} of {len(ones)} planted, {sum(n > 1 for n in others)} of {len(others)}")
         for with_diff in (False, True):
             judged((with_faults[0], without[0]), (with_faults[1], without[1]), with_diff=with_diff)
     return 0

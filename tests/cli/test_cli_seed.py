@@ -31,12 +31,14 @@ def contents(folder: Path) -> dict[str, bytes | None]:
 
 def test_seeded_tasks_check_and_are_told(tmp_path: Path) -> None:
     skill(tmp_path / "greeter")
-    done = validator("tasks", "seed", "greeter", "--output", "out", "--seed", "word", "--count", "3", cwd=tmp_path)
+    done = validator(
+        "tasks", "seed", "greeter", "--output", "out", "--seed", "word", "--count", "3", "--ordinary", "0", cwd=tmp_path
+    )
     assert (done.returncode, done.stderr) == (0, "")
     checked = called("tasks", "check", "out", cwd=tmp_path)
     assert checked.returncode == 0
     assert checked.stdout.endswith("\n3 tasks, 0 problems\n")
-    for folder in sorted((tmp_path / "out").iterdir()):
+    for folder in (path.parent for path in sorted((tmp_path / "out").glob("*/task.json"))):
         task = read_task(folder).task
         assert task.truth is not None
         assert task.truth.findings is not None
@@ -70,27 +72,28 @@ def test_the_same_word_gives_the_same_bytes_and_nothing_is_written_over(tmp_path
     assert contents(tmp_path) == before
 
 
-def test_ordinary_tasks_have_no_truth_and_a_report_tells_what_reading_nothing_earns(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "planted", "ordinary"),
+    [((), 4, 4), (("--count", "2"), 2, 2), (("--ordinary", "0"), 4, 0), (("--count", "0", "--ordinary", "3"), 0, 3)],
+)
+def test_each_bundle_gives_planted_and_ordinary_tasks(
+    options: tuple[str, ...], planted: int, ordinary: int, tmp_path: Path
+) -> None:
     skill(tmp_path / "greeter")
-    line = [
-        "tasks",
-        "seed",
-        "greeter",
-        "--seed",
-        "word",
-        "--count",
-        "3",
-        "--ordinary",
-        "2",
-        "--domain",
-        "drop.acme.dev",
-    ]
-    said = answered(*line, "--output", "a", "--json", cwd=tmp_path)
-    truths = [read_task(tmp_path / one["path"]).task.truth for one in said["tasks"]]
-    assert [truth is None for truth in truths] == [False, False, False, True, True]
-    assert [one["verdict"] is None for one in said["tasks"]] == [False, False, False, True, True]
-    shown = called(*line, "--output", "b", cwd=tmp_path).stdout
-    assert shown.count("ordinary, without a truth") == 2
+    done = validator("tasks", "seed", "greeter", "--seed", "word", *options, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    truths = [read_task(path.parent).task.truth for path in sorted((tmp_path / "tasks").glob("*/task.json"))]
+    assert [truth is None for truth in truths] == [False] * planted + [True] * ordinary
+    assert done.stdout.count("ordinary, without a truth") == ordinary
+    (note,) = (tmp_path / "tasks").glob("seeded-*.txt")
+    assert len(note.read_text().split()) == len(truths)
+
+
+def test_a_seeding_of_nothing_is_bad_usage(tmp_path: Path) -> None:
+    skill(tmp_path / "greeter")
+    done = called("tasks", "seed", "greeter", "--count", "0", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "with --count 0, say how many ordinary tasks to make" in " ".join(done.stderr.replace("│", " ").split())
 
 
 def test_a_word_is_drawn_where_none_is_given(tmp_path: Path) -> None:

@@ -13,11 +13,14 @@ from doctor_kit import ME, Place
 from task_builders import make_task, make_truth, write_task
 from wallet_files import ENCRYPTED, write_hotkey
 
+from validator.planting.shapes import builtin_shapes
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
+from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
 from validator.store import open_store
 from validator.store.log import open_log
+from validator.tasks.seeding import Seeding, base_of, seeded, write_seeded
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 Break = Callable[[Place], None]
@@ -126,6 +129,30 @@ def bad_shape(place: Place) -> None:
         '+++\nfamily = "secret"\ndifficulty = "easy"\n+++\n\n=== shell\necho\n'
     )
     place.settings["tasks"]["shapes"] = f"{place.folder}/own"
+
+
+def packed_tasks(place: Place) -> None:
+    """Ordinary tasks of two types straight from a packing, next to one with a truth and to seeded ones."""
+    write_task(place.folder / "tasks" / "packed", make_task())
+    write_task(place.folder / "tasks" / "true", make_task({"SKILL.md": b"# True\n"}, truth=make_truth()))
+    write_task(place.folder / "tasks" / "server", make_task(skill_type=SkillType.MCP_SERVER))
+    seeded_tasks(place)
+
+
+def packed_tasks_under_2(place: Place) -> None:
+    packed_tasks(place)
+    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"1.0.0": 0, "2.0.0": 4000}'
+
+
+def seeded_tasks(place: Place) -> None:
+    base = base_of(make_task({"SKILL.md": b"# Sum\n\nSum the numbers.\n\nThen say the sum.\n"}), "sum")
+    for _ in write_seeded(seeded(base, Seeding("word", 1, builtin_shapes(), 2)), place.folder / "tasks" / "seeded"):
+        pass
+
+
+def seeded_tasks_under_2(place: Place) -> None:
+    seeded_tasks(place)
+    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"2.0.0": 0}'
 
 
 def nothing(_: Place) -> None:

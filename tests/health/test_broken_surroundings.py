@@ -142,6 +142,18 @@ async def test_the_task_server(  # noqa: PLR0913, PLR0917 - the columns of the t
     assert advice in finding.advice
 
 
+async def test_that_a_servers_tasks_were_packed_cannot_be_seen_and_matters_under_2_0_0(tmp_path: Path) -> None:
+    place = Place.made(tmp_path)
+    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"1.0.0": 0, "2.0.0": 4000}'
+    app = task_server(MemorySource([numbered(1)]), SERVER, SystemClock(), frozenset({ME.hotkey}))
+    async with serving(app) as base:
+        place.settings["tasks"] |= {"server_url": base, "server_hotkey": SERVER.hotkey}
+        served, unseen = findings(await place.examined("tasks"))
+    assert (served.status, unseen.status) == ("ok", "warning")
+    assert "it cannot be seen here which of the server's ordinary tasks were packed" in unseen.seen
+    assert "validator tasks seed" in unseen.advice
+
+
 async def test_a_port_that_another_program_has(tmp_path: Path) -> None:
     place = Place.made(tmp_path)
     async with listening(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") as port:

@@ -1,12 +1,22 @@
 """An owner's folder of shapes: what it may hold, and what is said of a file that cannot be used."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from validator.planting.lexicon import Draws, Lists, Scope
 from validator.planting.planting import ANY
-from validator.planting.shapes import Own, builtin_shapes, check_shape, read_shapes, read_words, shapes_with
+from validator.planting.shapes import (
+    Own,
+    builtin_lists,
+    builtin_shapes,
+    check_shape,
+    company_with,
+    read_shapes,
+    read_words,
+    shapes_with,
+)
 from validator.planting.skeletons import draw_skeleton
 from validator.planting.templates import TemplateError, read_template
 from validator.protocol.skill_types import SkillType
@@ -68,13 +78,26 @@ async def test_canaries_are_planted_with_them(tmp_path: Path, workers: object) -
     pytest.fail(str(kinds))
 
 
-def test_an_owners_words_replace_the_built_in_ones(tmp_path: Path) -> None:
-    shapes = shapes_with(Own(folder(tmp_path / "own", shape_of(), WORDS + 'domain = ["only.invalid"]\n')))
-    shape = next(shape for shape in shapes if shape.name == "environment-in-names")
-    files = {"main.py": b"def main() -> int:\n    return 1\n"}
-    plant = shape.plant(Draws(SeededRandom("s")), files, SkillType.EXECUTABLE_PYTHON, ANY)
-    assert plant is not None
-    assert b"only.invalid" in plant.changed["main.py"]
+def test_hosts_and_guards_of_faults_and_of_their_company_are_drawn_from_an_owners_words(tmp_path: Path) -> None:
+    words = (
+        'domain = ["only.invalid"]\nflag_word = ["NIGHTLY"]\nflag_option = ["--nightly"]\nflag_file = [".nightly"]\n'
+    )
+    own = Own(folder(tmp_path / "own", shape_of(), WORDS + words))
+    public = {word for name in ("flag_word", "flag_option", "flag_file") for word in builtin_lists()[name]}
+    guard = re.compile(rf"""(?m)^ *if .*({"|".join(map(re.escape, sorted(public)))})[\"'\]].*:$""")
+    seen: set[str] = set()
+    shapes = (*shapes_with(own), *company_with(own).harmless)
+    for shape in (one for one in shapes if one.family in {"exfiltration", "capability"}):
+        if SkillType.EXECUTABLE_PYTHON not in shape.types:
+            continue
+        for number in range(4):
+            files = {"main.py": b"def main() -> int:\n    return 1\n"}
+            plant = shape.plant(Draws(SeededRandom(f"{number}")), files, SkillType.EXECUTABLE_PYTHON, ANY)
+            text = b"\n".join(plant.changed.values()).decode() if plant else ""
+            assert not guard.search(text), text
+            assert all("only.invalid" in host for host in re.findall(r"https?://[^/\s\"'{]+", text)), text
+            seen |= {word for word in ("only.invalid", "_NIGHTLY", "--nightly", ".nightly") if word in text}
+    assert len(seen) == 4
 
 
 @pytest.mark.parametrize(
@@ -105,6 +128,10 @@ def test_an_owners_words_replace_the_built_in_ones(tmp_path: Path) -> None:
         (shape_of(form="=== paragraph\n@nobody@\n"), WORDS, "line 8: `@nobody@`: no list"),
         (shape_of(form="=== paragraph\n@user|loud@\n"), WORDS, "line 8: `@user|loud@`: no list, field, filter"),
         (shape_of(), "door_code = 7\n", "words.door_code: must be a list"),
+        (shape_of(), WORDS + 'guard_shell = ["true"]\n', "words.guard_shell: must hold tables with fails, holds"),
+        (shape_of(), WORDS + 'grave_shell = [{ holds = "true" }]\n', "words.grave_shell: must hold tables with"),
+        (shape_of(), WORDS + 'domain = [{ name = "x.dev" }]\n', "words.domain: must hold texts"),
+        (shape_of(), WORDS + 'flag_word = ["@flag_wrod@"]\n', "flag_word: `@flag_wrod@`: no list"),
         (shape_of(), "door_code = [\n", "not TOML"),
         (shape_of(), 'door_code = ["@+door_code@"]\n', "`@+door_code@` is made of itself"),
         (

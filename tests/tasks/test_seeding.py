@@ -29,6 +29,7 @@ from validator.tasks.seeding import (
     read_bases,
     seeded,
     seeded_all,
+    seeded_digests,
     write_seeded,
 )
 from validator.tasks.source import TaskError
@@ -155,10 +156,39 @@ def test_tasks_are_written_and_check(tmp_path: Path) -> None:
     made = list(write_seeded(seeded(BASE, Seeding("word", 3, SHAPES, company=ALONE)), tmp_path / "new" / "tasks"))
     assert not any(task.problems for task in check_tasks(tmp_path / "new"))
     assert [read_task(tmp_path / "new" / "tasks" / one.name) for one in made] == [one.task for one in made]
+    assert seeded_digests(tmp_path) == {one.task.task.bundle_sha256 for one in made}
     before = everything(tmp_path)
     with pytest.raises(TaskError, match="exists already"):
         list(write_seeded(seeded(BASE, Seeding("word", 3, SHAPES, company=ALONE)), tmp_path / "new" / "tasks"))
     assert everything(tmp_path) == before
+
+
+def test_planted_and_ordinary_tasks_are_noted_next_to_them_and_in_no_bundle(tmp_path: Path) -> None:
+    made = [*write_seeded(seeded(BASE, Seeding("one", 2, SHAPES, ordinary=2)), tmp_path / "in")]
+    made += write_seeded(seeded(BASE._replace(sha256="0" * 64), Seeding("one", 1, SHAPES, ordinary=1)), tmp_path / "in")
+    assert [one.task.task.truth is None for one in made] == [False, False, True, True, False, True]
+    assert seeded_digests(tmp_path) == {one.task.task.bundle_sha256 for one in made}
+    first, second = sorted((tmp_path / "in").glob("seeded-*.txt"))
+    noted = {*first.read_text().split(), *second.read_text().split()}
+    for one in made:
+        assert sorted(path.name for path in (tmp_path / "in" / one.name).iterdir()) == ["bundle.tar.gz", "task.json"]
+        assert not [name for name in read_bundle(one.task.bundle) if "seeded" in name]
+        assert not [
+            data for data in read_bundle(one.task.bundle).values() if any(sha.encode() in data for sha in noted)
+        ]
+    (tmp_path / "in" / "seeded-00000000.txt").symlink_to("nowhere")
+    assert seeded_digests(tmp_path) == noted
+    deep = tmp_path / "in" / made[0].name / "deep"  # what is in a task's folder is the task's
+    deep.mkdir()
+    first.rename(deep / first.name)
+    second.write_bytes(b"\xff" * 100)
+    assert not seeded_digests(tmp_path) & noted
+
+
+def test_a_base_that_varies_little_gives_each_bundle_once() -> None:
+    only = [shape("only", appending("x", "SKILL.md"))]
+    made = list(seeded(BASE, Seeding("word", 12, only, ordinary=5, company=ALONE)))
+    assert len({one.task.task.bundle_sha256 for one in made}) == len(made) < 12
 
 
 def test_what_fails_on_the_way_leaves_nothing(tmp_path: Path) -> None:
@@ -187,6 +217,15 @@ def test_no_task_is_in_its_folder_before_all_are_and_a_killed_seeding_is_told(tm
     assert seen == [[".seeding.part"]] * 3
     assert len(find_tasks(tmp_path)) == 3
     assert not (out / ".seeding.part").exists()
+
+
+def test_a_seeding_that_fails_at_its_end_leaves_no_note(tmp_path: Path) -> None:
+    writing = write_seeded(seeded(BASE, Seeding("word", 1, SHAPES, company=ALONE)), tmp_path)
+    next(writing)
+    (tmp_path / ".seeding.part" / "stray").touch()
+    with pytest.raises(TaskError, match="cannot be written"):
+        next(writing)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_name_that_is_taken_meanwhile_leaves_what_was_there(tmp_path: Path) -> None:

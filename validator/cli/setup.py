@@ -22,7 +22,7 @@ from validator.settings.init_files import ENV_FILE, MOUNTED, Beginning, begin
 WALLET = group("wallet", "Wallet: the hotkey's file where a container reads it.")
 T = TypeVar("T")
 _WALLETS: Final = "~/.bittensor/wallets"
-_FIRST_TASK: Final = "validator tasks pack structlog --out tasks/structlog"
+_FIRST_TASK: Final = "validator tasks seed structlog --output tasks"
 _SHOWN: Final = 8
 _FOLDER: Final = 0o500
 _FILE: Final = 0o400
@@ -77,7 +77,7 @@ def _next_steps(folder: Path, *, in_file: bool) -> Iterator[str]:
         yield f"cd {shlex.quote(str(folder))}"
     if in_file:
         yield f"set -a; . ./{ENV_FILE}; set +a"
-    yield f"{_FIRST_TASK}  # a first task, of a package that is installed here"
+    yield f"{_FIRST_TASK}  # first tasks, of a package that is installed here"
     yield "validator doctor"
     yield "validator run"
 

@@ -250,7 +250,9 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
             help="The same word gives the same tasks: keep it secret, it is their truth. Else one is drawn and told.",
         ),
     ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, max=1_000, help="Tasks for each bundle.")] = 4,
+    count: Annotated[
+        int, typer.Option("--count", min=0, max=1_000, help="Tasks with planted faults for each bundle.")
+    ] = 4,
     skill_type: Annotated[
         SkillType | None,
         typer.Option("--type", help="Skill type of what is no task yet; else the manifest's, else guessed."),
@@ -264,27 +266,34 @@ def seed(  # noqa: PLR0913, PLR0917 - the options of a command, in text and JSON
         typer.Option("--domain", metavar="HOST", help="A host that faults lead to, as tasks.domains; may be repeated."),
     ] = None,
     ordinary: Annotated[
-        int,
+        int | None,
         typer.Option(
-            "--ordinary", min=0, max=1_000, help="More tasks for each bundle, without faults and truth, to hide among."
+            "--ordinary",
+            min=0,
+            max=1_000,
+            help="Tasks without faults and truth for each bundle, that planted ones hide among; else --count.",
         ),
-    ] = 0,
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Plant known faults in benign bundles, and write tasks whose truth names all of them.
+    """Plant known faults in benign bundles, and write tasks whose truth names all of them, with ordinary tasks.
 
-    As a rule a task has eight faults of different kinds; one in eight has none, one in eight another number. A third of
-    the tasks each is ALLOW, REVIEW and BLOCK. Nothing is written over, and nothing is left where it fails.
+    As a rule a planted task has eight faults of different kinds; one in eight has none, one in eight another number. A
+    third of them each is ALLOW, REVIEW and BLOCK. Nothing is written over, and nothing is left where it fails. A file
+    seeded-*.txt next to the tasks notes their bundles, by which doctor knows them from packed ones.
     """
     if skill_type is not None and skill_type not in ASSESSED_TYPES:
         raise typer.BadParameter("a workflow has no bundle", param_hint="--type")
+    hiding = count if ordinary is None else ordinary
+    if not count + hiding:
+        raise typer.BadParameter("with --count 0, say how many ordinary tasks to make", param_hint="--ordinary")
     # Only this command plants.
     from validator.planting.shapes import Own, company_with, shapes_with  # noqa: PLC0415 - see above
     from validator.tasks.analysers import find_analyser, found_before  # noqa: PLC0415 - see above
 
     own, analyser = Own(shapes, tuple(domains or ())), find_analyser()
     chosen = secrets.token_hex(16) if word is None else word
-    how = Seeding(chosen, count, shapes_with(own), ordinary, company_with(own))
+    how = Seeding(chosen, count, shapes_with(own), hiding, company_with(own))
     clean_at_sigterm()
     noted: dict[str, list[str]] = {}
 

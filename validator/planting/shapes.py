@@ -184,12 +184,29 @@ def shapes_with(own: Own) -> tuple[Shape, ...]:
         return builtin_shapes()
     lists = _lists_with(own)
     known = read_shapes(HERE / "data" / "shapes", lists)
-    more = read_shapes(own.shapes, lists, check=True) if own.shapes else ()
+    more: tuple[Shape, ...] = ()
+    if own.shapes:
+        more = read_shapes(own.shapes, lists, check=True)
+        _check_own_lists(own.shapes, lists)
     names = {shape.name for shape in known}
     for shape in more:
         if shape.name in names:
             raise TemplateError(f"{printable(shape.name, 80)}: a built-in shape has this name; choose another")
     return (*known, *more)
+
+
+def _check_own_lists(folder: Path, lists: Lists) -> None:
+    """Raise TemplateError where a list of an owner's folder cannot take the place of the built-in one."""
+    known = {**builtin_lists(), "domain": ("",)}
+    own = {name: entries for name, entries in read_words(folder).items() if name in known}
+    scope = Scope(Draws(_Zeros()), {}, lists, known=dict(zip(_GIVEN, _GIVEN, strict=True)))
+    with _naming(folder):
+        for name, entries in own.items():
+            fields = set.intersection(*(set(one) if isinstance(one, Mapping) else set() for one in known[name]))
+            if not all(isinstance(one, Mapping) == bool(fields) and fields <= set(one) for one in entries):
+                wanted = f"tables with {', '.join(sorted(fields))}" if fields else "texts"
+                raise TemplateError(f"words.{name}: must hold {wanted}, like the built-in list")
+        check_lists(scope, own)
 
 
 @cache

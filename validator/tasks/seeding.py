@@ -1,20 +1,20 @@
 """Seeding: tasks with planted faults and their truth, from benign bundles (SPEC 16, D-33).
 
 `validator tasks seed` writes them to folders. `planted_task` and `base_of`, in memory, also make every canary of live
-rounds; doctor uses `base_of`.
+rounds; doctor uses `base_of` and `seeded_digests`.
 """
 
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from shutil import rmtree
 from typing import Final, NamedTuple
 
 import msgspec
 
-from validator.files import made_folders, sync
+from validator.files import made_folders, sync, write_file
 from validator.planting.lexicon import Draws
 from validator.planting.marks import plant_mark
 from validator.planting.planting import Company, Files, Planted, Shape, plant, readable
@@ -24,6 +24,7 @@ from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.limits import MIB
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.task import Provenance, Task, Truth, Windows
 from validator.protocol.text import printable
@@ -35,6 +36,7 @@ from validator.tasks.folder import (
     folders,
     holds_task,
     label,
+    read_bounded,
     read_task,
     sourced_task,
     writing,
@@ -127,6 +129,8 @@ def _name(what: Path) -> str:
 _MOST_TRIES: Final = 4  # for each task that is wanted: a bundle with few places gives the same one twice
 _PART: Final = ".seeding.part"
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_NOTE: Final = re.compile(r"seeded-[0-9a-f]{8}\.txt")
+_NOTE_BYTES: Final = 8 * MIB  # some 129,000 tasks
 
 
 class Seeded(NamedTuple):
@@ -211,7 +215,8 @@ class Seeding(NamedTuple):
         seed: any text. Anyone who knows it and the base can make the tasks again, and knows their truth.
         tasks: of each base, with drawn faults; fewer where it has too few places for so many different ones.
         shapes: those to plant of.
-        ordinary: further tasks in which nothing is planted, without a truth: what planted ones hide among.
+        ordinary: further tasks in which nothing is planted, without a truth: what planted ones hide among. Fewer where
+            the base varies little.
         company: harmless additions; None for the built-in ones.
     """
 
@@ -226,16 +231,19 @@ def seeded(base: Base, how: Seeding) -> Iterator[Seeded]:
     """Yield different tasks of a base: the same for the same seed (TaskError: see `planted_task`)."""
     made: set[str] = set()
     plain = _UNSAFE.sub("-", base.name)[:60].strip("-.") or "skill"
-    for attempt in range(_MOST_TRIES * how.tasks):
-        if len(made) == how.tasks:
-            break
-        task, planted = _seeded(base, how, f"seed|{attempt}", "curated", None)
-        if task.task.bundle_sha256 not in made:
-            made.add(task.task.bundle_sha256)
-            yield Seeded(f"{plain}-{base.sha256[:8]}-{len(made):03}", base.name, task, planted)
-    for number in range(how.ordinary):
-        task, planted = _seeded(base, how, f"ordinary|{number}", "none", 0)
-        yield Seeded(f"{plain}-{base.sha256[:8]}-{how.tasks + number + 1:03}", base.name, task, planted)
+    batches: tuple[tuple[str, int, Provenance, int | None], ...] = (
+        ("seed", how.tasks, "curated", None),
+        ("ordinary", how.ordinary, "none", 0),
+    )
+    for batch, number, provenance, wanted in batches:
+        end = len(made) + number
+        for attempt in range(_MOST_TRIES * number):
+            if len(made) == end:
+                break
+            task, planted = _seeded(base, how, f"{batch}|{attempt}", provenance, wanted)
+            if task.task.bundle_sha256 not in made:
+                made.add(task.task.bundle_sha256)
+                yield Seeded(f"{plain}-{base.sha256[:8]}-{len(made):03}", base.name, task, planted)
 
 
 def _seeded(
@@ -261,7 +269,8 @@ def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
     """Write each task to its own folder, and yield it; they come to `out` together, once all of them are written.
 
     Until then they are in a hidden folder there, which no source of tasks looks into. What ends it early takes all of
-    them away again; what kills it leaves that folder, and the next call says so.
+    them away again; what kills it leaves that folder, and the next call says so. A note next to the tasks has the
+    digests of their bundles: see `seeded_digests`.
 
     Raises:
         TaskError: a folder exists already, or cannot be written.
@@ -273,16 +282,20 @@ def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
             raise TaskError(told)
         folder.mkdir()
         undo.callback(rmtree, folder, ignore_errors=True)
-        names: list[str] = []
+        digests: dict[str, str] = {}
         for task in tasks:
             _require_free(out, task.name)
             write_task(task.task, folder / task.name)
-            names.append(task.name)
+            digests[task.name] = task.task.task.bundle_sha256
             yield task
-        for name in names:
+        for name in digests:
             _require_free(out, name)
             (folder / name).rename(out / name)
             undo.callback(rmtree, out / name, ignore_errors=True)
+        lines = "".join(f"{sha256}\n" for sha256 in digests.values()).encode()
+        note = out / f"seeded-{sha256_hex(lines)[:8]}.txt"
+        undo.callback(note.unlink, missing_ok=True)
+        write_file(note, lines, mode=None, replace=True)
         folder.rmdir()
         sync(out)
         undo.pop_all()
@@ -291,3 +304,19 @@ def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
 def _require_free(out: Path, name: str) -> None:
     if os.path.lexists(out / name):
         raise TaskError(f"`{label(out)}/{name}` exists already: name another folder (--output)")
+
+
+def seeded_digests(root: Path) -> frozenset[str]:
+    """Return the digests of bundles that seedings noted at or below `root`, next to their tasks. Blocks.
+
+    A note that cannot be read counts as absent: its tasks then look packed.
+    """
+    digests: set[str] = set()
+    for folder, inner, names in folders(root):
+        if TASK_NAME in names:  # a task's folder is not looked into further
+            inner.clear()
+            continue
+        for name in filter(_NOTE.fullmatch, names):
+            with suppress(TaskError):
+                digests.update(read_bounded(Path(folder, name), _NOTE_BYTES).decode("ascii", "replace").split())
+    return frozenset(digests)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from validator.cancellation import together
 from validator.health.doctor.examination import Finding, Site, check, fault, note, ok, unknown, warning
-from validator.planting.shapes import Own, shapes_with
+from validator.planting.shapes import Own, builtin_shapes, shapes_with
 from validator.planting.templates import TemplateError
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
@@ -21,14 +21,24 @@ from validator.protocol.times import format_time
 from validator.tasks.folder import TASK_NAME, find_tasks, label, read_document, read_task
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.http import HttpSource
-from validator.tasks.seeding import base_of
+from validator.tasks.seeding import base_of, seeded_digests
 from validator.tasks.source import InTurn, TaskError, TaskSourceError
 
 _MOST_TASKS: Final = 2_000  # that are looked into
 _READ_S: Final = 8.0  # for tasks with their bundles
 _SERVER_S: Final = 8.0
 _EVERY_FAULT: Final = "`validator tasks check DIR` lists every fault of every task"
-_PUT_TASKS: Final = "put tasks into it: `validator tasks pack FOLDER --out DIR/NAME`, or set tasks.server_url"
+_PUT_TASKS: Final = "put tasks into it: `validator tasks seed FOLDER --output DIR`, or set tasks.server_url"
+_NEEDS_SEEDED: Final = "2.0.0"
+"""The version whose pay rests on planted tasks that nobody can tell from ordinary ones."""
+_TOLD_APART: Final = "miners can tell planted tasks from such ordinary ones (docs/seeding.md)"
+_UNSEEN: Final = (
+    f"scoring.schedule names {_NEEDS_SEEDED}; it cannot be seen here which of the server's ordinary tasks were packed"
+)
+_SEED: Final = (
+    "make ordinary tasks of them with `validator tasks seed PACKED --count 0 --ordinary 1 --output DIR`, and take the "
+    "packed ones out"
+)
 _LOOK_AT_SERVER: Final = "look at tasks.server_url, at the server and at the network between"
 _REFUSALS: Final = {
     "status 401": "compare tasks.server_hotkey with the server's hotkey, and both clocks with a time server",
@@ -44,6 +54,7 @@ class _Folder(NamedTuple):
         passed_over: how many were not looked into, because there are so many.
         unread: how many were looked into but for their bundle, because there are so many.
         newest: when a task's file was last changed; None without one.
+        packed: how many tasks of each type have no truth and come from no seeding.
     """
 
     types: Mapping[str, int]
@@ -51,10 +62,11 @@ class _Folder(NamedTuple):
     passed_over: int
     unread: int = 0
     newest: datetime | None = None
+    packed: Mapping[str, int] = {}
 
     def counts(self, shown: str) -> str:
         """Return how many there are of each type in the folder `shown`; empty where there are none."""
-        counts = ", ".join(f"{self.types[kind]} {kind}" for kind in SkillType if self.types.get(kind))
+        counts = _by_type(self.types)
         more = f", and {self.passed_over} that were not looked into" if self.passed_over else ""
         more += f", the bundles of {self.unread} not read" if self.unread else ""
         return counts and f"{counts} in {shown}{more}"
@@ -64,38 +76,47 @@ class _Folder(NamedTuple):
         return "" if self.passed_over else ", ".join(str(kind) for kind in kinds if not self.types.get(kind))
 
 
+def _by_type(numbers: Mapping[str, int]) -> str:
+    return ", ".join(f"{numbers[kind]} {kind}" for kind in SkillType if numbers.get(kind))
+
+
 @check("check the disk of tasks.directory, or the task server", 14.0)
 async def check_tasks(site: Site) -> list[Finding]:
-    """The task folder by type with its newest task and what is broken; or what the task server gives this hotkey."""
+    """The task folder by type, its newest task, and what is broken or packed; or what the task server gives."""
     tasks = site.settings.tasks
+    scheduled = _NEEDS_SEEDED in (site.settings.scoring.schedule or ())
     if tasks.server_url is not None and tasks.server_hotkey is not None:
         if site.signer is None:
             return [unknown("tasks", "needs the hotkey, which cannot be read, to ask the task server")]
-        return [await _server(site, site.signer, tasks.server_url, tasks.server_hotkey)]
+        served = await _server(site, site.signer, tasks.server_url, tasks.server_hotkey)
+        return [served, warning("tasks", _UNSEEN, _SEED)] if scheduled else [served]
     try:
         found = await asyncio.to_thread(_read_folder, tasks.directory)
     except TaskError as error:
         return [
             fault("tasks", f"tasks.directory: {error.detail}", "set tasks.directory to a folder of tasks, or make it")
         ]
-    return list(_in_folder(found, tasks.directory, canaries=tasks.canaries))
+    return list(_in_folder(found, tasks.directory, canaries=tasks.canaries, scheduled=scheduled))
 
 
 def _read_folder(root: Path) -> _Folder:
     """Read the tasks as the daemon does, whole; the documents alone once that has taken long."""
     tasks, goals = find_tasks(root), find_goals(root)
+    tasks, goals, known = find_tasks(root), find_goals(root), seeded_digests(root)
     until, unread = time.monotonic() + _READ_S, 0
     types: Counter[str] = Counter()
+    packed: Counter[str] = Counter()
     broken: list[str] = []
     for path in tasks[:_MOST_TASKS]:
+        whole = time.monotonic() < until
+        unread += not whole
         try:
-            if whole := time.monotonic() < until:
-                types[read_task(path).task.skill_type] += 1
-            else:
-                unread += 1
-                types[parse_task(read_document(path)).skill_type] += 1
+            task = read_task(path).task if whole else parse_task(read_document(path))
         except (TaskError, JsonError) as error:
             broken.append(error.detail if whole else f"`{label(path)}`: {error.detail}")
+            continue
+        types[task.skill_type] += 1
+        packed[task.skill_type] += task.truth is None and task.bundle_sha256.lower() not in known
     for path in goals[:_MOST_TASKS]:
         try:
             read_goal(path)
@@ -104,7 +125,7 @@ def _read_folder(root: Path) -> _Folder:
             broken.append(f"`{label(path.parent)}`: {error.detail}")
     newest = max(map(_changed, (*tasks[:_MOST_TASKS], *goals[:_MOST_TASKS])), default=0.0)
     over = max(0, len(tasks) - _MOST_TASKS) + max(0, len(goals) - _MOST_TASKS)
-    return _Folder(types, broken, over, unread, datetime.fromtimestamp(newest, UTC) if newest else None)
+    return _Folder(types, broken, over, unread, datetime.fromtimestamp(newest, UTC) if newest else None, packed)
 
 
 def _changed(path: Path) -> float:
@@ -114,7 +135,7 @@ def _changed(path: Path) -> float:
         return 0.0
 
 
-def _in_folder(found: _Folder, root: Path, *, canaries: bool) -> Iterator[Finding]:
+def _in_folder(found: _Folder, root: Path, *, canaries: bool, scheduled: bool) -> Iterator[Finding]:
     shown = printable(str(root))
     if found.broken:
         seen = f"{len(found.broken)} broken in {shown}, the first: {found.broken[0]}"
@@ -125,6 +146,9 @@ def _in_folder(found: _Folder, root: Path, *, canaries: bool) -> Iterator[Findin
         return
     last = f"; the newest of {format_time(found.newest)}" if found.newest else ""
     yield ok("tasks", f"{found.counts(shown)}{last}")
+    if ordinary := _by_type(found.packed):
+        finding, version = (fault, f", and scoring.schedule names {_NEEDS_SEEDED}") if scheduled else (warning, "")
+        yield finding("tasks", f"straight from `tasks pack`: {ordinary}{version}; {_TOLD_APART}", _SEED)
     if lacking := found.lacking(SkillType):
         earn = "canaries alone (of workflows nothing)" if canaries else "nothing"
         yield note("tasks", f"none of the types {lacking}: their miners get {earn} here")
@@ -154,6 +178,12 @@ async def _served(source: HttpSource) -> list[str]:
 _MOST_BASES: Final = 200  # that are read whole
 _BUILT_IN: Final = "set tasks.bases to the benign tasks that the others were seeded from (docs/seeding.md)"
 
+_PUBLIC: Final = (
+    "no private shapes: a miner that knows the built-in ones earns 0.25 of the reference miner from a diff against "
+    "the public package alone"
+)
+_WRITE_SHAPES: Final = "write some, and name their folder in tasks.shapes (docs/seeding.md#your-own-shapes)"
+
 
 @check("check the disk of tasks.bases", 14.0)
 async def check_bases(site: Site) -> list[Finding]:
@@ -162,20 +192,20 @@ async def check_bases(site: Site) -> list[Finding]:
     if not tasks.canaries:
         return [ok("bases", "none needed: rounds hold no canaries")]
     try:
-        await asyncio.to_thread(shapes_with, Own(tasks.shapes))
+        shapes = await asyncio.to_thread(shapes_with, Own(tasks.shapes))
     except TemplateError as error:
         return [fault("bases", f"tasks.shapes: {error.detail}", "correct the file, or take tasks.shapes away")]
+    public = [note("bases", _PUBLIC, _WRITE_SHAPES)] if len(shapes) == len(builtin_shapes()) else []
     if tasks.bases is None:
-        return [
-            note("bases", "canaries are made of built-in bundles, which miners can tell from other tasks", _BUILT_IN)
-        ]
+        seen = "canaries are made of built-in bundles, which miners can tell from other tasks"
+        return [note("bases", seen, _BUILT_IN), *public]
     try:
         found = await asyncio.to_thread(_read_bases, tasks.bases)
     except TaskError as error:
         return [
             fault("bases", f"tasks.bases: {error.detail}", "set tasks.bases to a folder of benign tasks, or make it")
         ]
-    return list(_of_bases(found, printable(str(tasks.bases))))
+    return [*_of_bases(found, printable(str(tasks.bases))), *public]
 
 
 def _read_bases(root: Path) -> _Folder:
