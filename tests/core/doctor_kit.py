@@ -14,6 +14,7 @@ from wallet_files import write_hotkey
 
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.world import judging_workers
+from validator.health.catalogue import CATALOGUE
 from validator.health.doctor import Diagnosis, Finding, Limits, diagnose
 from validator.protocol.signatures import Signer
 from validator.sources import SystemClock
@@ -69,7 +70,12 @@ class Place:
         return config
 
     async def examined(self, *only: str, limits: Limits = QUICK) -> Diagnosis:
-        return await diagnose(self.write(), self.environ, judging_workers, only, limits)
+        """Examine it; a finding that names a condition is of a check that the condition's entry names."""
+        diagnosis = await diagnose(self.write(), self.environ, judging_workers, only, limits)
+        for one in diagnosis.examined:
+            for finding in one.findings:
+                assert not finding.condition or one.check in CATALOGUE[finding.condition].checks, finding
+        return diagnosis
 
 
 def _toml(settings: Mapping[str, Mapping[str, Any]]) -> str:

@@ -95,7 +95,7 @@ def engine(info: dict[str, Any]) -> Callable[[web.Request], Awaitable[web.Stream
         (FIT, "ok", "version 20.10\\u001b[31m, runtime runc", ""),
         (FIT | {"PidsLimit": False}, "fault", "lacks a limit of processes", "cgroups with memory, pids and cpu"),
         (FIT | {"SecurityOptions": []}, "fault", "lacks a seccomp profile", "the default seccomp profile"),
-        (None, "fault", "info: ", "start it, let this user use its socket"),
+        (None, "fault", "info: ", "Start the engine, free its disk, let this user"),
     ],
     ids=["fit", "no pids", "no seccomp", "away"],
 )

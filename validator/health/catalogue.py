@@ -138,6 +138,14 @@ class Condition:
         return () if isinstance(self.doctor, Unseen) else tuple(self.doctor.split(", "))
 
 
+_ENGINE: Final = (
+    "Start the engine, free its disk, let this user use its socket (its group), or correct `sandbox.engine` or "
+    "`DOCKER_HOST`; the detail names what it lacks."
+)
+_RESTORE: Final = (
+    "Put a moved file back with its -wal and -shm, else restore the newest backup (`validator db restore BACKUP`)."
+)
+
 _ALL: Final = (
     Condition(
         "parked",
@@ -219,7 +227,7 @@ _ALL: Final = (
         "store_damaged",
         "store",
         "The store is damaged, or its path no longer leads to the file that is open; the validator stops.",
-        "Put a moved file back with its -wal and -shm, else restore the newest backup (`validator db restore BACKUP`).",
+        _RESTORE,
         "compares path and file before every write",
         "database",
         severity="unhealthy",
@@ -239,8 +247,9 @@ _ALL: Final = (
         "rounds_no_tasks",
         "dispatches",
         "Rounds have no task but the validator's own canaries.",
-        "Put tasks into `tasks.directory` (`validator tasks check DIR` names every fault; those of `validator tasks "
-        "retired` are not given again), or see whether `tasks.server_url` answers.",
+        "Put tasks into `tasks.directory` (`validator tasks seed FOLDER --output DIR` makes some, `validator tasks "
+        "check DIR` names every fault; those of `validator tasks retired` are not given again), or set "
+        "`tasks.server_url` and see whether it answers.",
         "counts the tasks of each round",
         "tasks",
         in_round=no_tasks,
@@ -355,7 +364,7 @@ _ALL: Final = (
         "Compare `validator weights show` with the chain. If another program uses this hotkey, stop it. Else report it "
         "with the runtime's version (`validator doctor`): it does something with rows that this program does not know.",
         "reads back each row after its inclusion, or after its reveal",
-        Unseen("It follows from a submission."),
+        "weights",
     ),
     Condition(
         "weights_reveal_failed",
@@ -366,7 +375,7 @@ _ALL: Final = (
         "validators change, else the chain gets no pulses of drand; `validator weights plan` names what the runtime "
         "would refuse at the reveal, such as too few weights or a lost permit.",
         "compares the row on chain with each commitment in the epoch of its reveal",
-        Unseen("It follows from a submission."),
+        "weights",
     ),
     Condition(
         "trust_low",
@@ -474,10 +483,10 @@ _ALL: Final = (
         "local_disk",
         "disk",
         "Too little disk space is left for a round's answers: no round starts.",
-        "Free space where the detail says; rounds continue by themselves. Raw answers go with retention, the rest "
-        "stays: `validator status` says how the store grows.",
+        "Free space where the detail says, or lower `store.retention_raw_days`: raw answers go with retention, the "
+        "rest stays, and `validator status` says how the store grows. Rounds continue by themselves.",
         "asks for free space before each round; not on the machine of a Postgres elsewhere",
-        "machine",
+        "machine, database, history",
         severity="unhealthy",
         metric="validator_disk_free_bytes",
     ),
@@ -522,7 +531,7 @@ _ALL: Final = (
         "sandbox_away",
         "executions",
         "The container engine does not run bundles: executions wait, and count against nobody.",
-        "Start the engine, or free its disk; the detail names what it lacks.",
+        _ENGINE,
         "asks the engine",
         "engine",
         metric="validator_queue_oldest_seconds",
@@ -567,7 +576,7 @@ _ALL: Final = (
         "code_waits",
         "code",
         "Code of plans waits to be judged, at no planner's cost: its sandbox does not run.",
-        "Start the engine, or free its disk; the detail names what it lacks.",
+        _ENGINE,
         "asks the engine",
         "engine",
         metric="validator_queue_oldest_seconds",
@@ -612,7 +621,7 @@ _FATAL: Final = (
         "settings_refused",
         2,
         "Bad input, usage or settings.",
-        "Correct what the reason names.",
+        "Correct what the reason names; config/validator.toml shows every key, `validator init` writes a new file.",
         "settings, database, bases, process",
     ),
     _fatal(
@@ -642,7 +651,8 @@ _FATAL: Final = (
         "hotkey_encrypted",
         12,
         "The hotkey's file is encrypted, and no password unlocks it.",
-        "Write its password into a file and name that in wallet.password_file.",
+        "Write its password as the one line of a file of this user, mode 400, and name that in wallet.password_file; "
+        "or use a hotkey without one.",
         "wallet",
     ),
     _fatal(
@@ -680,7 +690,7 @@ _FATAL: Final = (
         "store_lost",
         17,
         "The store is damaged, or its path no longer leads to it.",
-        "Put a moved file back with its -wal and -shm, else restore the newest backup.",
+        _RESTORE,
         "database",
         watch="compares path and file before every write, and ends",
         parks=False,
@@ -698,3 +708,4 @@ CONDITIONS: Final[Mapping[str, Condition]] = {one.name: one for one in _ALL}
 """All that a running validator can raise, by name."""
 FATAL: Final[Mapping[str, Condition]] = {one.name: one for one in _FATAL}
 """All that ends the process, by name: each has an exit code."""
+CATALOGUE: Final[Mapping[str, Condition]] = {**CONDITIONS, **FATAL}

@@ -4,7 +4,7 @@ import asyncio
 import os
 import pwd
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -27,17 +27,16 @@ from validator.settings.load import SettingsError, strangers
 from validator.settings.model import Settings, WalletSettings
 from validator.settings.urls import without_password
 
-_CORRECT: Final = "correct it; config/validator.toml shows every key, `validator init` writes a new file"
 _READ_BY_OTHERS: Final = stat.S_IRGRP | stat.S_IROTH
 _MOST_SETTINGS: Final = 1024 * 1024
 
 
 def refused(error: SettingsError) -> list[Finding]:
     """Return what keeps the settings from being used, a finding for each line."""
-    return [fault("settings", line, _CORRECT) for line in error.problems]
+    return [fault("settings", line, condition="settings_refused") for line in error.problems]
 
 
-@check(_CORRECT, 5.0)
+@check("look at the disk of the settings' file", 5.0)
 async def check_settings(site: Site) -> list[Finding]:
     """Keys and variables that set nothing, who may read a password, the scoring schedule, what is unusual."""
     settings = site.settings
@@ -111,19 +110,6 @@ def _unusual(settings: Settings) -> Iterator[Finding]:
         yield note("log", f"log.level is {settings.log.level}: the lines of rounds and weights are not in the log")
 
 
-# What is put in front of an error's detail, and what to do; "": the surroundings tell.
-_KEY_REFUSED: Final[Mapping[type[WalletError], tuple[str, str]]] = {
-    HotkeyMissingError: ("no such file: ", ""),
-    HotkeyEncryptedError: (
-        "encrypted: ",
-        "let wallet.password_file name a file of mode 400 with its password; or use a hotkey without one",
-    ),
-    HotkeyPasswordError: (
-        "cannot be unlocked: ",
-        "let wallet.password_file name a file of this user, mode 400, with the password as its one line",
-    ),
-    HotkeyPlainError: ("not encrypted: ", "encrypt the hotkey's file, or remove wallet.password_file"),
-}
 _USED_BY_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _MOST_NAMES: Final = 5
 
@@ -140,13 +126,20 @@ def _hotkey_findings(wallet: WalletSettings, unlocked: Signer | None) -> list[Fi
     try:
         file = hotkey_file(wallet)
     except HotkeyMissingError as error:
-        return [fault("wallet", error.detail, "set wallet.path")]
+        return [fault("wallet", error.detail, "set wallet.path", "hotkey_missing")]
     try:
         signer = unlocked or load_signer(wallet)  # unlocking takes seconds: once
+    except HotkeyMissingError as error:
+        return [fault("wallet", f"no such file: {error.detail}", _what_is_there(file), "hotkey_missing")]
+    except (HotkeyEncryptedError, HotkeyPasswordError) as error:
+        seen = "encrypted" if isinstance(error, HotkeyEncryptedError) else "cannot be unlocked"
+        return [fault("wallet", f"{seen}: {error.detail}", condition="hotkey_encrypted")]
     except WalletError as error:
-        seen, advice = _KEY_REFUSED.get(type(error), ("", ""))
-        elsewhere = _what_is_there if isinstance(error, HotkeyMissingError) else _rights
-        return [fault("wallet", seen + error.detail, advice or elsewhere(file))]
+        if isinstance(error, HotkeyPlainError):
+            seen, advice = "not encrypted: ", "encrypt the hotkey's file, or remove wallet.password_file"
+        else:
+            seen, advice = "", _rights(file)
+        return [fault("wallet", seen + error.detail, advice)]
     return [ok("wallet", f"{signer.hotkey} in {printable(str(file))}"), *_others(file), *_coldkey(file)]
 
 

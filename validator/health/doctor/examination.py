@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast
 
 from validator.cancellation import ended
+from validator.health.catalogue import CATALOGUE
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
@@ -83,13 +84,15 @@ _MOST: Final = 400  # code points of a line
 class Finding(NamedTuple):
     """One thing that was looked at: what it is about, what was seen, with the numbers behind it, and what to do.
 
-    Both are one harmless line; the advice is empty where there is nothing to do.
+    Both are one harmless line; the advice is empty where there is nothing to do. `condition` is the one of the
+    catalogue that it would be in a running validator; empty where there is none.
     """
 
     about: str
     status: Status
     seen: str
     advice: str = ""
+    condition: str = ""
 
 
 class Examined(NamedTuple):
@@ -133,11 +136,12 @@ def check(advice: str, limit_s: float) -> Callable[[Callable[[Site], Awaitable[S
     return made
 
 
-def _finding(status: Status, about: str, seen: str, advice: str = "") -> Finding:
-    return Finding(about, status, printable(seen, _MOST), printable(advice, _MOST))
+def _finding(status: Status, about: str, seen: str, advice: str = "", condition: str = "") -> Finding:
+    advice = advice or (CATALOGUE[condition].advice if condition else "")
+    return Finding(about, status, printable(seen, _MOST), printable(advice, _MOST), condition)
 
 
-# Each takes what a finding is about, what was seen, and what to do.
+# Each takes what a finding is about, what was seen, and what to do: a text, or the condition that has it.
 ok = partial(_finding, "ok")
 note = partial(_finding, "note")
 unknown = partial(_finding, "unknown")

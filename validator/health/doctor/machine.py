@@ -126,7 +126,7 @@ def _round(site: Site, snapshot: MetagraphSnapshot) -> Iterator[Finding]:
         if missing is None:
             yield ok(about, fine)
         else:
-            yield fault(about, missing.detail, CONDITIONS[missing.reason].advice)
+            yield fault(about, missing.detail, condition=missing.reason)
 
 
 _ASK_S: Final = 3.0
@@ -243,29 +243,25 @@ async def _session(url: StoreUrl) -> str:
     return f"session {found.pid} from {printable(found.host or 'this machine', 60)} writes to it"
 
 
-_START_ENGINE: Final = "start it, let this user use its socket (its group), or correct sandbox.engine or DOCKER_HOST"
-_NO_ENGINE: Final = "set sandbox.engine to have answers run again (docs/operators/sandbox.md)"
-
-
-@check(_START_ENGINE, LIMITS.engine + 2.0)
+@check(CONDITIONS["sandbox_away"].advice, LIMITS.engine + 2.0)
 async def check_engine(site: Site) -> list[Finding]:
     """The container engine that runs answers again: reachable, and able to hold every limit."""
     sandbox = site.settings.sandbox
     host = sandbox.engine or site.environ.get("DOCKER_HOST")
     if not host:
-        return [note("engine", "none: whether miners ran what they attest stays unseen", _NO_ENGINE)]
+        return [note("engine", "none: whether miners ran what they attest stays unseen", condition="executions_off")]
     shown = printable(host, 100)
     engine = Engine(host, call_s=site.limits.engine)
     try:
         info = await engine.info()
     except EngineAwayError as error:
-        return [fault("engine", f"{shown}: {error.detail}", _START_ENGINE)]
+        return [fault("engine", f"{shown}: {error.detail}", condition="sandbox_away")]
     except EngineError as error:
-        return [fault("engine", f"{shown}: {error}", "look into the engine's log")]
+        return [fault("engine", f"{shown}: {error}", "look into the engine's log", "sandbox_away")]
     finally:
         await engine.close()
     if missing := lacks(info, sandbox.runtime):
         advice = "set the engine up as its manual says: cgroups with memory, pids and cpu, the default seccomp profile"
-        return [fault("engine", f"{shown} lacks {', '.join(missing)}", advice)]
+        return [fault("engine", f"{shown} lacks {', '.join(missing)}", advice, "sandbox_away")]
     version, runtime = printable(str(info.get("ServerVersion")), 40), sandbox.runtime or info.get("DefaultRuntime")
     return [ok("engine", f"{shown}: version {version}, runtime {printable(str(runtime), 40)}")]

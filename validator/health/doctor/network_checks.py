@@ -15,7 +15,7 @@ from validator.chain.probe import SPEC, Node, NoNodeError, Rpc, Seen, Silent, bl
 from validator.chain.runtime_rules import preconditions
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, load_state
-from validator.health.catalogue import CONDITIONS, FATAL
+from validator.health.catalogue import CONDITIONS
 from validator.health.doctor.examination import (
     LIMITS,
     Finding,
@@ -95,9 +95,9 @@ def _endpoint(one: Seen, shown: str, reason: str, *, spare: bool) -> Finding:
     seen = f"{shown}: {one.chain}, block {one.height}, runtime {one.version}, {one.latency_s * 1000:.0f} ms"
     if reason:
         condition = "chain_slow" if one.latency_s > SLOW_S else "chain_endpoint_left"
-        return warning(about, f"{seen}; {reason}", CONDITIONS[condition].advice)
+        return warning(about, f"{seen}; {reason}", condition=condition)
     if one.latency_s > SLOW_S:
-        return warning(about, f"{seen}; slow: {one.latency_s:.1f} s a call", CONDITIONS["chain_slow"].advice)
+        return warning(about, f"{seen}; slow: {one.latency_s:.1f} s a call", condition="chain_slow")
     return ok(about, seen)
 
 
@@ -106,7 +106,7 @@ def _differing(good: Sequence[Node]) -> list[Finding]:
     if len(chains) < 2:  # noqa: PLR2004 - two differ
         return []
     named = ", ".join(f"{node.place}: {node.chain} {node.genesis[:10]}…" for node in good)
-    return [fault("chain.endpoints", f"they are of different chains: {named}", CONDITIONS["other_chain"].advice)]
+    return [fault("chain.endpoints", f"they are of different chains: {named}", condition="other_chain")]
 
 
 _READER: Final = "//Doctor"  # signs nothing: reading needs no key, the chain's client wants one
@@ -123,9 +123,8 @@ class Subnet(NamedTuple):
 class ChainFault(ChainError):  # noqa: N818 - a chain error that brings its advice
     """The subnet cannot be read."""
 
-    def __init__(self, seen: str, advice: str) -> None:
-        self.seen = seen
-        self.advice = advice
+    def __init__(self, seen: str, advice: str = "", condition: str = "") -> None:
+        self.finding = fault("subnet", seen, advice, condition)
         super().__init__(seen)
 
 
@@ -136,7 +135,7 @@ async def subnet(site: Site) -> Subnet:
         return await within(site.clock, site.limits.chain, _read_subnet(chain))
     except NoSubnetError:
         netuid = site.settings.validator.netuid
-        raise ChainFault(f"the chain has no subnet {netuid}", FATAL["no_subnet"].advice) from None
+        raise ChainFault(f"the chain has no subnet {netuid}", condition="no_subnet") from None
     except (ChainError, TimeoutError) as error:
         raise ChainFault(f"the node answers, but the subnet cannot be read: {error}", _NODE) from None
     finally:
@@ -187,7 +186,7 @@ async def check_subnet(site: Site) -> list[Finding]:
     try:
         found = await site.once(subnet)
     except ChainFault as error:
-        return [fault("subnet", error.seen, error.advice)]
+        return [error.finding]
     snapshot = found.snapshot
     size = (
         f"netuid {snapshot.netuid} at block {snapshot.block}, epoch {snapshot.epoch}: {len(snapshot.neurons)} neurons"
@@ -203,7 +202,7 @@ def _on_subnet(site: Site, found: Subnet) -> Iterator[Finding]:
     me = snapshot.by_hotkey(site.signer.hotkey)
     if me is None:
         seen = f"{site.signer.hotkey} is not registered on netuid {snapshot.netuid}"
-        yield fault("registration", seen, FATAL["not_registered"].advice)
+        yield fault("registration", seen, condition="not_registered")
         return
     yield ok("registration", f"uid {me.uid} on netuid {snapshot.netuid}")
     for rule, verdict in preconditions(snapshot, parameters, me, max(mechanisms(site.settings.weights))):
@@ -256,20 +255,21 @@ async def _wait_for_fresh(site: Site, node: Node, watch: ClockWatch) -> None:
 def _clock_finding(watch: ClockWatch, age: float) -> Finding:
     wrong = clock_fault(watch)
     if watch.wrong and wrong is not None:
-        return fault("clock", wrong, CONDITIONS["local_clock"].advice)
+        return fault("clock", wrong, condition="local_clock")
     if watch.off is None:
         seen = f"the newest block is {age:.0f} s old: the clock is ahead, or the chain has stopped"
-        return warning("clock", seen, f"{_OLD_BLOCK}; compare the clock with a time server (`timedatectl`)")
+        return warning(
+            "clock", seen, f"{_OLD_BLOCK}; compare the clock with a time server (`timedatectl`)", "chain_stale"
+        )
     return ok("clock", f"no more than {MOST_OFF_S:.0f} s off: the newest block is {max(0.0, age):.0f} s old")
 
 
 _OPEN: Final = 64
 _CONNECT_S: Final = 4.0
 _THEIRS: Final = "nothing, if they are few: these miners are offline or send what does not count"
-_NO_AXON: Final = "wait for miners: none has announced an address on chain (validator.netuid, is it the right subnet?)"
 _BY_REASON: Final[Mapping[Reason, str]] = {
-    Reason.DECLARATION_FUTURE: "compare this machine's clock with a time server (`timedatectl`)",
-    Reason.DECLARATION_EXPIRED: "compare this machine's clock with a time server (`timedatectl`)",
+    Reason.DECLARATION_FUTURE: CONDITIONS["declarations_refused"].advice,
+    Reason.DECLARATION_EXPIRED: CONDITIONS["declarations_refused"].advice,
     Reason.DEADLINE_AXON_REFUSED: "nothing: they announce private addresses, which are called in local networks only",
     Reason.DEADLINE_CONNECT: "look at this machine's way out: a firewall, a proxy, no IPv6",
     Reason.LOCAL_RESOURCES: "raise the limit of file descriptors (`ulimit -n`), free memory and disk",
@@ -286,7 +286,7 @@ async def check_miners(site: Site) -> list[Finding]:
         (one.hotkey, one.axon) for one in snapshot.neurons if one.axon is not None and one.hotkey != site.signer.hotkey
     ]
     if not listening:
-        return [note("miners", f"none of {len(snapshot.neurons)} neurons has an address", _NO_AXON)]
+        return [note("miners", f"none of {len(snapshot.neurons)} neurons has an address", condition="rounds_no_miners")]
     answers = await _asked(site, site.signer, listening)
     return [_declared(len(listening), answers)]
 

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.chain.base import ChainError
 from validator.chain.probe import NoNodeError, Rpc
-from validator.health.catalogue import CONDITIONS, FATAL
+from validator.health.catalogue import FATAL
 from validator.health.doctor.examination import (
     LIMITS,
     Finding,
@@ -52,7 +52,6 @@ from validator.weights.watch import read_stop_file, stop_file_of
 _SLOW_S: Final = 0.25
 _MIB: Final = 1024**2
 _GIB: Final = 1024 * _MIB
-_MAKE_ROOM: Final = "make room, or lower store.retention_raw_days"
 _LITTLE: Final = 2 * _GIB
 _UTF8: Final = "UTF8"
 _MAKE_UTF8: Final = (
@@ -108,7 +107,7 @@ async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
     try:
         tables = await schema_state(_revealed(url))
     except StoreDamagedError as error:
-        return [fault("database", error.detail, CONDITIONS["store_damaged"].advice)]
+        return [fault("database", error.detail, condition="store_damaged")]
     except StoreError as error:
         return [
             fault("database", str(error), "set store.url to a file of the validator's, or to one that is not there")
@@ -119,13 +118,7 @@ async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
         try:
             found.append(await _written(engine))
         except DBAPIError as error:
-            found.append(
-                fault(
-                    "database write",
-                    words(error),
-                    "free space, correct the rights of file and folder, or end who holds a write",
-                )
-            )
+            found.append(fault("database write", words(error), condition="store_no_write"))
         finally:
             await engine.dispose()
     return found
@@ -147,10 +140,12 @@ def _file(url: StoreUrl, path: Path) -> list[Finding]:
             os.fsync(trial.fileno())
     except OSError as error:
         seen = f"{printable(str(folder))} takes no file: {error.strerror or type(error).__name__}"
-        found.append(fault("database write", seen, f"free space, or let user {os.getuid()} write there"))
+        found.append(
+            fault("database write", seen, f"free space, or let user {os.getuid()} write there", "store_no_write")
+        )
     free = shutil.disk_usage(folder).free
     seen = f"{free / _GIB:.1f} GiB free at {printable(str(folder))}"
-    found.append(warning("disk", seen, _MAKE_ROOM) if free < _LITTLE else ok("disk", seen))
+    found.append(warning("disk", seen, condition="local_disk") if free < _LITTLE else ok("disk", seen))
     return found
 
 
@@ -172,7 +167,7 @@ async def _asked(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
             await connection.execute(text("SELECT 1"))
             latency = time.monotonic() - began
     except DBAPIError as error:
-        return [fault("database", f"{url.shown}: {words(error)}", _let_in(error))]
+        return [fault("database", f"{url.shown}: {words(error)}", _let_in(error), "store_away")]
     seen = (
         f"Postgres {server.version}, {url.shown}, {server.size / 1024**2:.1f} MiB, "
         f"{connected * 1000:.0f} ms to connect, {latency * 1000:.1f} ms an answer"
@@ -191,7 +186,7 @@ async def _asked(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
     except StoreError as error:
         found.append(fault("tables", str(error), "give the validator another database"))
     except DBAPIError as error:
-        found.append(fault("database write", words(error), _RIGHTS))
+        found.append(fault("database write", words(error), _RIGHTS, "store_no_write"))
     return found
 
 
@@ -231,7 +226,7 @@ async def check_history(site: Site) -> list[Finding]:
             if site.signer is not None:
                 await require_hotkey(tx, site.signer.hotkey)
     except OtherStoreError as error:
-        belongs = fault(_CHAIN, error.detail, FATAL["other_store"].advice)
+        belongs = fault(_CHAIN, error.detail, condition="other_store")
     except StoreError:
         raise NotSeenError("needs the store, which cannot be read or has no tables yet") from None
     if not rounds:
@@ -247,7 +242,7 @@ def _growth(disk: DiskUse) -> Finding:
     if disk.days_left is None:
         return ok("growth", f"{seen}; the disk is not seen from here" if disk.free is None else seen)
     seen += f"; the disk is full in {disk.days_left:.0f} days"
-    return warning("growth", seen, _MAKE_ROOM) if disk.days_left < FEW_DAYS else ok("growth", seen)
+    return warning("growth", seen, condition="local_disk") if disk.days_left < FEW_DAYS else ok("growth", seen)
 
 
 async def _genesis(site: Site) -> str | None:
@@ -277,13 +272,14 @@ async def _pinned(site: Site, newest: RoundRecord) -> Finding:
         return unknown(_CHAIN, "needs the chain, which cannot be read")
     if there is None:
         seen = f"round {newest.round_id} is pinned to block {newest.block}, which the chain does not have"
-        return fault(_CHAIN, seen, f"Wait if the node catches up. Else: {FATAL['other_store'].advice}")
+        advice = f"Wait if the node catches up. Else: {FATAL['other_store'].advice}"
+        return fault(_CHAIN, seen, advice, "other_store")
     if there.lower().removeprefix("0x") != newest.block_hash.lower().removeprefix("0x"):
         seen = (
             f"round {newest.round_id} is pinned to block {newest.block} {newest.block_hash[:12]}…, "
             f"the chain has {printable(there, 80)[:12]}… there"
         )
-        return fault(_CHAIN, seen, FATAL["other_store"].advice)
+        return fault(_CHAIN, seen, condition="other_store")
     return ok(_CHAIN, f"block {newest.block} of round {newest.round_id} is on it")
 
 
@@ -307,11 +303,9 @@ async def check_weights(site: Site) -> Sequence[Finding]:
     except StoreUrlError:
         return [unknown("weights", "needs store.url, which cannot be used")]
     seen = await asyncio.to_thread(read_stop_file, file)
-    found = (
-        []
-        if seen is None
-        else [fault("weights", f"locked by {printable(str(file))}: {seen}", FATAL["weights_locked"].advice)]
-    )
+    found = []
+    if seen is not None:
+        found.append(fault("weights", f"locked by {printable(str(file))}: {seen}", condition="weights_locked"))
     try:
         async with open_store(site.settings.store.url.reveal()) as store, store.read() as tx:
             newest = await tx.weights.listing(1)
@@ -321,7 +315,7 @@ async def check_weights(site: Site) -> Sequence[Finding]:
     except StoreError:
         return [*found, unknown("weights", "needs the store, which cannot be read or has no tables yet")]
     if lock is not None and seen is None:
-        found.append(fault("weights", f"locked in the store: {lock.seen}", FATAL["weights_locked"].advice))
+        found.append(fault("weights", f"locked in the store: {lock.seen}", condition="weights_locked"))
     return [*found, _newest_weights(newest[0]) if newest else note("weights", "none were sent from this store yet")]
 
 
@@ -332,16 +326,16 @@ async def _few_weights(tx: Transaction, netuid: int, mechid: int) -> list[Findin
     if vector is None or last is None or last.reason != Reason.WEIGHTS_TOO_FEW:
         return []
     seen = f"mechanism {mechid}, epoch {vector.epoch}: {Reason.WEIGHTS_TOO_FEW.meaning}"
-    return [warning("weights", seen, CONDITIONS["weights_too_few"].advice)]
+    return [warning("weights", seen, condition="weights_too_few")]
 
 
 def _newest_weights(record: WeightsRecord) -> Finding:
     seen = f"the newest, of epoch {record.epoch}: {record.shown_state}, {format_time(record.updated_at)}"
     if record.state == "rejected":
-        said = f"{seen}: {record.message or 'no word why'}"
-        return warning("weights", said, "`validator weights plan` says what blocks it")
+        seen += f": {record.message or 'no word why'}"
+        return warning("weights", seen, "`validator weights plan` says what blocks it", "weights_refused")
     if record.row_state is not None and record.row_state in WRONG_ROWS:
-        return warning("weights", seen, CONDITIONS[WRONG_ROWS[record.row_state]].advice)
+        return warning("weights", seen, condition=WRONG_ROWS[record.row_state])
     return ok("weights", seen)
 
 

@@ -28,7 +28,6 @@ _MOST_TASKS: Final = 2_000  # that are looked into
 _READ_S: Final = 8.0  # for tasks with their bundles
 _SERVER_S: Final = 8.0
 _EVERY_FAULT: Final = "`validator tasks check DIR` lists every fault of every task"
-_PUT_TASKS: Final = "put tasks into it: `validator tasks seed FOLDER --output DIR`, or set tasks.server_url"
 _NEEDS_SEEDED: Final = "2.0.0"
 """The version whose pay rests on planted tasks that nobody can tell from ordinary ones."""
 _TOLD_APART: Final = "miners can tell planted tasks from such ordinary ones (docs/seeding.md)"
@@ -142,7 +141,7 @@ def _in_folder(found: _Folder, root: Path, *, canaries: bool, scheduled: bool) -
         yield warning("tasks", seen, _EVERY_FAULT.replace("DIR", shown))
     if not found.types:
         only = "; rounds have canaries alone" if canaries else ""
-        yield warning("tasks", f"none in {shown}{only}", _PUT_TASKS.replace("DIR", shown))
+        yield warning("tasks", f"none in {shown}{only}", condition="rounds_no_tasks")
         return
     last = f"; the newest of {format_time(found.newest)}" if found.newest else ""
     yield ok("tasks", f"{found.counts(shown)}{last}")
@@ -165,7 +164,12 @@ async def _server(site: Site, signer: Signer, url: str, hotkey: str) -> Finding:
         await source.close()
         await workers.close()
     if not served:
-        return warning("tasks", f"{printable(url)} answers and offers no task", "put tasks into the server's folder")
+        return warning(
+            "tasks",
+            f"{printable(url)} answers and offers no task",
+            "put tasks into the server's folder",
+            "rounds_no_tasks",
+        )
     return ok("tasks", f"{printable(url)} serves {', '.join(served)}")
 
 
