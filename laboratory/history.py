@@ -50,7 +50,7 @@ class Rescored:
 
     def __init__(self, name: str) -> None:
         self._version = version(name)
-        self._state = State({}, Shared(since=0))
+        self._state = State({}, Shared(since=0, sources={}))
         self._last: RoundInput | None = None
 
     def add(self, past: PastRound) -> None:

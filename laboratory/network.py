@@ -78,7 +78,7 @@ class Network:
     def __init__(self, population: Population, place: str = "0") -> None:
         self.population, self._place = population, place
         self.version = _version(population)
-        self.state = State({}, Shared(since=0))
+        self.state = State({}, Shared(since=0, sources={}))
         self.index = 0
         self.names: dict[str, str] = {}
         self._seed = population.seed

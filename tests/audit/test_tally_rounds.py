@@ -117,6 +117,9 @@ def first_assessed(outcome: dict[str, Any]) -> dict[str, Any]:
 FORGED_ROUNDS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "miners[0].turns": ("input", lambda line: line["miners"][0]["turns"].update(declarative=99)),
     "miners[0].record": ("input", lambda line: line["miners"][0]["record"].update(score=0.5)),
+    "miners[0].presence": ("input", lambda line: line["miners"][0]["presence"]["declarative"].update(asked=9)),
+    "miners[0].curated": ("input", lambda line: line["miners"][0]["curated"].update(score=0.5, answers=1)),
+    "tasks[0].first": ("input", lambda line: line["tasks"][0].update(first=not line["tasks"][0]["first"])),
     "groups[0]": ("plan", lambda line: line["groups"][0]["primaries"].reverse()),
     "members[": ("outcome", lambda line: first_assessed(line).update(weight=0.125)),
 }
@@ -142,6 +145,7 @@ def test_a_forger_of_an_entry_is_found(log: bytes, tmp_path: Path, name: str) ->
 
 FORGED_VECTORS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "pool": lambda line: line["pool"].update(share=0.75),
+    "miners[0].factor": lambda line: line["miners"][0].update(factor=0.5),
     "miners[0].entries": lambda line: line["miners"][0].update(entries=1),
     "miners[0].parts": lambda line: next(iter(line["miners"][0]["parts"].values())).update(risk=0.875),
     "miners[0].assessments": lambda line: line["miners"][0].update(assessments=0.125),

@@ -31,7 +31,8 @@ TALLY = (
     ' "record": {"answers": 0, "score": 0}}]}'
 )
 WEIGHTS_20 = (
-    '{"scoring_version": "2.0.0", "epoch": 1, "rounds": 1, "windows": {"a": {%s}}, "before": {}, "standing": {}}'
+    '{"scoring_version": "2.0.0", "epoch": 1, "rounds": 1, "windows": {"a": {%s}}, "before": {}, "standing": {},'
+    ' "records": {}, "curated": {}, "presence": {}}'
 )
 ENTRY = (
     '{"ok": true, "hits": 1, "said": 2, "known": 3, "verdict": "ALLOW", "reference": null, "risk": 1, "risk_null": 1,'

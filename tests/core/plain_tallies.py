@@ -12,7 +12,7 @@ import msgspec
 
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, parse_evidence_ref
-from validator.scoring import finding_key, version
+from validator.scoring import finding_key, key_parts, version
 
 Json = dict[str, Any]
 TYPES = ("rag_knowledge", "declarative", "executable_python", "executable_script", "mcp_server", "agent_composition")
@@ -25,7 +25,7 @@ def exact(x: float) -> Fraction:
 
 def plain_turns(case: Json) -> Json:
     previous: Json = case["previous"]
-    now, stayed = {}, []
+    now, stayed, turns, presence = {}, [], {}, {}
     for hotkey in case["candidates"]:
         last = previous.get(hotkey)
         now[hotkey] = last["turn"] + last["dispatched"] if last else 0
@@ -35,7 +35,18 @@ def plain_turns(case: Json) -> Json:
     if stayed:
         values = sorted(now[hotkey] for hotkey in stayed)
         middle = values[(len(values) - 1) // 2]
-    return {"turns": {one: now[one] if one in stayed else max(now[one], middle) for one in case["candidates"]}}
+    for one in case["candidates"]:
+        turns[one] = now[one] if one in stayed else max(now[one], middle)
+        asked = answered = 0
+        if last := previous.get(one):
+            asked = last["asked"] + last["dispatched"] - last["uncounted"]
+            answered = last["answered"] + last["entered"]
+            if asked > 50:
+                asked, answered = asked // 2, answered // 2
+            if last["absent"] <= 10:
+                asked += turns[one] - now[one]
+        presence[one] = {"asked": asked, "answered": answered}
+    return {"turns": turns, "presence": presence}
 
 
 def plain_selection(case: Json) -> Json:
@@ -81,12 +92,19 @@ def plain_tally(case: Json) -> Json:
     valid = [one for one in case["members"] if one["sssa"]]
     weights = {}
     for one in valid:
-        b = (1.5 + one["record"]["score"]) / (3 + one["record"]["answers"])
-        weights[one["hotkey"]] = max(0.02, b * b)
+        y = (1.5 + one["record"]["score"]) / (3 + one["record"]["answers"])
+        curated = one.get("curated", {"score": 0, "answers": 0})
+        b = min(y, (2 * y + curated["score"]) / (2 + curated["answers"]))
+        equal = [o for o in valid if _voice(o["sssa"]) == _voice(one["sssa"])]
+        weights[one["hotkey"]] = max(0.02, b * b) / len(equal)
     return {"members": [_plain_member(case, truth, valid, weights, one) for one in case["members"]]}
 
 
-def _plain_member(  # noqa: C901 - every sentence in its order
+def _voice(sssa: Json) -> Any:
+    return sssa["analysis"]["verdict"], _plain_things(sssa, "findings")
+
+
+def _plain_member(  # noqa: C901, PLR0915 - every sentence in its order
     case: Json, truth: Json, valid: list[Json], weights: Json, one: Json
 ) -> Json:
     others = [o for o in valid if o["hotkey"] != one["hotkey"]]
@@ -130,11 +148,17 @@ def _plain_member(  # noqa: C901 - every sentence in its order
     elif sssa and keys is not None:
         mine = _plain_things(sssa, "findings")
         hits, said_findings = len(mine & keys), len(mine)
-    if case["planted"] and faults is not None:
-        answer_score = 0.0
+    curated_score = None
+    if faults is not None:
+        score = 0.0
         if sssa:
             d = 2 * hits / (said_findings + len(faults)) if said_findings + len(faults) else 1
-            answer_score = 0.75 * d + 0.25 * (sssa["analysis"]["verdict"] == truth["verdict"])
+            score = 0.75 * d + 0.25 * (sssa["analysis"]["verdict"] == truth["verdict"])
+        if case["planted"]:
+            answer_score = score
+        elif case.get("first"):
+            curated_score = score
+        if sssa and answer_score is not None:
             event = "truth_high" if answer_score >= 0.5 else "truth_low" if answer_score < 0.25 else None
     ok = bool(sssa) and not one["early"] and one["epsilon"] >= 0.1
 
@@ -166,6 +190,7 @@ def _plain_member(  # noqa: C901 - every sentence in its order
         "weight": weights.get(one["hotkey"]),
         "tally": tally,
         "answer_score": answer_score,
+        "curated_score": curated_score,
         "event": event,
     }
 
@@ -217,7 +242,9 @@ def _distance(fault: Json, finding: Json) -> int | None:
         return None
     if fault["cve_ids"]:
         ours, theirs = ({cve.upper() for cve in one["cve_ids"]} for one in (fault, finding))
-        return 0 if ours & theirs else None
+        few, most = len(theirs) <= 4, 2 * len(ours & theirs) > len(theirs)
+        same = _target(fault) == _target(finding)
+        return 0 if ours & theirs and (few or most or same) else None
     at, named = (parse_evidence_ref(one["evidence_ref"]) for one in (fault, finding))
     if at.path != named.path:
         return None
@@ -227,6 +254,18 @@ def _distance(fault: Json, finding: Json) -> int | None:
         return None
     away = min(abs(a - b) for a in range(at.first, at.last + 1) for b in range(named.first, named.last + 1))
     return away if away <= 3 else None
+
+
+def _target(finding: Json) -> str:
+    fields = {
+        "category": finding["category"],
+        "severity": "low",
+        "evidence_ref": "a",
+        "cve_ids": (),
+        "id": "",
+        "description": "",
+    }
+    return key_parts(Finding(**fields, target_pattern=finding["target_pattern"]))[4]
 
 
 def plain_weights(case: Json) -> Json:
@@ -265,6 +304,7 @@ def plain_weights(case: Json) -> Json:
     weights = _plain_cap({one: score for one, score in mixed.items() if score > 0})
     return {
         "parts": pay.parts,
+        "factors": pay.factors,
         "scores": {one: {"assessment": assessed[one], "workflow": planned[one]} for one in hotkeys},
         "unpaid": unpaid,
         "weights": weights,
@@ -309,7 +349,8 @@ class _PlainPay:
     def __init__(self, case: Json, paid: Json) -> None:
         self.paid = paid
         self.parts: Json = {}
-        self.scores = {}
+        self.scores: dict[str, float] = {}
+        self.factors: dict[str, float] = {}
         for hotkey, windows in paid.items():
             n = sum(map(len, windows.values()))
             total = 0.0
@@ -317,8 +358,15 @@ class _PlainPay:
                 part = self._part(hotkey, name)
                 self.parts.setdefault(hotkey, {})[name] = part
                 boosted = 1.5 if name in {"mcp_server", "agent_composition"} and case["epoch"] <= 30 else 1.0
-                total += BASE[name] * boosted * part["quality"] * part["quality"] * part["epsilon"]
-            self.scores[hotkey] = total * (n / (n + 20))
+                took = case["presence"].get(hotkey, {}).get(name, {"asked": 0, "answered": 0})
+                part["presence"] = min(1, (took["answered"] + 5) / (took["asked"] + 5))
+                total += BASE[name] * boosted * part["quality"] * part["quality"] * part["epsilon"] * part["presence"]
+            nothing = {"score": 0, "answers": 0}
+            record, curated = case["records"].get(hotkey, nothing), case["curated"].get(hotkey, nothing)
+            y = (1.5 + record["score"]) / (3 + record["answers"])
+            c = (5 * y + curated["score"]) / (5 + curated["answers"])
+            self.factors[hotkey] = (c / y) * (c / y) if c < 0.6 * y else 1.0
+            self.scores[hotkey] = total * (n / (n + 20)) * self.factors[hotkey]
 
     def _all(self, hotkey: str) -> list[Json]:
         return [entry for entries in self.paid[hotkey].values() for entry in entries]

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import findings, groups, sssas
 
+from validator.protocol.findings import package_of
 from validator.protocol.sssa import Finding, Sssa, Verdict
 from validator.scoring import Member, claims_of, finding_key, score_members
 from validator.scoring.v1.claims import group_verdict
 from validator.scoring.v1.consensus import pairwise_agreement
-from validator.scoring.v1.keys import package_of
 
 
 @given(groups())

@@ -68,14 +68,28 @@ def test_the_sentences_and_the_program_agree_on_the_vectors(folder: str) -> None
 HOTKEYS = [f"{letter}{n}" for n in range(4) for letter in "aBz"]
 hotkeys = st.sampled_from(HOTKEYS)
 few = st.integers(0, 4)
+last_turns = st.builds(
+    lambda answered, missed, dispatched, entered, uncounted, rest: {
+        **rest,
+        "asked": answered + missed,
+        "answered": answered,
+        "dispatched": dispatched,
+        "entered": min(entered, dispatched),
+        "uncounted": min(uncounted, dispatched - min(entered, dispatched)),
+    },
+    st.integers(0, 50),
+    few,
+    few,
+    few,
+    few,
+    st.fixed_dictionaries({"turn": few, "stayed": st.booleans(), "absent": st.sampled_from([0, 10, 11])}),
+)
 
 
 @given(
     st.fixed_dictionaries(
         {
-            "previous": st.dictionaries(
-                hotkeys, st.fixed_dictionaries({"turn": few, "dispatched": few, "stayed": st.booleans()})
-            ),
+            "previous": st.dictionaries(hotkeys, last_turns),
             "candidates": st.lists(hotkeys, unique=True),
         }
     )
@@ -115,14 +129,14 @@ def test_groups(case: Json) -> None:
     check("selection_20", case)
 
 
-CVES = ["CVE-2019-11324", "cve-2019-11324", "CVE-2020-14343"]
+CVES = ["CVE-2019-11324", "cve-2019-11324", "CVE-2020-14343", *(f"CVE-2021-000{n}" for n in range(4))]
 places = st.sampled_from(["a.md", "a.md#L1", "a.md#L4-L6", "s1::./a.md#L9", "a.md#L2-L21", "a.md#L2-L22", "b.md#L5"])
 categories = st.sampled_from(["prompt_injection", "dependency_cve", "other"])
 fault = {
     "category": categories,
     "severity": st.sampled_from(["low", "high"]),
     "evidence_ref": places,
-    "cve_ids": st.lists(st.sampled_from(CVES), max_size=2),
+    "cve_ids": st.lists(st.sampled_from(CVES), max_size=6),
     "target_pattern": st.sampled_from(["requests", "x|y"]),
 }
 finding = st.fixed_dictionaries(
@@ -172,18 +186,20 @@ records = st.sampled_from([(0, 0.0), (5, 0.5), (5, 4.5), (40, 32.0), (100, 10.0)
 )
 members = st.lists(
     st.builds(
-        lambda hotkey, sssa, early, epsilon, record: {
+        lambda hotkey, sssa, early, epsilon, record, curated: {
             "hotkey": hotkey,
             "role": "primary",
             "sssa": sssa,
             "early": early,
             "epsilon": None if sssa is None else epsilon,
             "record": record,
+            "curated": curated,
         },
         hotkeys,
         st.none() | sssas | sssas | sssas,
         st.sampled_from([False, False, False, True]),
         st.sampled_from([0.05, 0.1, 0.5, 1.0]),
+        records,
         records,
     ),
     unique_by=lambda one: str(one["hotkey"]),
@@ -211,6 +227,7 @@ truths = st.fixed_dictionaries(
             "task_id": st.just("t1"),
             "truth": st.none() | truths | truths,
             "planted": st.booleans(),
+            "first": st.booleans(),
             "members": members,
         }
     )
@@ -288,6 +305,15 @@ def mostly(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
                     )
                     for hotkey in HOTKEYS
                 }
+            ),
+            "records": st.dictionaries(hotkeys, records),
+            "curated": st.dictionaries(hotkeys, records),
+            "presence": st.dictionaries(
+                hotkeys,
+                st.dictionaries(
+                    st.sampled_from(TYPES),
+                    st.sampled_from([(0, 0), (9, 3), (50, 50)]).map(lambda one: {"asked": one[0], "answered": one[1]}),
+                ),
             ),
         }
     )

@@ -73,7 +73,7 @@ def test_a_void_round_counts_for_declarations_and_for_nothing_else() -> None:
     assert void.miners == abandoned.miners
     for miner in example.frozen.miners:
         pairs = void.miner(miner.hotkey).pairs
-        unnumbered = {name: msgspec.structs.replace(pair, number=None) for name, pair in pairs.items()}
+        unnumbered = {name: msgspec.structs.replace(pair, number=None, candidate=0) for name, pair in pairs.items()}
         assert {name: pair for name, pair in unnumbered.items() if pair != Pair()} == before.miner(miner.hotkey).pairs
     assert [one.counted for state in (void, abandoned) for one in state.shared.rounds] == [True, False]
 

@@ -18,7 +18,8 @@ from validator.protocol.round import (
     MinerState,
     TypeHistory,
 )
-from validator.protocol.tallies import Tally
+from validator.protocol.tallies import Presence, Tally
+from validator.protocol.task import Truth
 from validator.protocol.workflow_run import CodeReport
 from validator.scoring import TurnCandidate, plan_round, version
 from validator.state.inputs import frozen_miner, learned
@@ -34,7 +35,8 @@ START = known_from(State(), 0)
 def example(failed: tuple[str, ...]) -> Settled:
     sssas = {signer(name).hotkey: name for name in NAMES if name not in failed}
     answers = {sssas[one.hotkey]: one.sssa for one in worked_example().results.passed if one.hotkey in sssas}  # type: ignore[union-attr]
-    return settled(make_task(MCP), answers, dict.fromkeys(failed, Reason.DEADLINE_LATE))
+    task = make_task(MCP, provenance="curated", truth=Truth("ALLOW", None, None, None, None, None, None, None))
+    return settled(task, answers, dict.fromkeys(failed, Reason.DEADLINE_LATE))
 
 
 def ended(
@@ -138,12 +140,21 @@ def test_under_2_0_0_everybody_asked_takes_a_turn_and_a_caught_answer_strikes_it
         one = ended(number, ("P2",), executions=executions)
         assert one.outcome is not None
         members = tuple(structs.replace(member, tally=tally) for member in one.outcome.members)
-        one = structs.replace(one, outcome=structs.replace(one.outcome, members=members))
-        state = apply(state, by.step(learned(state, one.frozen), one))
+        frozen = by.complete(state, structs.replace(one.frozen, scoring_version="2.0.0"))
+        one = structs.replace(one, frozen=frozen, outcome=structs.replace(one.outcome, members=members))
+        state = apply(state, by.step(state, one))
     assert [pair(state, hotkey).turn for hotkey in (P1, P2, P3)] == [3, 3, 3]
     assert [entry.ok for entry in pair(state).tallies.tallies()] == [True, False, True]
     assert [entry.ok for entry in pair(state, P3).tallies.tallies()] == [True, True, True]
     assert state.shared.tallied == 3
+    assert [pair(state, hotkey).presence for hotkey in (P1, P3)] == [Presence(3, 3)] * 2
+    left = by.complete(state, ended(7).frozen)
+    assert {one.presence[MCP].asked for one in left.miners if one.presence} == {3}
+    void = structs.replace(ended(7, state="void"), frozen=left)
+    state = apply(state, by.step(state, void))
+    assert [(pair(state, hotkey).turn, pair(state, hotkey).presence) for hotkey in (P1, P3)] == [
+        (4, Presence(3, 3))
+    ] * 2
 
 
 def test_under_2_0_0_dispatches_of_earlier_tasks_are_in_turn_total_and_in_flight() -> None:

@@ -7,13 +7,14 @@ from typing import Final
 from msgspec import UNSET
 
 from validator.protocol.limits import MAX_FILLED
-from validator.protocol.round import ExecutionResult, FilledQuality, MinerState, RoundInput, TypeHistory
+from validator.protocol.round import AssessmentTask, ExecutionResult, FilledQuality, MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Version, fill_run, version
 from validator.state.inputs import frozen_miner
 from validator.state.values import Late, Shared, State, late_key
 
 _NO_HISTORY: Final = TypeHistory()
+_EXTRA: Final = ("turns", "presence", "record", "curated")
 _NOT_LEFT: Final = "is not what the rounds before came to"
 
 Fault = tuple[str, str]
@@ -53,16 +54,25 @@ def input_fault(scored_by: Version, state: State, frozen: RoundInput) -> Fault |
 def _frozen_fault(scored_by: Version, state: State, frozen: RoundInput) -> str | None:
     """Return the first place of what 2.0.0 freezes besides that does not follow; earlier versions freeze none."""
     if not scored_by.pays_tallies:
-        miners = (i for i, one in enumerate(frozen.miners) if (one.turns, one.record) != (UNSET, UNSET))
+        miners = (i for i, one in enumerate(frozen.miners) if any(getattr(one, name) is not UNSET for name in _EXTRA))
         first = next(miners, None)
         return None if first is None else f"miners[{first}].turns"
     if not state.whole or state.shared.blind > 1:
         return None
     expected = scored_by.complete(state, frozen)
     for i, (told, miner) in enumerate(zip(frozen.miners, expected.miners, strict=True)):
-        for name in ("turns", "record"):
+        for name in _EXTRA:
             if getattr(told, name) != getattr(miner, name):
                 return f"miners[{i}].{name}"
+    known = state.shared.sources is not None
+    for i, (task, again) in enumerate(zip(frozen.tasks, expected.tasks, strict=True)):
+        if (
+            known
+            and isinstance(task, AssessmentTask)
+            and isinstance(again, AssessmentTask)
+            and task.first != again.first
+        ):
+            return f"tasks[{i}].first"
     return None
 
 

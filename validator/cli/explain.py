@@ -204,10 +204,11 @@ def print_miner_explanation(explained: MinerExplanation) -> None:
 
 
 def _write_tallies(page: Page, told: TalliesTold) -> None:
-    page.heading(f"Tallies: {told.score:.4f} of {told.entries} entries, ramp {told.ramp:.4f}")
+    page.heading(f"Tallies: {told.score:.4f} of {told.entries} entries, ramp {told.ramp:.4f}, factor {told.factor:.4f}")
     page.line(f"they decide {told.share:.0%} of the assessments' pay; entries of earlier versions the rest")
     for one in told.types:
-        page.line(f"{one.skill_type}: quality {one.quality:.4f}, epsilon {one.epsilon:.4f}, adds {one.worth:.4f}")
+        made = f"quality {one.quality:.4f}, epsilon {one.epsilon:.4f}, presence {one.presence:.4f}"
+        page.line(f"{one.skill_type}: {made}, adds {one.worth:.4f}")
         page.rows(
             "component=name weight:.2f> got:g> offered:g> pool> own> ratio> counts=value>", one.components, indent=4
         )

@@ -16,7 +16,7 @@ from validator.protocol.round import GroupPlan
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Document, Hex32, Sssa, Text, Unit
 from validator.protocol.strict_json import SchemaError
-from validator.protocol.tallies import Count, Record, Tally
+from validator.protocol.tallies import NO_RECORD, Count, Presence, Record, Tally
 from validator.protocol.task import Truth, check_truth
 from validator.scoring import (
     Candidate,
@@ -31,14 +31,40 @@ from validator.scoring import (
     tally_task,
     version,
 )
+from validator.state.tallies import presence_after
 
 Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, far below where sums overflow
+
+
+class FrozenTurn(Document, frozen=True):
+    """Turn and presence of a miner as last frozen for a type, and what came of it.
+
+    Attributes:
+        dispatched: dispatches of the round's plan; of these `entered` gave a tally, and `uncounted` count nowhere.
+        stayed: that was the newest round, and its plan excluded the miner for no other reason than `in_flight`.
+        absent: rounds frozen since the newest one that had it as a candidate.
+    """
+
+    turn: Count
+    asked: Count
+    answered: Count
+    dispatched: Count
+    entered: Count
+    uncounted: Count
+    stayed: bool
+    absent: Count
+
+    @property
+    def last(self) -> LastTurn:
+        """The same after the round."""
+        presence = presence_after(Presence(self.asked, self.answered), self.dispatched - self.uncounted, self.entered)
+        return LastTurn(self.turn + self.dispatched, presence, self.stayed, self.absent)
 
 
 class TurnsCase(Case, frozen=True):
     """Turns of one type as last frozen, and the candidates of the round to come."""
 
-    previous: dict[Text, LastTurn]
+    previous: dict[Text, FrozenTurn]
     candidates: tuple[Text, ...]
 
 
@@ -61,15 +87,17 @@ class TallyMember(Document, frozen=True):
     early: bool
     epsilon: Unit | None
     record: Record
+    curated: Record = NO_RECORD
 
 
 class TallyCase(Case, frozen=True):
-    """One task's group; `truth` null without one, `planted`: made here for the round."""
+    """One task's group; `truth` null without one, `planted`: made here for the round, `first`: of its source bundle."""
 
     task_id: Text
     truth: Truth | None
     planted: bool
     members: Annotated[tuple[TallyMember, ...], Meta(max_length=MAX_CASE_MEMBERS)]
+    first: bool = False
 
 
 class TallyWeightsCase(Case, frozen=True):
@@ -80,6 +108,9 @@ class TallyWeightsCase(Case, frozen=True):
     windows: dict[Text, dict[Text, tuple[Tally | Entry, ...]]]
     before: dict[Text, dict[Text, tuple[Entry, ...]]]
     standing: dict[Text, MinerStanding]
+    records: dict[Text, Record]
+    curated: dict[Text, Record]
+    presence: dict[Text, dict[Text, Presence]]
 
 
 def scoring(case: Case) -> Version20:
@@ -88,9 +119,19 @@ def scoring(case: Case) -> Version20:
 
 
 def turns_case(case: TurnsCase) -> dict[str, Any]:
-    """Return the turn of every candidate (D-34)."""
+    """Return turn and presence of every candidate (D-34, D-48)."""
     refuse_repeated(case.candidates, "candidates", of_item="")
-    return {"turns": next_turns(case.previous, case.candidates)}
+    for hotkey, one in case.previous.items():
+        if one.answered > one.asked:
+            raise SchemaError(f"must not exceed asked - at `$.previous.{hotkey}.answered`")
+        if one.entered + one.uncounted > one.dispatched:
+            raise SchemaError(f"must not exceed dispatched with uncounted - at `$.previous.{hotkey}.entered`")
+    previous = {hotkey: one.last for hotkey, one in case.previous.items()}
+    found = next_turns(scoring(case), previous, case.candidates)
+    return {
+        "turns": {hotkey: turn for hotkey, (turn, _) in found.items()},
+        "presence": {hotkey: msgspec.to_builtins(presence) for hotkey, (_, presence) in found.items()},
+    }
 
 
 def select_by_turn_case(case: TurnSelectionCase) -> dict[str, Any]:
@@ -125,11 +166,19 @@ def tally_case(case: TallyCase) -> dict[str, Any]:
             check_attestation(one.sssa, f"$.members[{i}].sssa")
         if (one.sssa is None) != (one.epsilon is None):
             raise SchemaError(f"must be null exactly where `sssa` is - at `$.members[{i}].epsilon`")
-        if one.record.score > one.record.answers:
-            raise SchemaError(f"must not exceed answers - at `$.members[{i}].record.score`")
-    members = [TalliedAnswer(one.hotkey, one.sssa, one.early, one.epsilon, one.record) for one in case.members]
-    tallied = tally_task(scoring(case), members, case.truth, made_here=case.planted)
+        for name in ("record", "curated"):
+            check_record(getattr(one, name), f"$.members[{i}].{name}")
+    members = [
+        TalliedAnswer(one.hotkey, one.sssa, one.early, one.epsilon, one.record, one.curated) for one in case.members
+    ]
+    tallied = tally_task(scoring(case), members, case.truth, made_here=case.planted, first=case.first)
     return {"members": [one._asdict() for one in tallied]}
+
+
+def check_record(record: Record, where: str) -> None:
+    """Refuse a record that no answers give."""
+    if record.score > record.answers:
+        raise SchemaError(f"must not exceed answers - at `{where}.score`")
 
 
 def pay_tallies_case(case: TallyWeightsCase) -> dict[str, Any]:
@@ -142,11 +191,17 @@ def pay_tallies_case(case: TallyWeightsCase) -> dict[str, Any]:
         require_types(before, f"$.before.{hotkey}", tuple(map(str, ASSESSED_TYPES)))
     for hotkey, miner in case.standing.items():
         require_types(miner.types, f"$.standing.{hotkey}.types")
-    basis = PayBasis(case.epoch, case.rounds, case.before)
+    for name in ("records", "curated"):
+        for hotkey, record in getattr(case, name).items():
+            check_record(record, f"$.{name}.{hotkey}")
+    for hotkey, presence in case.presence.items():
+        require_types(presence, f"$.presence.{hotkey}", tuple(map(str, ASSESSED_TYPES)))
+    basis = PayBasis(case.epoch, case.rounds, case.before, case.records, case.curated, case.presence)
     plan = scoring(case).mechanism_weights(case.windows, standing=case.standing, basis=basis)
     tallied = cast("TallyPay", plan.tallied)
     return {
         "parts": _told_parts(tallied),
+        "factors": tallied.factors,
         **told_plan(plan),
     }
 
@@ -155,7 +210,7 @@ def _told_parts(tallied: TallyPay) -> dict[str, Any]:
     return {
         hotkey: {
             name: {component: ratio.value for component, ratio in one.components.items()}
-            | {"epsilon": one.epsilon, "quality": one.quality}
+            | {"epsilon": one.epsilon, "quality": one.quality, "presence": one.presence}
             for name, one in of_types.items()
         }
         for hotkey, of_types in tallied.parts.items()

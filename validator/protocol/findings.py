@@ -8,8 +8,10 @@ over the severities. A known advisory on a dependency counts as half a finding, 
 canary, and what compositions repeat of their children, count nothing.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
+from urllib.parse import unquote
 
 from validator.protocol.sssa import (
     Category,
@@ -21,6 +23,7 @@ from validator.protocol.sssa import (
     parse_evidence_ref,
 )
 from validator.protocol.task import KnownFinding
+from validator.protocol.text import nfc
 
 WEIGHT_AND_CAP: Final[dict[Severity, tuple[float, float]]] = {
     "low": (0.02, 0.10),
@@ -66,6 +69,9 @@ def verdict_of(risk: float) -> Verdict:
 
 
 MOST_LINES_AWAY: Final = 3
+_SPACE: Final = " \t\n\v\f\r"
+_RUNS: Final = re.compile(r"[-_.]+")
+MOST_ADVISORIES: Final = 4  # of one vulnerability
 MOST_LINES_NAMED: Final = 20  # a finding that points at a whole file shows no place
 
 
@@ -81,10 +87,41 @@ class Found(NamedTuple):
     unplanted: tuple[int, ...]
 
 
+def target_part(category: str, target_pattern: str) -> str:
+    """Return the target part of a finding's key (SPEC 3, D-2, D-16)."""
+    target = target_pattern.strip(_SPACE)
+    return nfc(escape(package_of(target) if category == "dependency_cve" else target))
+
+
+def escape(text: str) -> str:
+    """Return `text` with `%` as `%25` and `|` as `%7C`, so that no field can imitate another (D-2)."""
+    return text.replace("%", "%25").replace("|", "%7C") if "%" in text or "|" in text else text
+
+
+def package_of(target: str) -> str:
+    """Return the normal name of the package that `target` is about: a name, name@version or package URL (D-16)."""
+    url = target.removeprefix("pkg:").lstrip("/")
+    if target.startswith("pkg:") and "/" in url:
+        path = url.partition("/")[2].partition("#")[0].partition("?")[0].lstrip("/")
+        namespace, slash, name = path.rpartition("/")
+        return normal_package(unquote(namespace + slash + _before_version(name)))
+    return normal_package(_before_version(target))
+
+
+def normal_package(name: str) -> str:
+    """Return a package name in lower case with runs of `-_.` as one `-` (PEP 503; SPEC 4, D-16)."""
+    return _RUNS.sub("-", name.lower())
+
+
+def _before_version(text: str) -> str:
+    at = text.find("@", 1)
+    return text if at < 0 else text[:at]
+
+
 def found_in(planted: Sequence[KnownFinding], reported: Sequence[Finding]) -> Found:
     """Return which of the planted faults the findings name.
 
-    A fault is named by a finding of its category: by one of its advisories where the fault has any, else by its place,
+    A fault is named by a finding of its category: by its advisories where the fault has any, else by its place,
     within three lines of the fault in the same file, with at most twenty lines named; a fault that is a whole file is
     named by any place in it. Each finding names one fault, the nearest that nothing else names.
     """
@@ -120,8 +157,15 @@ def _near(
 
 
 def _advisories_between(fault: KnownFinding, finding: Finding) -> int | None:
+    """Return 0 if a finding's advisories name the fault: few ids, mostly the fault's, or about its package (D-38)."""
     theirs = {cve.upper() for cve in finding.cve_ids}
-    return None if theirs.isdisjoint(cve.upper() for cve in fault.cve_ids) else 0
+    shared = len(theirs.intersection(cve.upper() for cve in fault.cve_ids))
+    if not shared:
+        return None
+    if len(theirs) <= MOST_ADVISORIES or 2 * shared > len(theirs):
+        return 0
+    same = target_part(finding.category, finding.target_pattern) == target_part(fault.category, fault.target_pattern)
+    return 0 if same else None
 
 
 def _between(fault: EvidenceRef | None, named: EvidenceRef | None) -> int | None:

@@ -306,7 +306,7 @@ U16 = Annotated[int, Meta(ge=0, le=65_535)]
 
 
 class PaidType(Document, frozen=True):
-    """A paid type of a miner under 2.0.0: the six components that enter the quality, epsilon and quality (D-41)."""
+    """A paid type of a miner under 2.0.0: its six components, epsilon, quality x and presence h (D-41)."""
 
     findings: Unit
     verdict: Unit
@@ -316,6 +316,7 @@ class PaidType(Document, frozen=True):
     rules: Unit
     epsilon: Unit
     quality: Annotated[float, Meta(ge=0, le=2)]
+    presence: Unit
 
 
 class Pool(Document, frozen=True):
@@ -344,6 +345,7 @@ class WeightedMiner(Document, frozen=True):
         unpaid: skill type to reason, of its windows that do not pay; absent where all do.
         parts: by skill type, of the windows of tallies that pay; unset before 2.0.0, as are the fields below.
         entries: n, their tallies; absent without any.
+        factor: f of the curated record.
     """
 
     hotkey: Hotkey
@@ -354,6 +356,7 @@ class WeightedMiner(Document, frozen=True):
     unpaid: dict[str, Code] | UnsetType = UNSET
     parts: dict[str, PaidType] | UnsetType = UNSET
     entries: Count | UnsetType = UNSET
+    factor: Annotated[float, Meta(ge=0, le=1)] | UnsetType = UNSET
 
 
 class Owner(Document, frozen=True):

@@ -18,7 +18,7 @@ from validator.protocol.results import Passed, Submission, WorkflowSubmission
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.sssa import Document, Unit
-from validator.protocol.tallies import Record, Tally
+from validator.protocol.tallies import Presence, Record, Tally
 from validator.protocol.task import Truth, Windows
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import CodeReport, WorkflowRun, WorkflowScore
@@ -140,6 +140,7 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
         own_windows: whether the task came with its windows, or they are those of the round's version (D-28).
         truth_random: hex of the bytes that its truth is committed to with (SPEC 16, D-31); unset where there is none.
         truth_sha256: the commitment, in a log that does not show the truth; unset everywhere else.
+        first: no task that was frozen before has its source bundle (SPEC 17, D-49); unset before 2.0.0.
         submitted: somebody submitted it: its answers enter nothing (SPEC 5, D-45); unset for all others.
         answer: what an answer to it is once it has passed.
     """
@@ -151,6 +152,7 @@ class AssessmentTask(OfAssessment, AnyTask, frozen=True, tag="assessment"):
     own_windows: bool = False
     truth_random: Digest | UnsetType = UNSET
     truth_sha256: Digest | UnsetType = UNSET
+    first: bool | UnsetType = UNSET
     submitted: Literal[True] | UnsetType = UNSET
 
     answer: ClassVar[type[Passed]] = Submission
@@ -323,7 +325,9 @@ class MinerState(Document, frozen=True):
         history: per type.
         agreements: counted samples per type since the last flag, oldest first, at most 30.
         turns: of the declared types (SPEC 17, D-34); unset before 2.0.0.
+        presence: of the declared types that are assessed (SPEC 17, D-48); unset before 2.0.0.
         record: of its planted answers (SPEC 17, D-38); unset before 2.0.0.
+        curated: of its answers to curated tasks that were first (SPEC 17, D-49); unset before 2.0.0.
     """
 
     hotkey: str
@@ -334,7 +338,9 @@ class MinerState(Document, frozen=True):
     history: dict[SkillType, TypeHistory]
     agreements: dict[SkillType, tuple[AgreementPair, ...]]
     turns: dict[SkillType, int] | UnsetType = UNSET
+    presence: dict[SkillType, Presence] | UnsetType = UNSET
     record: Record | UnsetType = UNSET
+    curated: Record | UnsetType = UNSET
 
 
 class ExecutionResult(Document, frozen=True):
@@ -520,6 +526,7 @@ class FailedMember(AnyMember, frozen=True, tag="failed"):
 
     tally: Tally | UnsetType | None = UNSET
     answer_score: float | UnsetType | None = UNSET
+    curated_score: float | UnsetType | None = UNSET
 
 
 class AssessedMember(AnyMember, frozen=True, tag="assessed"):
@@ -531,6 +538,7 @@ class AssessedMember(AnyMember, frozen=True, tag="assessed"):
         emission: None where there is no verdict to score against (D-7).
         tally: entry of the score window (SPEC 17, D-38); unset before 2.0.0, as are the fields below.
         answer_score: of a planted task (SPEC 17, D-38).
+        curated_score: of a curated task that is first (SPEC 17, D-49).
         weight: in what others are compared with (SPEC 17, D-37).
     """
 
@@ -540,6 +548,7 @@ class AssessedMember(AnyMember, frozen=True, tag="assessed"):
     emission: Emission | None
     tally: Tally | UnsetType | None = UNSET
     answer_score: float | UnsetType | None = UNSET
+    curated_score: float | UnsetType | None = UNSET
     weight: float | UnsetType = UNSET
 
 
@@ -685,8 +694,8 @@ def _as_told(member: MemberOutcome) -> MemberOutcome:
     if tally is not None:
         tally = structs.replace(tally, **dict.fromkeys(_TALLY_FROM_TRUTH))
     if isinstance(member, FailedMember):
-        return structs.replace(member, tally=tally, answer_score=None)
-    return structs.replace(member, tally=tally, answer_score=None)
+        return structs.replace(member, tally=tally, answer_score=None, curated_score=None)
+    return structs.replace(member, tally=tally, answer_score=None, curated_score=None)
 
 
 def expected_commands(frozen: RoundInput) -> Mapping[str, tuple[str, ...]]:

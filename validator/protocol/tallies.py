@@ -27,6 +27,16 @@ class Record(Document, frozen=True):
 NO_RECORD = Record()
 
 
+class Presence(Document, frozen=True):
+    """Turns of a miner for a type, and how many of them it took (SPEC 17, D-48)."""
+
+    asked: Count = 0
+    answered: Count = 0
+
+
+NO_PRESENCE = Presence()
+
+
 class Tally(Document, frozen=True):
     """The entry of one answer in a score window (SPEC 17, D-38). A field without a reference is null.
 

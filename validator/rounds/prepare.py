@@ -215,7 +215,8 @@ class Preparer:
             runtime_image=self.images.image_at(snapshot.epoch),
             executes=self.executes,
         )
-        return version(scoring_version).complete(state, frozen)
+        known = await tx.tasks.first_rounds({task.source_sha256 for task in frozen.tasks})
+        return version(scoring_version).complete(replace(state, shared=replace(state.shared, sources=known)), frozen)
 
     def _committed(self, task: RoundTask) -> RoundTask:
         """Return the task with the bytes that the log commits to its truth with; drawn here, once (SPEC 16, D-31)."""

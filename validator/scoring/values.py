@@ -16,6 +16,7 @@ from validator.protocol.results import Checks
 from validator.protocol.round import AgreementPair, Components, GroupOutcome, GroupPlan, MemberOutcome, RoundTask
 from validator.protocol.skill_types import OfAssessment, SkillType
 from validator.protocol.sssa import Document, Finding, Rule, Unit, Verdict
+from validator.protocol.tallies import Presence, Record
 from validator.protocol.task import Truth, Window
 
 Count = Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
@@ -65,22 +66,20 @@ class TurnCandidate(AnyCandidate, frozen=True):
     total: Count
 
 
-class LastTurn(Document, frozen=True):
-    """A miner's turn in the newest input that has one of it and a type (SPEC 17, D-34).
+class LastTurn(NamedTuple):
+    """A miner and type after the newest round that had it as a candidate (SPEC 17, D-34, D-48).
 
     Attributes:
-        dispatched: dispatches of the type in that round that are not void.
+        now: its turn, with the dispatches that the round's plan gave it.
+        presence: after the round's dispatches.
         stayed: that was the newest round of all, and its plan excluded the miner for no other reason than `in_flight`.
+        absent: rounds frozen since.
     """
 
-    turn: Count
-    dispatched: Count
+    now: int
+    presence: Presence
     stayed: bool
-
-    @property
-    def now(self) -> int:
-        """The turn after that round."""
-        return self.turn + self.dispatched
+    absent: int
 
 
 class Ranked(NamedTuple):
@@ -396,11 +395,16 @@ class PayBasis(NamedTuple):
         epoch: of the vector.
         rounds: settled rounds of 2.0.0.
         before: windows as the entries of earlier versions left them.
+        records, curated: hotkey to record (D-38, D-49); absent is empty.
+        presence: hotkey to skill type to presence (D-48); absent is none.
     """
 
     epoch: int = 0
     rounds: int = 0
     before: Mapping[str, Mapping[str, Sequence[float]]] = MappingProxyType({})
+    records: Mapping[str, Record] = MappingProxyType({})
+    curated: Mapping[str, Record] = MappingProxyType({})
+    presence: Mapping[str, Mapping[str, Presence]] = MappingProxyType({})
 
 
 NO_BASIS: Final = PayBasis()
@@ -424,11 +428,12 @@ class Ratio(NamedTuple):
 
 
 class TypePay(NamedTuple):
-    """A paid type of one miner: its components by name, mean epsilon, and quality x (SPEC 17, D-41)."""
+    """A paid type of one miner: its components by name, mean epsilon, quality x, and presence h (SPEC 17, D-41)."""
 
     components: Mapping[str, Ratio]
     epsilon: float
     quality: float
+    presence: float
 
 
 class TallyPay(NamedTuple):
@@ -439,6 +444,7 @@ class TallyPay(NamedTuple):
         parts: of the paid types with entries.
         worth: what each of these types adds to a miner's score before the ramp.
         entries: hotkey to n.
+        factors: hotkey to f.
         pool: component to p.
         verdicts: skill type to verdict to q.
         risks: skill type to z.
@@ -449,6 +455,7 @@ class TallyPay(NamedTuple):
     parts: Mapping[str, Mapping[str, TypePay]]
     worth: Mapping[str, Mapping[str, float]]
     entries: Mapping[str, int]
+    factors: Mapping[str, float]
     pool: Mapping[str, float]
     verdicts: Mapping[str, Mapping[str, float]]
     risks: Mapping[str, float]
@@ -461,6 +468,7 @@ class TallyPay(NamedTuple):
                 **{component: ratio.value for component, ratio in one.components.items()},
                 epsilon=one.epsilon,
                 quality=one.quality,
+                presence=one.presence,
             )
             for name, one in self.parts.get(hotkey, {}).items()
         }

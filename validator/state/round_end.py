@@ -1,5 +1,6 @@
 """State changes of an ended round that are the same in every scoring version; each version's `step` calls them."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -7,8 +8,20 @@ from msgspec import Struct, structs
 
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
-from validator.protocol.round import ClearedFlag, FlagsCleared, RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round import (
+    AssessedMember,
+    AssessmentTask,
+    ClearedFlag,
+    FailedMember,
+    FlagsCleared,
+    RoundInput,
+    RoundOutcome,
+    RoundPlan,
+    is_submitted,
+)
+from validator.protocol.tallies import Tally
 from validator.protocol.workflow_run import WorkflowRun
+from validator.state.tallies import presence_after
 from validator.state.values import (
     EPOCHS,
     FROZEN_ROUNDS,
@@ -130,10 +143,18 @@ class Change:
             for hotkey, reason in group.excluded.items():
                 if reason in _EXCLUDING:
                     self.update((hotkey, task.skill_type), excluded=frozen.index)
+        given = Counter(
+            (hotkey, task.skill_type)
+            for task, group in zip(frozen.tasks, plan.groups, strict=True)
+            for hotkey, _ in group.members
+        )
+        order = self.shared.frozen + 1
         for miner in frozen.miners:
-            for name, turn in (miner.turns or {}).items():
-                if self.pair((miner.hotkey, name)).turn != turn:
-                    self.update((miner.hotkey, name), turn=turn)
+            for name in miner.skill_types:
+                fields: dict[str, Any] = {"candidate": order}
+                if isinstance(miner.turns, dict) and name in miner.turns:
+                    fields["turn"] = miner.turns[name] + given[miner.hotkey, name]
+                self.update((miner.hotkey, name), **fields)
         rounds, snapshot, declared = self.shared.rounds, frozen.snapshot, self._declared(frozen)
         if rounds and rounds[-1].declared == declared:
             declared = rounds[-1].declared  # one object
@@ -144,6 +165,7 @@ class Change:
             netuid=snapshot.netuid,
             block=snapshot.block,
             block_time=snapshot.block_time,
+            frozen=order,
             rounds=(*rounds, newest)[-FROZEN_ROUNDS:],
         )
 
@@ -213,7 +235,38 @@ def begin(state: State, ended: Ended) -> Change:
     change = Change(state)
     change.clear(ended.frozen.acts)
     change.plan(ended.frozen, ended.plan, counted=ended.state != "abandoned")
+    _count_presence(change, ended)
+    _remember_sources(change, ended.frozen)
     return change
+
+
+def _count_presence(change: Change, ended: Ended) -> None:
+    """Count what a round gave its candidates, and what they took of it (SPEC 17, D-48)."""
+    counts = Counter[tuple[PairKey, str]]()
+    if ended.outcome is not None:
+        members = {(one.task_id, one.hotkey): one for one in ended.outcome.members}
+        settled = {group.task_id for group in ended.outcome.groups if group.task_state == "settled"}
+        for task, group in zip(ended.frozen.tasks, ended.plan.groups, strict=True):
+            if task.task_id not in settled or is_submitted(task):
+                continue
+            for hotkey, _ in group.members:
+                member, key = members.get((task.task_id, hotkey)), (hotkey, task.skill_type)
+                if isinstance(member, AssessedMember | FailedMember) and isinstance(member.tally, Tally):
+                    counts.update({(key, "asked"): 1, (key, "answered"): 1})
+                elif not isinstance(member, AssessedMember):
+                    counts.update({(key, "asked"): 1})
+    for miner in ended.frozen.miners:
+        for name, lifted in (miner.presence or {}).items():
+            key = miner.hotkey, name
+            change.update(key, presence=presence_after(lifted, counts[key, "asked"], counts[key, "answered"]))
+
+
+def _remember_sources(change: Change, frozen: RoundInput) -> None:
+    """Note the source bundles that a round froze, by the round: states before it keep what they say of it."""
+    if change.shared.sources is not None:
+        for task in frozen.tasks:
+            if isinstance(task, AssessmentTask):
+                change.shared.sources.setdefault(task.source_sha256, frozen.index)
 
 
 def unscored(state: State, ended: Ended) -> Delta:
@@ -224,7 +277,9 @@ def unscored(state: State, ended: Ended) -> Delta:
 def known_from(state: State, round_id: int) -> State:
     """Return the state that knows all rounds from this one on, if it knew none."""
     shared = state.shared
-    return state if shared.since is not None else State(state.miners, structs.replace(shared, since=round_id))
+    if shared.since is not None:
+        return state
+    return State(state.miners, structs.replace(shared, since=round_id, sources=None if round_id else {}))
 
 
 def clouded(state: State, round_id: int) -> State:

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from validator.protocol.sssa import Verdict
-from validator.protocol.tallies import Record, Share, Tally
+from validator.protocol.tallies import Presence, Record, Share, Tally
 
 _TALLY: Final = Packing("<q?BBdddIIIIIIIII")
 _SCORE: Final = Packing("<d")
@@ -19,6 +19,7 @@ _NONE: Final = 0xFFFFFFFF
 _VERDICTS: Final[tuple[Verdict | None, ...]] = (None, "ALLOW", "REVIEW", "BLOCK")
 TALLIES: Final = 100  # of a window
 ANSWERS: Final = 100  # of a record
+HALVED_ABOVE: Final = 50  # turns of a presence
 
 
 class TallyWindow(Struct, frozen=True, gc=False):
@@ -91,3 +92,9 @@ def with_answer(scores: bytes, score: float) -> bytes:
 def record_of(scores: bytes) -> Record:
     """Return the record that packed answer scores make (D-38)."""
     return Record(math.fsum(score for (score,) in _SCORE.iter_unpack(scores)), len(scores) // _SCORE.size)
+
+
+def presence_after(before: Presence, asked: int, answered: int) -> Presence:
+    """Return presence after the dispatches of a round; large numbers are halved, so that the newest count (D-48)."""
+    asked, answered = before.asked + asked, before.answered + answered
+    return Presence(asked // 2, answered // 2) if asked > HALVED_ABOVE else Presence(asked, answered)

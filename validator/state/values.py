@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import AgreementPair, ClearedFlag
 from validator.protocol.skill_types import SkillType
+from validator.protocol.tallies import Presence
 from validator.protocol.workflow_run import WorkflowRun
 from validator.state.tallies import TallyWindow
 
@@ -147,7 +148,9 @@ class Pair(Struct, frozen=True):
         proven: the newest round with an answer that passed.
         number: its place in the declarations of rounds; None before the first.
         tallies: what it is paid for under 2.0.0; `window` then holds the entries of earlier versions.
-        turn: after the newest round that froze one for it (SPEC 17, D-34).
+        turn: after the newest round that froze one for it, with the dispatches of its plan (SPEC 17, D-34).
+        presence: after the newest round that froze one for it and ended (SPEC 17, D-48); None before the first.
+        candidate: how many rounds were frozen up to the newest one that had it as a candidate.
     """
 
     reputation: float | None = None
@@ -161,6 +164,8 @@ class Pair(Struct, frozen=True):
     number: int | None = None
     tallies: TallyWindow = TallyWindow()
     turn: int = 0
+    presence: Presence | None = None
+    candidate: int = 0
 
     def dispatched(self, since: int) -> tuple[int, int]:
         """Return dispatches and failures in the rounds from `since` on."""
@@ -179,7 +184,8 @@ class Miner(Struct, frozen=True):
         pairs: by skill type; those without any past are absent.
         flags: standing ones, raised in rounds that the state knows.
         earlier: how many stand that older rounds raised.
-        answers: newest planted answers of all types, packed (SPEC 17, D-38).
+        answers: scores of the newest planted answers of all types, packed (SPEC 17, D-38).
+        curated: of the newest answers to curated tasks that were first (SPEC 17, D-49).
         known: False: reputations, samples, roles and earlier flags are unknown.
     """
 
@@ -188,6 +194,7 @@ class Miner(Struct, frozen=True):
     earlier: int = 0
     known: bool = True
     answers: bytes = b""
+    curated: bytes = b""
 
     @property
     def reputations(self) -> dict[SkillType, float]:
@@ -235,6 +242,9 @@ class Shared(Struct, frozen=True):
         late: round to what is still to come of it.
         late_since: the result of earlier rounds is unknown.
         late_unknown: the result of those, each once.
+        frozen: rounds that were frozen.
+        sources: source bundle to the first round that froze a task of it (SPEC 17, D-49); None: not
+            all are known, or they are in the store's tasks.
         tallied: settled rounds whose entries are tallies (SPEC 17, D-42).
         blind: truths that were not shown: 1 of tasks of a source, so that not all entries are known; 2 of planted ones,
             so that records are not known either.
@@ -251,6 +261,8 @@ class Shared(Struct, frozen=True):
     late: dict[int, Late] = {}
     late_since: int | None = None
     late_unknown: frozenset[tuple[str, ...]] = frozenset()
+    frozen: int = 0
+    sources: dict[str, int] | None = None
     tallied: int = 0
     blind: int = 0
     vectors: dict[Mechanism, dict[int, str | None]] = {}

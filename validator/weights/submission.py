@@ -135,6 +135,7 @@ def _miners(
             unpaid=unpaid.get(hotkey, UNSET),
             parts=UNSET if tallied is None else tallied.told_parts(hotkey),
             entries=UNSET if tallied is None else tallied.entries.get(hotkey, UNSET),
+            factor=UNSET if tallied is None else tallied.factors.get(hotkey, UNSET),
         )
         for hotkey in sorted(vector.scores)
     )

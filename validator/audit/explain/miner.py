@@ -86,12 +86,13 @@ class ComponentTold(Document, frozen=True):
 
 
 class TallyTold(Document, frozen=True):
-    """A type that tallies pay: its quality and mean epsilon make what it adds to the score before the ramp."""
+    """A type that tallies pay: quality, mean epsilon and presence make what it adds to the score before the ramp."""
 
     skill_type: str
     components: tuple[ComponentTold, ...]
     epsilon: float
     quality: float
+    presence: float
     worth: float
 
 
@@ -101,12 +102,14 @@ class TalliesTold(Document, frozen=True):
     Attributes:
         entries: n, of all types.
         ramp: n / (n + 20).
-        score: of the tallies, with the ramp.
+        factor: f, what the curated record leaves.
+        score: of the tallies, with ramp and factor.
         share: part of the assessments' pay that tallies decide.
     """
 
     entries: int
     ramp: float
+    factor: float
     score: float
     share: float
     types: tuple[TallyTold, ...]
@@ -192,6 +195,7 @@ def _tallies(paid: Paid, hotkey: str) -> TalliesTold | UnsetType:
     return TalliesTold(
         entries=entries,
         ramp=entries / (entries + rules.ramp),
+        factor=tallied.factors.get(hotkey, 1.0),
         score=tallied.scores.get(hotkey, 0.0),
         share=tallied.share,
         types=tuple(
@@ -203,6 +207,7 @@ def _tallies(paid: Paid, hotkey: str) -> TalliesTold | UnsetType:
                 ),
                 epsilon=part.epsilon,
                 quality=part.quality,
+                presence=part.presence,
                 worth=tallied.worth[hotkey][name],
             )
             for name, part in tallied.parts.get(hotkey, {}).items()

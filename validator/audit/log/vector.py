@@ -237,7 +237,7 @@ def _check_form(claim: Claim, hotkey: str) -> None:
     if claim.version.pays_tallies is (document.pool is UNSET):
         raise claim.line.fault(f"does not go with {claim.link.scoring_version}", "pool")
     for i, miner in enumerate(document.miners):
-        if document.pool is UNSET and (miner.parts, miner.entries) != (UNSET, UNSET):
+        if document.pool is UNSET and (miner.parts, miner.entries, miner.factor) != (UNSET, UNSET, UNSET):
             raise claim.line.fault(f"does not go with {claim.link.scoring_version}", f"miners[{i}].parts")
     owner = document.owner
     if owner is not None and (
@@ -332,6 +332,7 @@ def _tallied(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
         for name, again in (
             ("parts", tallied.told_parts(hotkey)),
             ("entries", tallied.entries.get(hotkey, UNSET)),
+            ("factor", tallied.factors.get(hotkey, UNSET)),
             ("assessments", assessed[hotkey]),
             ("workflows", planned[hotkey]),
         ):

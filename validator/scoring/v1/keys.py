@@ -1,16 +1,12 @@
 """Canonical finding keys (SPEC 3): two miners that describe the same risk in other words get the same key."""
 
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
-from urllib.parse import unquote
 
+from validator.protocol.findings import escape, normal_package, target_part
 from validator.protocol.sssa import Finding, ordinary_form, parse_evidence_ref
 from validator.protocol.text import nfc
-
-_SPACE = " \t\n\v\f\r"
-_RUNS = re.compile(r"[-_.]+")
 
 
 def finding_key(finding: Finding) -> str:
@@ -81,11 +77,14 @@ def key_parts(finding: Finding) -> tuple[str, str, str, str, str]:
 def _parts(
     category: str, severity: str, evidence: str, cve_ids: Sequence[str], target_pattern: str
 ) -> tuple[str, str, str, str, str]:
-    target = target_pattern.strip(_SPACE)
-    if category == "dependency_cve":
-        evidence, target = "", package_of(target)
     cves = ",".join(sorted({cve.upper() for cve in cve_ids})) if cve_ids else ""
-    return category, severity, evidence, cves, nfc(escape(target))
+    return (
+        category,
+        severity,
+        "" if category == "dependency_cve" else evidence,
+        cves,
+        target_part(category, target_pattern),
+    )
 
 
 def _hashed(parts: Sequence[str]) -> str:
@@ -100,28 +99,3 @@ def normalised_evidence(evidence_ref: str) -> str:
     """
     ordinary = ordinary_form(evidence_ref)
     return nfc(escape(str(parse_evidence_ref(evidence_ref)))) if ordinary is None else ordinary
-
-
-def escape(text: str) -> str:
-    """Return `text` with `%` as `%25` and `|` as `%7C`, so that no field can imitate another (D-2)."""
-    return text.replace("%", "%25").replace("|", "%7C") if "%" in text or "|" in text else text
-
-
-def package_of(target: str) -> str:
-    """Return the normal name of the package that `target` is about: a name, name@version or package URL (D-16)."""
-    url = target.removeprefix("pkg:").lstrip("/")
-    if target.startswith("pkg:") and "/" in url:
-        path = url.partition("/")[2].partition("#")[0].partition("?")[0].lstrip("/")
-        namespace, slash, name = path.rpartition("/")
-        return normal_package(unquote(namespace + slash + _before_version(name)))
-    return normal_package(_before_version(target))
-
-
-def normal_package(name: str) -> str:
-    """Return a package name in lower case with runs of `-_.` as one `-` (PEP 503; SPEC 4, D-16)."""
-    return _RUNS.sub("-", name.lower())
-
-
-def _before_version(text: str) -> str:
-    at = text.find("@", 1)
-    return text if at < 0 else text[:at]

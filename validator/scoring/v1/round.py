@@ -121,7 +121,7 @@ def entering_nothing(scored: ScoredTask) -> ScoredTask:
 
 def _entering_nothing(member: MemberOutcome) -> MemberOutcome:
     tallied = isinstance(member, AssessedMember | FailedMember) and member.tally is not UNSET
-    nothing = {"window_entry": None, **({"tally": None} if tallied else {})}
+    nothing = {"window_entry": None, **({"tally": None, "curated_score": None} if tallied else {})}
     if isinstance(member, AssessedMember):
         return structs.replace(member, reason=Reason.ACCEPTED_SUBMITTED, emission=None, **nothing)
     return structs.replace(member, **nothing)

@@ -5,6 +5,7 @@ from operator import attrgetter
 
 from validator.protocol.draws import draws_of
 from validator.protocol.round import GroupPlan
+from validator.protocol.tallies import NO_PRESENCE, Presence
 from validator.scoring.v1.groups import MODES, exclusion_reason, first_of
 from validator.scoring.v2.rules import Ruled20
 from validator.scoring.values import AnyCandidate, LastTurn, Ranked, TurnCandidate
@@ -12,18 +13,26 @@ from validator.scoring.values import AnyCandidate, LastTurn, Ranked, TurnCandida
 AUDITORS = {5: 2, 4: 1}  # of a group of so many; of fewer, none
 
 
-def next_turns(previous: Mapping[str, LastTurn], candidates: Iterable[str]) -> dict[str, int]:
-    """Return the turn of every candidate of a type in the round to come (D-34).
+def next_turns(
+    version: Ruled20, previous: Mapping[str, LastTurn], candidates: Iterable[str]
+) -> dict[str, tuple[int, Presence]]:
+    """Return turn and presence of every candidate of a type, as the round to come freezes them (D-34, D-48).
 
-    Candidates that stayed keep their count. Every other one has at least the lower median of theirs.
+    Candidates that stayed keep their count. Every other one has at least the lower median of theirs; the turns that it
+    is lifted by were its own, unless it is new or was away for long.
     """
-    now = {hotkey: previous[hotkey].now if hotkey in previous else 0 for hotkey in candidates}
-    stayed = sorted(turn for hotkey, turn in now.items() if hotkey in previous and previous[hotkey].stayed)
+    last = {hotkey: previous.get(hotkey) for hotkey in candidates}
+    stayed = sorted(one.now for one in last.values() if one is not None and one.stayed)
     median = stayed[(len(stayed) - 1) // 2] if stayed else 0
-    return {
-        hotkey: turn if hotkey in previous and previous[hotkey].stayed else max(turn, median)
-        for hotkey, turn in now.items()
-    }
+    turns: dict[str, tuple[int, Presence]] = {}
+    for hotkey, one in last.items():
+        if one is None:
+            turns[hotkey] = median, NO_PRESENCE
+            continue
+        lift = 0 if one.stayed else max(0, median - one.now)
+        counted = lift if one.absent <= version.rules.presence.absent else 0
+        turns[hotkey] = one.now + lift, Presence(one.presence.asked + counted, one.presence.answered)
+    return turns
 
 
 def select_group(

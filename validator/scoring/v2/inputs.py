@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import UNSET, structs
 
-from validator.protocol.round import MinerState, RoundInput, TypeHistory
+from validator.protocol.round import AssessmentTask, MinerState, RoundInput, RoundTask, TypeHistory
 from validator.protocol.skill_types import SkillType
+from validator.protocol.tallies import NO_PRESENCE, Presence
 from validator.scoring.v1.planning import with_late_failures
 from validator.scoring.v2.groups import next_turns, select_group
 from validator.scoring.v2.rules import Ruled20
@@ -15,30 +16,53 @@ from validator.state.tallies import record_of
 from validator.state.values import State
 
 
-def complete(version: Ruled20, state: State, frozen: RoundInput) -> RoundInput:  # noqa: ARG001 - as 1.0.0's
+def complete(version: Ruled20, state: State, frozen: RoundInput) -> RoundInput:
     """Return an input with everything that 2.0.0 freezes besides, of the state before it, its acts applied."""
-    turns = _turns(state, frozen)
-    return structs.replace(
-        frozen,
-        miners=tuple(
-            structs.replace(miner, turns=turns[miner.hotkey], record=record_of(state.miner(miner.hotkey).answers))
-            for miner in frozen.miners
-        ),
-    )
+    turns = _turns(version, state, frozen)
+    miners = []
+    for miner in frozen.miners:
+        own, past = turns[miner.hotkey], state.miner(miner.hotkey)
+        miners.append(
+            structs.replace(
+                miner,
+                turns={name: turn for name, (turn, _) in own.items()},
+                presence={name: presence for name, (_, presence) in own.items() if name != SkillType.WORKFLOW},
+                record=record_of(past.answers),
+                curated=record_of(past.curated),
+            )
+        )
+    return structs.replace(frozen, miners=tuple(miners), tasks=tuple(_with_first(state, frozen)))
 
 
-def _turns(state: State, frozen: RoundInput) -> Mapping[str, dict[SkillType, int]]:
-    """Return the turns of every miner for the types that it declares (D-34)."""
+def _with_first(state: State, frozen: RoundInput) -> Iterator[RoundTask]:
+    """Yield the tasks, and of each assessment whether nothing that was frozen before has its source bundle (D-49)."""
+    here, before = set[str](), state.shared.sources or {}
+    for task in frozen.tasks:
+        if not isinstance(task, AssessmentTask):
+            yield task
+            continue
+        source = task.source_sha256
+        known = source in here or before.get(source, frozen.index) < frozen.index
+        here.add(source)
+        yield structs.replace(task, first=not known)
+
+
+def _turns(version: Ruled20, state: State, frozen: RoundInput) -> Mapping[str, dict[SkillType, tuple[int, Presence]]]:
+    """Return turns and presence of every miner for the types that it declares (D-34, D-48)."""
     newest = state.shared.rounds[-1] if state.shared.rounds else None
     previous: defaultdict[SkillType, dict[str, LastTurn]] = defaultdict(dict)
+    candidates: defaultdict[SkillType, list[str]] = defaultdict(list)
     for miner in frozen.miners:
         for name in miner.skill_types:
+            candidates[name].append(miner.hotkey)
             pair = state.pair(miner.hotkey, name)
             stayed = newest is not None and newest.declares(pair.number) and pair.number not in newest.barred
-            previous[name][miner.hotkey] = LastTurn(pair.turn, 0, stayed)
-    found: defaultdict[str, dict[SkillType, int]] = defaultdict(dict)
+            if pair.presence is not None or stayed:
+                absent = state.shared.frozen - pair.candidate
+                previous[name][miner.hotkey] = LastTurn(pair.turn, pair.presence or NO_PRESENCE, stayed, absent)
+    found: defaultdict[str, dict[SkillType, tuple[int, Presence]]] = defaultdict(dict)
     for name in SkillType:
-        for hotkey, turn in next_turns(previous[name], previous[name]).items():
+        for hotkey, turn in next_turns(version, previous[name], candidates[name]).items():
             found[hotkey][name] = turn
     return {miner.hotkey: found[miner.hotkey] for miner in frozen.miners}
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from validator.protocol.arithmetic import cut, mean
 from validator.protocol.skill_types import KINDS, Kind, SkillType, types_of
 from validator.protocol.sssa import Verdict
-from validator.protocol.tallies import Tally
+from validator.protocol.tallies import NO_PRESENCE, NO_RECORD, Presence, Tally
 from validator.scoring.v1.emission import bootstrap
 from validator.scoring.v1.weights import (
     NOBODY,
@@ -19,8 +19,10 @@ from validator.scoring.v1.weights import (
     unpaid_windows,
     workflow_share,
 )
-from validator.scoring.v2.rules import ComponentRules, Ruled20
+from validator.scoring.v2.rules import ComponentRules, PresenceRules, Ruled20
+from validator.scoring.v2.tallies import record_mean, with_curated
 from validator.scoring.values import NO_BASIS, PayBasis, Ratio, TallyPay, TypePay, WeightPlan
+from validator.state.tallies import record_of
 from validator.state.values import Pair, State
 
 Windows = Mapping[str, Mapping[str, Sequence[Any]]]
@@ -86,18 +88,29 @@ def pay_tallies(version: Ruled20, windows: Tallies, basis: PayBasis) -> TallyPay
         for hotkey, of_types in windows.items()
     }
     pool = _Pool(version, newest)
-    parts = {hotkey: {name: pool.pay(hotkey, name) for name in newest[hotkey]} for hotkey in newest}
+    parts = {
+        hotkey: {
+            name: pool.pay(hotkey, name, _presence(version.rules.presence, basis.presence.get(hotkey, {}).get(name)))
+            for name in newest[hotkey]
+        }
+        for hotkey in newest
+    }
     entries = {hotkey: sum(map(len, of_types.values())) for hotkey, of_types in newest.items()}
     worth = {
         hotkey: {name: _worth(version, name, one, basis.epoch) for name, one in of_types.items()}
         for hotkey, of_types in parts.items()
     }
-    scores = {hotkey: math.fsum(worth[hotkey].values()) * (n / (n + rules.ramp)) for hotkey, n in entries.items()}
+    factors = {hotkey: curated_factor(version, basis, hotkey) for hotkey in newest}
+    scores = {
+        hotkey: math.fsum(worth[hotkey].values()) * (n / (n + rules.ramp)) * factors[hotkey]
+        for hotkey, n in entries.items()
+    }
     return TallyPay(
         scores=scores,
         parts={one: of_types for one, of_types in parts.items() if of_types},
         worth=worth,
         entries={one: n for one, n in entries.items() if n},
+        factors=factors,
         pool=pool.ratios,
         verdicts=pool.verdicts,
         risks=pool.risks,
@@ -108,7 +121,21 @@ def pay_tallies(version: Ruled20, windows: Tallies, basis: PayBasis) -> TallyPay
 def _worth(version: Ruled20, name: str, one: TypePay, epoch: int) -> float:
     of_type = version.rules.types[SkillType(name)]
     factor = bootstrap(version.rules.emission, of_type, epoch)
-    return of_type.base_weight * factor * one.quality * one.quality * one.epsilon
+    return of_type.base_weight * factor * one.quality * one.quality * one.epsilon * one.presence
+
+
+def _presence(rules: PresenceRules, presence: Presence | None) -> float:
+    """Return h, the part of its turns that a miner took (D-41)."""
+    taken = presence or NO_PRESENCE
+    return min(1.0, (taken.answered + rules.prior) / (taken.asked + rules.prior))
+
+
+def curated_factor(version: Ruled20, basis: PayBasis, hotkey: str) -> float:
+    """Return f: what is left to a miner that is much worse where nothing can be recognized (D-41)."""
+    rules = version.rules.components
+    y = record_mean(version.rules.tallies, basis.records.get(hotkey, NO_RECORD))
+    c = with_curated(y, rules.curated_weight, basis.curated.get(hotkey, NO_RECORD))
+    return (c / y) * (c / y) if c < rules.curated_from * y else 1.0
 
 
 class _Sum(NamedTuple):
@@ -177,14 +204,14 @@ class _Pool:
                 self.verdicts[skill_type] = _frequencies(one.reference for one in entries)
                 self.risks[skill_type] = mean(nulls) if nulls else 0.0
 
-    def pay(self, hotkey: str, skill_type: str) -> TypePay:
+    def pay(self, hotkey: str, skill_type: str, presence: float) -> TypePay:
         """Return what a miner's window of a type comes to (D-41)."""
         ratios = {name: self._ratio(hotkey, skill_type, name) for name, _ in self._rules.weights}
         quality = 0.0
         for name, weight in self._rules.weights:
             quality += weight * ratios[name].value
         known = [one.epsilon for one in self._windows[hotkey][skill_type] if one.epsilon is not None]
-        return TypePay(ratios, mean(known) if known else 1.0, quality)
+        return TypePay(ratios, mean(known) if known else 1.0, quality, presence)
 
     def _ratio(self, hotkey: str, skill_type: str, name: str) -> Ratio:
         rules, pool = self._rules, self.ratios[name]
@@ -240,6 +267,12 @@ def pay_basis(version: Ruled20, state: State, epoch: int, hotkeys: Iterable[str]
                 for name, pair in sorted(miner.pairs.items())
                 if name != SkillType.WORKFLOW and pair.window.added
             }
+            for hotkey, miner in miners.items()
+        },
+        records={hotkey: record_of(miner.answers) for hotkey, miner in miners.items()},
+        curated={hotkey: record_of(miner.curated) for hotkey, miner in miners.items()},
+        presence={
+            hotkey: {str(name): pair.presence for name, pair in miner.pairs.items() if pair.presence is not None}
             for hotkey, miner in miners.items()
         },
     )

@@ -10,12 +10,26 @@ from validator.scoring.v1.rules import RULES as RULES_1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PresenceRules:
+    """Turns that were a miner's, and how many it took (D-48).
+
+    Attributes:
+        absent: frozen rounds after which a turn that was missed no longer counts.
+        prior: turns that were taken, added to both numbers before they are divided.
+    """
+
+    absent: int
+    prior: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TallyRules:
     """Reference, weight and score of an answer (D-37, D-38).
 
     Attributes:
         others: fewest other valid members that make a reference.
         prior_score, prior_answers: added to a record's before they are divided.
+        curated_weight: answers that a record weighs as, next to those of the curated one (D-49).
         least_weight: of a valid member.
         findings, verdict: parts of the answer score.
         null_risk: that an answer which knows nothing would say.
@@ -26,6 +40,7 @@ class TallyRules:
     others: int
     prior_score: float
     prior_answers: float
+    curated_weight: int
     least_weight: float
     findings: float
     verdict: float
@@ -44,6 +59,8 @@ class ComponentRules:
         least_offered: fewest opportunities an entry counts for.
         least_verdict, least_risk: least divisors after chance is taken off.
         ramp: entries at which a miner's score is halved.
+        curated_weight: answers that a record weighs as, next to those of the curated one (D-41).
+        curated_from: part of the record from which the curated one costs nothing.
         transition: rounds until 1.0.0's entries no longer count.
     """
 
@@ -54,6 +71,8 @@ class ComponentRules:
     least_verdict: float
     least_risk: float
     ramp: int
+    curated_weight: int
+    curated_from: float
     transition: int
 
 
@@ -61,6 +80,7 @@ class ComponentRules:
 class Rules20(Rules):
     """Every constant of 2.0.0."""
 
+    presence: PresenceRules
     tallies: TallyRules
     components: ComponentRules
 
@@ -92,10 +112,12 @@ _LATER: Final = replace(
 
 RULES: Final = Rules20(
     **{one.name: getattr(_LATER, one.name) for one in fields(Rules)},
+    presence=PresenceRules(absent=10, prior=5),
     tallies=TallyRules(
         others=2,
         prior_score=1.5,
         prior_answers=3.0,
+        curated_weight=2,
         least_weight=0.02,
         findings=0.75,
         verdict=0.25,
@@ -118,6 +140,8 @@ RULES: Final = Rules20(
         least_verdict=0.2,
         least_risk=0.05,
         ramp=20,
+        curated_weight=5,
+        curated_from=0.6,
         transition=30,
     ),
 )

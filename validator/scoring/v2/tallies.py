@@ -1,6 +1,7 @@
 """One task's answers: the reference each is compared with, its entry, and its score in a planted task (D-37, D-38)."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 from validator.protocol.findings import found_in
 from validator.protocol.round import ReputationKind
 from validator.protocol.sssa import Finding, Rule, Sssa, Verdict
-from validator.protocol.tallies import Record, Tally
+from validator.protocol.tallies import NO_RECORD, Record, Tally
 from validator.protocol.task import KnownFinding, Truth
 from validator.scoring.v1.claims import VERDICTS_BY_SEVERITY, claims_of
 from validator.scoring.v1.keys import FindingKeys
@@ -24,7 +25,7 @@ class TalliedAnswer(NamedTuple):
         sssa: None where a gate failed.
         early: it came before t_min.
         epsilon: its evidence factor; None where a gate failed.
-        record: the member's, frozen.
+        record, curated: the member's, frozen.
     """
 
     hotkey: str
@@ -32,6 +33,7 @@ class TalliedAnswer(NamedTuple):
     early: bool
     epsilon: float | None
     record: Record
+    curated: Record = NO_RECORD
 
 
 class MemberTally(NamedTuple):
@@ -41,6 +43,7 @@ class MemberTally(NamedTuple):
         weight: of the answer in what others are compared with; None unless valid.
         tally: its entry; None where there is no reference.
         answer_score: of a planted task.
+        curated_score: of a curated task that is first.
         event: of a planted task, for a valid member.
     """
 
@@ -48,6 +51,7 @@ class MemberTally(NamedTuple):
     weight: float | None
     tally: Tally | None
     answer_score: float | None
+    curated_score: float | None
     event: ReputationKind | None
 
 
@@ -76,6 +80,7 @@ def tally_task(  # noqa: PLR0913 - a group, and what it is compared with
     truth: Truth | None,
     *,
     made_here: bool,
+    first: bool = False,
     keys: FindingKeys | None = None,
     compared: Mapping[str, Claims] = MappingProxyType({}),
 ) -> tuple[MemberTally, ...]:
@@ -86,12 +91,16 @@ def tally_task(  # noqa: PLR0913 - a group, and what it is compared with
         members: of the group, without void dispatches.
         truth: of the task.
         made_here: the task was made here for the round.
+        first: no task that was frozen before has its source bundle (D-49).
         keys: of the round's findings.
         compared: claims by hotkey, as far as the consensus made them.
     """
     rules, keys = version.rules.tallies, keys or FindingKeys()
     claims = {one.hotkey: _claims(one.sssa, compared.get(one.hotkey), keys) for one in members if one.sssa is not None}
-    weights = {one.hotkey: _weight(rules, one.record) for one in members if one.hotkey in claims}
+    voices = Counter(_voice(one) for one in claims.values())
+    weights = {
+        one.hotkey: _weight(rules, one) / voices[_voice(claims[one.hotkey])] for one in members if one.hotkey in claims
+    }
     faults = None if truth is None else _faults(truth)
     tallied = []
     for one in members:
@@ -99,14 +108,16 @@ def tally_task(  # noqa: PLR0913 - a group, and what it is compared with
         reference = _reference(truth, faults, others if len(others) >= rules.others else None)
         named = None if one.sssa is None else _named(one.sssa, claims[one.hotkey], faults, reference, keys)
         tally = _tally(version, one, claims.get(one.hotkey), reference, named, faults)
-        score = _answer_score(rules, one.sssa, named, truth) if made_here and faults is not None else None
+        score = None if faults is None else _answer_score(rules, one.sssa, named, truth)
+        planted = score if made_here else None
         tallied.append(
             MemberTally(
                 hotkey=one.hotkey,
                 weight=weights.get(one.hotkey),
                 tally=tally,
-                answer_score=score,
-                event=None if score is None or one.sssa is None else event_of_score(version, score),
+                answer_score=planted,
+                curated_score=score if first and not made_here else None,
+                event=None if planted is None or one.sssa is None else event_of_score(version, planted),
             )
         )
     return tuple(tallied)
@@ -136,9 +147,25 @@ def _reported(sssa: Sssa) -> list[Finding]:
     return [one for one in sssa.analysis.findings if one.category != "canary_match"]
 
 
-def _weight(rules: TallyRules, record: Record) -> float:
-    """Return max(least, b·b) of a member's record."""
-    b = (rules.prior_score + record.score) / (rules.prior_answers + record.answers)
+def _voice(claims: Claims) -> tuple[Verdict, frozenset[str]]:
+    """Return what makes answers equal, so that they are one voice (D-37)."""
+    return claims.verdict, claims.findings
+
+
+def record_mean(rules: TallyRules, record: Record) -> float:
+    """Return y, the mean answer score of a record, leaning on one half (D-37)."""
+    return (rules.prior_score + record.score) / (rules.prior_answers + record.answers)
+
+
+def with_curated(y: float, weight: int, curated: Record) -> float:
+    """Return y, as so many answers, with those of a curated record (D-37, D-41)."""
+    return (weight * y + curated.score) / (weight + curated.answers)
+
+
+def _weight(rules: TallyRules, one: TalliedAnswer) -> float:
+    """Return max(least, b·b) of a member's records."""
+    y = record_mean(rules, one.record)
+    b = min(y, with_curated(y, rules.curated_weight, one.curated))
     return max(rules.least_weight, b * b)
 
 

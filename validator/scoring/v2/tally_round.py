@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RoundResults, Submission
@@ -63,7 +63,7 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
     failed = {one.hotkey: one for one in results.rejections if one.task_id == task.task_id}
     compared = compare_answers(version, task, group, tuple(passed.values()), keys)
     consensus = {member.hotkey: score for member, score in zip(compared.members, compared.scores, strict=True)}
-    records = {one.hotkey: one.record or NO_RECORD for one in frozen.miners}
+    records = {one.hotkey: (one.record or NO_RECORD, one.curated or NO_RECORD) for one in frozen.miners}
     truth = task.truth if task.provenance != "none" else None
     answers = [_answer(version, task, truth, hotkey, passed.get(hotkey), records) for hotkey, _ in group.members]
     tallied = tally_task(
@@ -71,6 +71,7 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
         answers,
         truth,
         made_here=task.made_here,
+        first=task.first is True,
         keys=keys,
         compared={member.hotkey: member.claims for member in compared.members},
     )
@@ -78,23 +79,25 @@ def score_group(  # noqa: PLR0913, PLR0917 - a task of a round and what came bac
     for one, answer in zip(tallied, answers, strict=True):
         if one.hotkey in failed:
             member = failed_member(failed[one.hotkey])
-            members.append(structs.replace(member, window_entry=None, tally=one.tally, answer_score=one.answer_score))
+            scores = {"answer_score": one.answer_score, "curated_score": one.curated_score}
+            members.append(structs.replace(member, window_entry=None, tally=one.tally, **scores))
         else:
-            scores = consensus[one.hotkey]
+            compared_with = consensus[one.hotkey]
             members.append(
                 AssessedMember(
                     task_id=task.task_id,
                     hotkey=one.hotkey,
                     role=passed[one.hotkey].role,
                     reason=_reason(one, early=answer.early),
-                    components=scores.components,
-                    consensus=scores.consensus,
-                    agreement_with_primaries=scores.with_primaries,
-                    agreement_with_auditors=scores.with_auditors,
+                    components=compared_with.components,
+                    consensus=compared_with.consensus,
+                    agreement_with_primaries=compared_with.with_primaries,
+                    agreement_with_auditors=compared_with.with_auditors,
                     emission=None,
                     window_entry=None,
                     tally=one.tally,
                     answer_score=one.answer_score,
+                    curated_score=one.curated_score,
                     weight=0.0 if one.weight is None else one.weight,
                 )
             )
@@ -115,13 +118,13 @@ def _answer(  # noqa: PLR0913, PLR0917 - an answer, and what is known of task an
     truth: Truth | None,
     hotkey: str,
     passed: Submission | None,
-    records: Mapping[str, Record],
+    records: Mapping[str, tuple[Record, Record]],
 ) -> TalliedAnswer:
-    record = records.get(hotkey, NO_RECORD)
+    record, curated = records.get(hotkey, (NO_RECORD, NO_RECORD))
     if passed is None:
-        return TalliedAnswer(hotkey, None, early=False, epsilon=None, record=record)
+        return TalliedAnswer(hotkey, None, early=False, epsilon=None, record=record, curated=curated)
     early = passed.seconds < task.windows.of(passed.role).t_min
-    return TalliedAnswer(hotkey, passed.sssa, early, epsilon_of(version, passed, truth), record)
+    return TalliedAnswer(hotkey, passed.sssa, early, epsilon_of(version, passed, truth), record, curated)
 
 
 def epsilon_of(version: Ruled20, answer: Submission, truth: Truth | None) -> float:
@@ -174,24 +177,20 @@ def _enter(change: Change, ended: Ended, outcome: RoundOutcome) -> None:
         task = tasks[member.task_id]
         if member.task_id not in settled:
             continue
-        key = member.hotkey, task.skill_type
-        pair = change.pair(key)
-        fields: dict[str, Any] = {"turn": pair.turn + 1}
-        tally = UNSET if not isinstance(member, AssessedMember | FailedMember) else member.tally
-        if isinstance(tally, Tally):
-            answer = answer_number(frozen.index, member.task_id)
-            fields["tallies"] = pair.tallies.entered(answer, tally)
-        change.update(key, **fields)
-        if isinstance(member, AssessedMember | FailedMember) and isinstance(member.answer_score, float):
-            _record(change, member.hotkey, member.answer_score)
+        if not isinstance(member, AssessedMember | FailedMember):
+            continue
+        if isinstance(member.tally, Tally):
+            key, answer = (member.hotkey, task.skill_type), answer_number(frozen.index, member.task_id)
+            change.update(key, tallies=change.pair(key).tallies.entered(answer, member.tally))
+        past = change.miner(member.hotkey)
+        if isinstance(member.answer_score, float):
+            change.change_miner(member.hotkey, answers=with_answer(past.answers, member.answer_score))
+        if isinstance(member.curated_score, float):
+            change.change_miner(member.hotkey, curated=with_answer(past.curated, member.curated_score))
     for one in frozen.executions:
         if one.event == "rerun_fail":
             _strike(change, (one.hotkey, one.skill_type), answer_number(int(one.round_id), one.task_id))
     change.shared = structs.replace(change.shared, tallied=change.shared.tallied + 1)
-
-
-def _record(change: Change, hotkey: str, score: float) -> None:
-    change.change_miner(hotkey, answers=with_answer(change.miner(hotkey).answers, score))
 
 
 def _strike(change: Change, key: tuple[str, Any], answer: int) -> None:

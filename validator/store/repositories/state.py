@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select
 
 from validator.protocol.round import RoundInput
 from validator.protocol.text import printable
-from validator.state.round_end import Ended, clouded, known_from, paid
+from validator.state.round_end import Ended, clouded, paid
 from validator.state.values import FROZEN_ROUNDS, LATE_ROUNDS, Delta, FrozenRound, Late, Mechanism, Miner, Shared, State
 from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError
@@ -19,7 +19,7 @@ from validator.store.tables import flags, state_copies, state_late, state_miners
 
 T = TypeVar("T")
 Step = Callable[[State, Ended], Delta]
-NOTHING: Final = known_from(State(), 0)
+NOTHING: Final = State(shared=Shared(since=0))
 """The state before the first round."""
 COPY_ROUNDS: Final = 256
 """A copy of the state is kept every so many rounds."""
@@ -78,7 +78,7 @@ class States(Repository):
         changed = {number: one for number, one in after.late.items() if before.late.get(number) != one}
         late = [{"round_id": number, "late": encode(one)} for number, one in changed.items()]
         await self._upsert(state_late, late)
-        rest = msgspec.structs.replace(after, rounds=(), late={})  # which have rows of their own
+        rest = msgspec.structs.replace(after, rounds=(), late={}, sources=None)  # which have rows of their own
         await self._upsert(state_shared, [{"id": 1, "shared": encode(rest)}])
 
     async def copies(self) -> tuple[int, ...]:

@@ -70,6 +70,12 @@ class Tasks(Repository):
         """Return a round's tasks in plan order."""
         return await self._each(TaskRecord, _OF_ROUND, {"round_id": round_id})
 
+    async def first_rounds(self, sources: Collection[str]) -> dict[str, int]:
+        """Return the first round that froze a task of each of these source bundles, of those that any did."""
+        first = select(tasks.c.source_sha256, func.min(tasks.c.round_id).label("round_id"))
+        mine = first.where(tasks.c.source_sha256.in_(sources)).group_by(tasks.c.source_sha256)
+        return {row.source_sha256: row.round_id for row in await self._all(mine)}
+
     async def of_source(self, sha256: str) -> tuple[tuple[TaskRecord, str], ...]:
         """Return every task that was made of a source with the state of its round, newest round first."""
         mine = select(tasks, rounds.c.state.label("round_state")).join(rounds, rounds.c.round_id == tasks.c.round_id)
