@@ -17,6 +17,7 @@ from validator.chain.base import Head
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.cli.output import byte_size, span
 from validator.cli.status import screen
+from validator.health.catalogue import CONDITIONS, FATAL
 from validator.health.client import HealthAnswer
 from validator.health.status import (
     Miners,
@@ -142,14 +143,15 @@ async def test_what_is_stored_is_told_alike_by_both_databases(store: Store, stor
     assert (found.locked, found.rounds, found.in_hand) == ("another program wrote", (), None)
     assert found.miners == Miners(0, 0, 0, 0, 0, 0)
     assert found.log is None
+    assert set(found.confirmed.values()) == {None}
     assert disk.bytes > 0
     assert (disk.per_day, disk.days_left) == (None, None)
 
 
 def seen(**changes: object) -> Overview:
     """A validator that does not run, with an empty store and no chain, but for what is changed."""
-    nothing = Stored((), None, (), Miners(0, 0, 0, 0, 0, 0), 0, {}, {}, None, None)
-    base = Overview(NOW, 1, "5Me", NOBODY, nothing, DiskUse(1024, None, None, None), None, {"chain": "not asked"})
+    nothing = Stored((), None, (), {}, Miners(0, 0, 0, 0, 0, 0), 0, {}, {}, None, None)
+    base = Overview(NOW, 1, "5Me", NOBODY, nothing, DiskUse(1024, None, None, None), None, {"chain": "not asked"}, 3)
     return replace(base, **changes)  # type: ignore[arg-type]
 
 
@@ -187,7 +189,7 @@ def test_the_newest_receipt_that_an_export_must_reach() -> None:
 
 
 def test_the_chain_and_the_row_in_force() -> None:
-    stored_weights = with_stored(weights=(weights(6, {3: 65_535}),))
+    stored_weights = with_stored(weights=(weights(6, {3: 65_535}),), confirmed={0: 6})
     text = "\n".join(screen(seen(store=stored_weights, chain=chain(7, {3: 65_535}))))
     assert "role       uid 3, validator permit, stake 1000 TAO (least 500)" in text
     assert "block      150, 4 s old; 12 neurons" in text
@@ -197,7 +199,6 @@ def test_the_chain_and_the_row_in_force() -> None:
     text = "\n".join(screen(seen(store=stored_weights, chain=chain(9, {4: 1}, me=None))))
     assert "NOT REGISTERED on this subnet" in text
     assert "NOT what this store sent last" in text
-    assert "  weights: none confirmed since epoch 6, now it is 9; `validator weights plan`" in text
     sending = with_stored(weights=(replace(weights(7, {3: 65_535}), state="unknown"),))
     assert "updated at block 135, from before it" in "\n".join(screen(seen(store=sending, chain=chain(7, {4: 1}))))
     text = "\n".join(screen(seen(store=stored_weights, chain=chain(7, {}, commits=(140,)))))
@@ -223,9 +224,26 @@ def test_what_somebody_should_look_at_comes_last() -> None:
         "to look at:",
         f"  local_disk: {EVIL_SHOWN}",
         f"  {odd}",
-        f"  weights are locked: {EVIL_SHOWN}; see `validator weights unlock --help`",
-        "  disk: full in 5 days at this growth",
+        f"  weights are locked: {EVIL_SHOWN}. {FATAL['weights_locked'].advice}",
+        f"  disk: full in 5 days at this growth. {CONDITIONS['local_disk'].advice}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "epoch", "shown"),
+    [
+        ({0: 6}, 9, []),
+        ({0: 6}, 10, ["mechanism 0: none confirmed since epoch 6, now it is 10"]),
+        ({0: 10, 1: 5}, 10, ["mechanism 1: none confirmed since epoch 5, now it is 10"]),
+        ({0: None}, 10, []),
+    ],
+)
+def test_weights_are_old_by_mechanism_and_by_the_limit_of_the_settings(
+    confirmed: dict[int, int | None], epoch: int, shown: list[str]
+) -> None:
+    lines = screen(seen(store=with_stored(weights=(weights(10, {3: 1}),), confirmed=confirmed), chain=chain(epoch, {})))
+    advice = CONDITIONS["weights_old"].advice
+    assert [line for line in lines if "none confirmed" in line] == [f"  weights: {one}. {advice}" for one in shown]
 
 
 async def test_a_simulated_chain_is_read_anew_from_its_file(tmp_path: Path) -> None:

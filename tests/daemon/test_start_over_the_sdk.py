@@ -12,6 +12,7 @@ from world import VALIDATOR
 
 from validator.chain.base import ChainUnreachableError, NoSubnetError, NotRegisteredError
 from validator.chain.bittensor import BittensorChain
+from validator.chain.runtime_rules import RULES
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.start import check_start
 from validator.settings.model import Settings, ValidatorSettings
@@ -55,7 +56,7 @@ async def test_a_registered_hotkey_starts(lacks: frozenset[str]) -> None:
     start = Start(lacks=lacks)
     start.subnet.register(VALIDATOR.hotkey, stake_tao=100.0)
     told = await start.look()
-    assert len(told) == 7
+    assert len(told) == 1 + len(RULES)
     assert [each for each in told if each[1]] == [("permit", "weights_no_permit")]
 
 

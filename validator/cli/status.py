@@ -19,6 +19,7 @@ from validator.cli.output import byte_size, cell, print_json, print_line, span
 from validator.cli.rendering import table_lines
 from validator.cli.session import settings_of
 from validator.daemon.exits import Exit
+from validator.health.catalogue import CONDITIONS, FATAL
 from validator.health.status import Observer, OnChain, OnChainWeights, Overview, Stored
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
@@ -29,7 +30,6 @@ from validator.store.size import FEW_DAYS, DiskUse
 _BAR: Final = 24
 _LABEL: Final = 10
 _LINE: Final = 1_000
-_STALE_EPOCHS: Final = 3
 _UNDER_WAY: Final = ("prepared", "submitted", "unknown")
 _YEAR_DAYS: Final = 365
 _RESULTS: Final = "round> state reason ago> tasks> dispatches> accepted> failed> mean_Q> mean_consensus>"
@@ -282,10 +282,12 @@ def _warnings(seen: Overview) -> Iterator[str]:
     if stored is None:
         return
     if stored.locked is not None:
-        yield f"weights are locked: {cell(stored.locked)}; see `validator weights unlock --help`"
+        yield f"weights are locked: {cell(stored.locked)}. {FATAL['weights_locked'].advice}"
     left = None if seen.disk is None else seen.disk.days_left
     if left is not None and left < FEW_DAYS:
-        yield f"disk: full in {left:.0f} days at this growth"
-    newest = max((one.epoch for one in stored.weights if one.state == "confirmed"), default=None)
-    if chain is not None and newest is not None and chain.head.epoch - newest >= _STALE_EPOCHS:
-        yield f"weights: none confirmed since epoch {newest}, now it is {chain.head.epoch}; `validator weights plan`"
+        yield f"disk: full in {left:.0f} days at this growth. {CONDITIONS['local_disk'].advice}"
+    now = 0 if chain is None else chain.head.epoch
+    for mechid, epoch in stored.confirmed.items():
+        if epoch is not None and now - epoch > seen.weights_epochs:
+            late = f"mechanism {mechid}: none confirmed since epoch {epoch}, now it is {now}"
+            yield f"weights: {late}. {CONDITIONS['weights_old'].advice}"

@@ -125,6 +125,7 @@ class Stored:
     Attributes:
         rounds: the newest ones, newest first; `in_hand` is the newest that is open.
         weights: the newest submission of each mechanism that has one.
+        confirmed: the newest epoch whose weights are on chain, by mechanism to which weights are sent; None without.
         unpaid: how many windows would not be paid now, by reason (SPEC 11, D-23).
         locked: why weights are locked in the store; None if they are not.
         log: the newest receipt; None before the first, and where it is damaged.
@@ -133,6 +134,7 @@ class Stored:
     rounds: tuple[RoundRecord, ...]
     in_hand: RoundRecord | None
     weights: tuple[WeightsRecord, ...]
+    confirmed: Mapping[int, int | None]
     miners: Miners
     flags: int
     unpaid: Mapping[Reason, int]
@@ -143,8 +145,9 @@ class Stored:
 
 async def stored(tx: Transaction, settings: Settings, now: datetime) -> Stored:
     """Return what the store says now."""
-    pays = mechanisms(settings.weights)
-    newest = [await tx.weights.newest(settings.validator.netuid, mechid) for mechid in pays]
+    pays, netuid = mechanisms(settings.weights), settings.validator.netuid
+    sends = pays if settings.weights.enabled and not settings.weights.dry_run else ()
+    newest = [await tx.weights.newest(netuid, mechid) for mechid in pays]
     everyone = await miner_list(tx, now, pays)
     rounds = await round_list(tx, _ROUNDS)
     lock, head = await tx.weight_guard.locked(), None
@@ -154,6 +157,7 @@ async def stored(tx: Transaction, settings: Settings, now: datetime) -> Stored:
         rounds=rounds,
         in_hand=next((one for one in rounds if one.state == "open"), None),
         weights=tuple(one for one in newest if one is not None),
+        confirmed={mechid: await tx.weights.confirmed_epoch(netuid, mechid) for mechid in sends},
         miners=_miners(everyone),
         flags=sum(miner.flags for miner in everyone),
         unpaid=dict(Counter(one.reason for miner in everyone for one in miner.unpaid).most_common()),
@@ -183,7 +187,10 @@ async def disk_of(tx: Transaction, settings: StoreSettings, now: datetime) -> Di
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """One look; hotkey, store, disk and chain are None where they cannot be read, and `problems` says why."""
+    """One look; hotkey, store, disk and chain are None where they cannot be read, and `problems` says why.
+
+    `weights_epochs` is the limit of the settings: weights that are older are `weights_old`.
+    """
 
     at: datetime
     netuid: int
@@ -193,6 +200,7 @@ class Overview:
     disk: DiskUse | None
     chain: OnChain | None
     problems: Mapping[str, str]
+    weights_epochs: int
 
 
 @dataclass
@@ -226,8 +234,8 @@ class Observer:
             asyncio.to_thread(self._running), self._read()
         )
         problems = {"wallet": self._wallet_problem, "store": store_problem, "chain": chain_problem}
-        netuid = self.settings.validator.netuid
-        return Overview(self.clock.now(), netuid, self._hotkey, running, of_store, disk, of_chain, problems)
+        netuid, epochs = self.settings.validator.netuid, self.settings.health.weights_epochs
+        return Overview(self.clock.now(), netuid, self._hotkey, running, of_store, disk, of_chain, problems, epochs)
 
     async def close(self) -> None:
         """Let go of store and chain."""
