@@ -193,11 +193,6 @@ class Store:
         """
         return await self._patience.write(self.begin, work, self.tell, patience_s)
 
-    async def hold(self) -> None:
-        """Read once: from now on the pool has a connection by which SQLite shows that the file is in use."""
-        async with self.read() as tx:
-            await tx.rounds.next_id()
-
     @property
     def waiting(self) -> int:
         """The number of lasting writes that wait for the database."""
@@ -304,9 +299,7 @@ class Opening:
                 if place is not None:
                     only_there(engine, place.require)
                 store = Store(engine, url, lock, place)
-                if place is not None:
-                    await store.hold()
-                elif self.writer:
+                if self.writer and place is None:
                     async with store.begin() as tx:
                         await forget_tokens(tx.connection)
                 if isinstance(lock, FileLock):

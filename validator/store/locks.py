@@ -18,7 +18,6 @@ from validator.store.connections import BUSY_MS, LOCK_CLASS, LOCK_WRITE, LOCK_WR
 from validator.store.errors import StoreDamagedError, StoreLockedError, StoreLockLostError, StoreUnreachableError
 from validator.store.urls import StoreUrl
 
-# Where SQLite locks a file that it reads: https://www.sqlite.org/lockingv3.html and its os_unix.c.
 _MADE = "a store was made here\n"
 _ADVICE = "stop it first, or give this one its own store"
 LET_OPEN: Final = "run as the user who owns it, or give it to this one (chown); each validator runs as one user"
