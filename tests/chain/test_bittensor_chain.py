@@ -299,11 +299,3 @@ async def test_a_mechanism_younger_than_a_neuron_shows_its_registration() -> Non
     assert await bench.chain.last_update(1, 0) == await bench.chain.registered_at(0) == 0
     with pytest.raises(ChainError, match="no neuron has uid 9"):
         await bench.chain.last_update(1, 9)
-
-
-async def test_a_look_at_the_endpoints_ends_with_the_chain() -> None:
-    bench = await Bench().ready()
-    looking = asyncio.create_task(asyncio.Event().wait())
-    bench.chain._looking = looking  # type: ignore[assignment]
-    await bench.chain.close()
-    assert looking.cancelled()

@@ -306,7 +306,7 @@ async def test_a_favourite_that_is_well_again_is_used_again() -> None:
                 while chain.endpoint_use.used != favourite or chain.endpoint_use.left:
                     await chain.head()
                     await asyncio.sleep(0.05)
-        assert pauses == [300.0, 600.0]
+        assert pauses == [600.0, 600.0]
         assert [line["event"] for line in log] == ["chain_endpoint_left", "chain_endpoint_back"] * 2
     finally:
         await world.close()

@@ -22,7 +22,6 @@ import bittensor as bt
 import structlog
 from bittensor.metagraph import fetch as metagraph
 
-from validator.cancellation import ended
 from validator.chain.base import (
     MOST_BEHIND,
     SLOW_S,
@@ -40,7 +39,6 @@ from validator.chain.base import (
 )
 from validator.chain.connection import (
     MISSING,
-    SDK_ERRORS,
     Connection,
     Item,
     Node,
@@ -122,7 +120,6 @@ class BittensorChain:
         self._substrate = substrate
         self._endpoints = Endpoints(endpoints, clock, limits)
         self._connection = self._connect(stubborn=True)
-        self._looking: asyncio.Task[None] | None = None
         self._newest = _Newest("", -1, 0.0)
         self._slow_heads = 0
         self._missing: set[str] = set()
@@ -160,7 +157,8 @@ class BittensorChain:
 
     async def head(self) -> Head:
         """Return the newest block."""
-        self._look_again()
+        if await self._endpoints.has_better(self._connection.endpoint):
+            self._connection.drop("a better endpoint is well again")
         head = await self._elsewhere(self._head)
         self._watch(head.number)
         return head
@@ -188,7 +186,7 @@ class BittensorChain:
                     return head
                 if head.number > newest:
                     newest, since, trouble = head.number, self._clock.monotonic(), ""
-                noticed = await self._next_block(newest + 1, min(self._limits.silence_s, self._left(since)))
+                noticed = await self._next_block(newest + 1, min(self._limits.call_s, self._left(since)))
             except ChainError as error:
                 if self._connection.closed:
                     raise
@@ -330,8 +328,6 @@ class BittensorChain:
 
     async def close(self) -> None:
         """Release the connection."""
-        if self._looking is not None:
-            await ended([self._looking])
         await self._connection.close()
 
     async def _submit(self, what: str, call: Execute, head: int | None = None) -> WeightsResult:
@@ -365,24 +361,13 @@ class BittensorChain:
         elif (still_s := now - self._newest.since) > self._limits.still_s:
             self._connection.leave(f"block {number} has been its newest for {still_s:.0f} s")
 
-    def _look_again(self) -> None:
-        """Look in the background whether an endpoint that was left is well again; a better one is used then."""
-        if self._endpoints.is_due() and (self._looking is None or self._looking.done()):
-            self._looking = asyncio.create_task(self._return_to_better())
-
-    async def _return_to_better(self) -> None:
-        if await self._endpoints.look_again(self._connection.endpoint):
-            self._connection.drop("a better endpoint is well again")
-
     async def _next_block(self, number: int, seconds: float) -> bool:
         """Return whether a notice of the block came in time."""
-        client = await self._connection.client()
-        try:
-            await within(self._clock, max(0.001, seconds), client.wait_for_block(number))
-        except TimeoutError:
-            return False
-        except SDK_ERRORS as error:
-            raise self._connection.translated("blocks", error) from error
+        async with self._connection.asking("blocks") as client:
+            try:
+                await within(self._clock, max(0.001, seconds), client.wait_for_block(number))
+            except TimeoutError:
+                return False
         return True
 
     def _left(self, since: float) -> float:

@@ -75,7 +75,6 @@ class NodeSubstrate(bt.RpcSubstrate):
             endpoint,
             retry_forever=self.retry_forever,
             max_retries=_TRIES * len(self._endpoints.all),
-            response_timeout=2 * self._limits.silence_s,
             connect_factory=self._dialed,
         )
 
@@ -235,15 +234,7 @@ def open_client(
 ) -> bt.Client:
     """Return a client that may act on one subnet and spend nothing; not connected.
 
-    Args:
-        endpoints: network names or websocket urls, the favourite first.
-        netuid: the subnet.
-        substrate: in place of the SDK's own access to a node.
-        limits: of time.
-        stubborn: whether it tries its endpoints over and over, for as long as it takes.
-
-    Raises:
-        ChainError: an endpoint that is neither a url nor a network's name.
+    It tries its endpoints over and over if it is `stubborn` (ChainError: one is neither a url nor a network's name).
     """
     try:
         urls = [resolve_endpoint(endpoint)[1] for endpoint in endpoints.all]
@@ -266,6 +257,7 @@ class Connection:
 
     Attributes:
         latency_s: how long the newest call to a `node` took that was answered; None before the first.
+        closed: True after `close`; every call fails then.
     """
 
     def __init__(
@@ -282,13 +274,8 @@ class Connection:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._client: bt.Client | None = None
         self._opening: asyncio.Task[bt.Client] | None = None
-        self._closed = False
+        self.closed = False
         self.latency_s: float | None = None
-
-    @property
-    def closed(self) -> bool:
-        """True after `close`; every call fails then."""
-        return self._closed
 
     @property
     def endpoint(self) -> str:
@@ -318,13 +305,8 @@ class Connection:
         Raises:
             ChainError: as `ask`, and of what the body raises all that is the SDK's.
         """
-        client = await self.client()
-        try:
+        async with self.asking(what) as client:
             yield Node(client, self._timed)
-        except TimeoutError:
-            raise self._unreachable(f"{what}: no answer within {self._limit_s:g} s") from None
-        except SDK_ERRORS as error:
-            raise self.translated(what, error) from error
 
     async def ask(
         self, what: str, call: Callable[[bt.Client], Coroutine[Any, Any, T]], limit_s: float | None = None
@@ -336,12 +318,18 @@ class Connection:
             MissingError: the chain's runtime knows nothing of the kind.
             ChainError: an answer that cannot be used.
         """
+        limit_s = self._limit_s if limit_s is None else limit_s
+        async with self.asking(what, limit_s) as client:
+            return await within(self._clock, limit_s, call(client))
+
+    @asynccontextmanager
+    async def asking(self, what: str, limit_s: float | None = None) -> AsyncIterator[bt.Client]:
+        """Give the client; errors as `ask`, of a body that is to take `limit_s` at most."""
         client = await self.client()
-        limit = self._limit_s if limit_s is None else limit_s
         try:
-            return await within(self._clock, limit, call(client))
+            yield client
         except TimeoutError:
-            raise self._unreachable(f"{what}: no answer within {limit:g} s") from None
+            raise self._unreachable(f"{what}: no answer within {limit_s or self._limit_s:g} s") from None
         except SDK_ERRORS as error:
             raise self.translated(what, error) from error
 
@@ -355,7 +343,7 @@ class Connection:
             ChainUnreachableError: no endpoint answered in time.
             ChainError: it was closed, belongs to another event loop, or the node is not of the right kind.
         """
-        if self._closed:
+        if self.closed:
             raise ChainError("the connection was closed")
         loop = asyncio.get_running_loop()
         self._loop = self._loop or loop
@@ -400,7 +388,7 @@ class Connection:
 
     async def close(self) -> None:
         """Close the client; calls that are under way fail."""
-        self._closed = True
+        self.closed = True
         opening, self._opening = self._opening, None
         if opening is None:
             return

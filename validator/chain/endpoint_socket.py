@@ -6,6 +6,7 @@ one is well, the caller gets the answer, as an error that names method and endpo
 
 import asyncio
 import json
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -49,8 +50,7 @@ class EndpointSocket:
         self._socket = socket
         self._endpoints = endpoints
         self._limits = limits
-        self._asked: dict[Any, tuple[str, float]] = {}  # by the request's id: its method, and when it was sent
-        self._timer: asyncio.TimerHandle | None = None
+        self._asked: dict[Any, tuple[str, float]] = {}  # the oldest first, by id: its method, and when it was sent
         self._reason = ""
 
     async def send(self, message: str) -> None:
@@ -58,36 +58,46 @@ class EndpointSocket:
         now = asyncio.get_running_loop().time()
         for request in _listed(json.loads(message)):
             self._asked[request["id"]] = request["method"], now
-        self._wait(self._limits.answer_s)
         await self._socket.send(message)
 
     async def recv(self) -> str | bytes:
         """Return the next message, its answers checked (ConnectionError: the endpoint is left)."""
+        raw = await self._received()
         try:
-            raw = await self._socket.recv()
-        except ConnectionClosed as error:
-            if self._reason:
-                raise ConnectionError(self._reason) from None
-            if error.rcvd is not None and error.rcvd.code == _POLICY:
-                self._endpoints.leave(self.endpoint, f"it closes the connection for its policy: {error.rcvd.reason}")
-                raise ConnectionError("closed for a policy") from None  # the SDK would give up at its own error
-            raise
-        try:
-            messages = json.loads(raw)
+            messages = _listed(json.loads(raw))
         except ValueError:
-            self.leave("what it sends is not JSON")
-            raise ConnectionError("not JSON") from None
-        passed = [one for one in map(self._checked, _listed(messages)) if one is not None]
+            messages = [None]
+        passed = [one for one in map(self._checked, messages) if one is not None]
         if self._reason:
             raise ConnectionError(self._reason)
-        if self._asked:
-            self._wait(self._limits.answer_s)
-        return raw if passed == _listed(messages) else json.dumps(passed)
+        return raw if passed == messages else json.dumps(passed)
+
+    async def _received(self) -> str | bytes:
+        while not self._reason:
+            try:
+                async with asyncio.timeout(self._limits.look_s / 5):
+                    return await self._socket.recv()
+            except TimeoutError:
+                self._check_silence()
+            except ConnectionClosed as error:
+                if error.rcvd is not None and error.rcvd.code == _POLICY:  # at its own error the SDK would give up
+                    reason = f"it closes the connection for its policy: {error.rcvd.reason}"
+                    self._endpoints.leave(self.endpoint, reason)
+                    self.drop(reason)
+                elif not self._reason:
+                    raise
+        raise ConnectionError(self._reason)
+
+    def _check_silence(self) -> None:
+        """Leave an endpoint that does not answer; without another one, hope for as long as a call may take."""
+        method, since = next(iter(self._asked.values()), ("", math.inf))
+        silent_s, answer_s = asyncio.get_running_loop().time() - since, self._limits.answer_s
+        left = silent_s > answer_s and self.leave(f"no answer to `{method}` within {answer_s:g} s")
+        if silent_s > self._limits.call_s and not left:
+            self.drop(f"no answer for {self._limits.call_s:g} s")
 
     async def close(self) -> None:
         """Close the connection."""
-        if self._timer is not None:
-            self._timer.cancel()
         await self._socket.close()
 
     def leave(self, reason: str) -> bool:
@@ -122,24 +132,6 @@ class EndpointSocket:
             return message
         text = printable(f"{shown_url(self.endpoint)}: {fault}", 300)
         return {"jsonrpc": "2.0", "id": number, "error": {"code": _ERROR, "message": text}}
-
-    def _wait(self, seconds: float) -> None:
-        """Let the timer run until the oldest request has waited for so long."""
-        if self._timer is not None:
-            self._timer.cancel()
-        due = min(since for _, since in self._asked.values()) + seconds
-        self._timer = asyncio.get_running_loop().call_at(due, self._silent, seconds)
-
-    def _silent(self, seconds: float) -> None:
-        """Leave an endpoint that does not answer; without another one, hope for longer."""
-        now = asyncio.get_running_loop().time()
-        late = [method for method, since in self._asked.values() if since + seconds <= now]
-        if not late or self.leave(f"no answer to `{late[0]}` within {seconds:g} s"):
-            return
-        if seconds < self._limits.silence_s:
-            self._wait(self._limits.silence_s)
-        else:
-            self.drop(f"no answer for {seconds:g} s")
 
 
 def _listed(message: Any) -> list[Any]:

@@ -17,15 +17,13 @@ from validator.settings.urls import shown_url
 from validator.sources import Clock
 from validator.telemetry import Event
 
-_PAUSE_S: Final = 300.0  # for so long an endpoint is left; twice as long if it fails again within the hour
-_LONGEST_PAUSE_S: Final = 3_600.0
+_PAUSE_S: Final = 600.0  # for so long an endpoint is left
 _log = structlog.get_logger()
 
 
 class _Left(NamedTuple):
     reason: str
     until: float  # by the monotonic clock
-    pause_s: float
 
 
 class Endpoints:
@@ -46,7 +44,6 @@ class Endpoints:
         self._clock = clock
         self._limits = limits
         self._left: dict[str, _Left] = {}
-        self._pauses: dict[str, _Left] = {}  # the newest pause of each, also once it is over
 
     @property
     def left(self) -> Mapping[str, str]:
@@ -68,13 +65,10 @@ class Endpoints:
 
     def leave(self, endpoint: str, reason: str) -> bool:
         """Note that an endpoint is not to be used for some minutes; return whether another one is well."""
-        now, known, before = self._clock.monotonic(), endpoint in self._left, self._pauses.get(endpoint)
-        pause_s, reason = _PAUSE_S, printable(reason, 300)
-        if before is not None and now - before.until < _LONGEST_PAUSE_S:
-            pause_s = before.pause_s if known else min(_LONGEST_PAUSE_S, 2 * before.pause_s)
-        self._left[endpoint] = self._pauses[endpoint] = _Left(reason, now + pause_s, pause_s)
+        known, reason = endpoint in self._left, printable(reason, 300)
+        self._left[endpoint] = _Left(reason, self._clock.monotonic() + _PAUSE_S)
         if not known and len(self.all) > 1:
-            _log.warning(Event.CHAIN_ENDPOINT_LEFT, endpoint=shown_url(endpoint), reason=reason, seconds=pause_s)
+            _log.warning(Event.CHAIN_ENDPOINT_LEFT, endpoint=shown_url(endpoint), reason=reason, seconds=_PAUSE_S)
         return self.has_other(endpoint)
 
     async def choose(self) -> str:
@@ -85,9 +79,9 @@ class Endpoints:
         Raises:
             ConnectionError: none is a node, or they are of different chains; it says what each is.
         """
-        waiting = [one for one in self.all if one in self._left]
         nodes: list[str] = []
-        for batch in ([one for one in self.all if one not in self._left], waiting):
+        left = self._left.keys() & self.all
+        for batch in ([one for one in self.all if one not in left], [one for one in self.all if one in left]):
             nodes += await self._look(batch)
             if well := [one for one in nodes if one not in self._left]:
                 return well[0]
@@ -95,29 +89,25 @@ class Endpoints:
             raise ConnectionError(self.described())
         return min(nodes, key=self.all.index)
 
-    def is_due(self) -> bool:
-        """Return whether the pause of an endpoint is over."""
+    async def has_better(self, used: str) -> bool:
+        """Look at the endpoints whose pause is over; return whether one before `used` is well again."""
         now = self._clock.monotonic()
-        return any(one.until <= now for one in self._left.values())
-
-    async def look_again(self, used: str) -> bool:
-        """Look at the endpoints whose pause is over; return whether one is well that is better than `used`."""
-        now = self._clock.monotonic()
-        await self._look([one for one, left in self._left.items() if left.until <= now])
-        well = [one for one in self.all if one not in self._left]
-        return used in self.all and bool(well) and self.all.index(well[0]) < self.all.index(used)
+        due = [one for one, left in self._left.items() if left.until <= now]
+        for one in due:  # nobody else looks meanwhile
+            self._left[one] = self._left[one]._replace(until=now + _PAUSE_S)
+        await self._look(due)
+        return used in self.all and any(one not in self._left for one in self.all[: self.all.index(used)])
 
     async def _look(self, endpoints: Sequence[str]) -> list[str]:
         """Look at endpoints, all at once, and note which are well; return those that are nodes of the chain."""
         limit_s = self._limits.look_s if len(self.all) > 1 else self._limits.call_s - self._limits.look_s
-        seen = await asyncio.gather(*(look_at(place, one, limit_s) for place, one in enumerate(endpoints)))
-        reasons = unfit(seen, self.genesis, self.highest)
-        for place, endpoint in enumerate(endpoints):
-            if place in reasons:
-                self.leave(endpoint, reasons[place])
+        seen = await asyncio.gather(*(look_at(one, limit_s) for one in endpoints))
+        for endpoint, reason in zip(endpoints, unfit(seen, self.genesis, self.highest), strict=True):
+            if reason:
+                self.leave(endpoint, reason)
             elif self._left.pop(endpoint, None) is not None and len(self.all) > 1:
                 _log.info(Event.CHAIN_ENDPOINT_BACK, endpoint=shown_url(endpoint))
-        nodes = [one for one in seen if isinstance(one, Node)]
-        if self.genesis is None and len({node.chain_id for node in nodes}) > 1:
+        nodes = {endpoint: one for endpoint, one in zip(endpoints, seen, strict=True) if isinstance(one, Node)}
+        if self.genesis is None and len({node.chain_id for node in nodes.values()}) > 1:
             return []
-        return [endpoints[node.place] for node in nodes]
+        return list(nodes)

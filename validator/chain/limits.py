@@ -7,7 +7,7 @@ class Limits(NamedTuple):
     """Time limits of chain calls, seconds.
 
     A call whose endpoint falls silent is answered by the next endpoint within the same call:
-    `answer_s` + `look_s` and two answers make `call_s`.
+    `answer_s`, a look at the others and connecting to one of them, `look_s` each, make `call_s`.
 
     Attributes:
         call_s: to connect, and for every single call.
@@ -27,12 +27,7 @@ class Limits(NamedTuple):
     @property
     def answer_s(self) -> float:
         """Time after which an endpoint that leaves a request without an answer is left, if another is well."""
-        return self.call_s / 2
-
-    @property
-    def silence_s(self) -> float:
-        """Time after which an endpoint that says nothing has lost the connection, and one without notices is asked."""
-        return self.call_s * 1.5
+        return self.call_s * 0.45
 
     @property
     def still_s(self) -> float:

@@ -7,7 +7,7 @@ import asyncio
 import itertools
 import json
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
@@ -44,12 +44,10 @@ class Rpc:
 
     Args:
         url: ws:// or wss://.
-        limit_s: how long connecting, and each call, may take before they raise TimeoutError; None: no limit.
     """
 
-    def __init__(self, url: str, limit_s: float | None = None) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._limit_s = limit_s
         self._ids = itertools.count(1)
         self._noticed = False
         self._session: aiohttp.ClientSession
@@ -59,16 +57,11 @@ class Rpc:
         """Connect (NoNodeError: no websocket exists; it says what is)."""
         self._session = aiohttp.ClientSession(trust_env=False)
         try:
-            async with asyncio.timeout(self._limit_s):
-                self._socket = await self._session.ws_connect(self._url, max_msg_size=_LONGEST, autoclose=True)
-        except TimeoutError:
+            self._socket = await self._session.ws_connect(self._url, max_msg_size=_LONGEST, autoclose=True)
+        except BaseException as error:
             await self._session.close()
-            raise
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            await self._session.close()
-            raise NoNodeError(*_words(error, secure=self._url.startswith("wss:"))) from None
-        except BaseException:
-            await self._session.close()
+            if not isinstance(error, TimeoutError) and isinstance(error, aiohttp.ClientError | OSError | ValueError):
+                raise _no_websocket(error, secure=self._url.startswith("wss:")) from None
             raise
         return self
 
@@ -88,18 +81,17 @@ class Rpc:
 
     async def ask_all(self, *calls: tuple[Any, ...]) -> list[Any]:
         """Return the results of calls (method, parameters) that are made at the same time; errors as `ask`."""
-        async with asyncio.timeout(self._limit_s):
-            waiting = {next(self._ids): method for method, *_ in calls}
-            results: dict[int, Any] = dict.fromkeys(waiting)
-            for number, (method, *params) in zip(results, calls, strict=True):
-                await self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-            for _ in range(len(calls) + _SKIPPED):
-                answer = await self._received(next(iter(waiting.values())))
-                answered = answer.get("id")
-                if isinstance(answered, int) and answered in waiting:
-                    results[answered] = _result(answer, waiting.pop(answered))
-                if not waiting:
-                    return list(results.values())
+        waiting = {next(self._ids): method for method, *_ in calls}
+        results: dict[int, Any] = dict.fromkeys(waiting)
+        for number, (method, *params) in zip(results, calls, strict=True):
+            await self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        for _ in range(len(calls) + _SKIPPED):
+            answer = await self._received(next(iter(waiting.values())))
+            answered = answer.get("id")
+            if isinstance(answered, int) and answered in waiting:
+                results[answered] = _result(answer, waiting.pop(answered))
+            if not waiting:
+                return list(results.values())
         raise NoNodeError(f"a websocket that does not answer `{next(iter(waiting.values()))}`", _OTHER)
 
     async def notified(self, limit_s: float) -> bool:
@@ -139,17 +131,13 @@ def _broken(error: Exception) -> NoNodeError:
 
 
 _OTHER: Final = "name the RPC port of a subtensor node (9944 by default) in chain.endpoints"
+_SUBTENSOR: Final = "name a subtensor node in chain.endpoints"
 _NAME: Final = "correct the host's name in chain.endpoints, or look at this machine's name service (/etc/resolv.conf)"
 _LISTEN: Final = (
     "start the node, or correct host and port in chain.endpoints; from a container, localhost is the container"
 )
 _LIMITED: Final = "it limits requests: give it a key in its url, ask its operator for more, or name your own node first"
 _TLS: Final = "the port speaks no TLS: write ws:// instead of wss:// in chain.endpoints, or name the port that does"
-
-
-class _Answer(NamedTuple):
-    seen: str
-    advice: str
 
 
 def _decoded(data: str | bytes) -> Any:
@@ -179,30 +167,32 @@ def refusal_text(error: Any) -> str:
     return printable(f"{code} {text}" if isinstance(code, int) else str(text), _SHOWN)
 
 
-def _words(error: Exception, *, secure: bool) -> _Answer:  # noqa: PLR0911 - one for each thing that answers instead
+def _no_websocket(error: Exception, *, secure: bool) -> NoNodeError:  # noqa: PLR0911 - one for each thing that answers instead
     """Return what is wrong and what to do; the url, which may hold a key, is in neither."""
     if isinstance(error, aiohttp.WSServerHandshakeError):
         if error.status == _TLS_NEEDED and not secure:
-            return _Answer("HTTP 400 instead of a websocket", "the port may speak TLS: try wss:// in chain.endpoints")
+            return NoNodeError(
+                "HTTP 400 instead of a websocket", "the port may speak TLS: try wss:// in chain.endpoints"
+            )
         if error.status == _TOO_MANY:
-            return _Answer("HTTP 429 (too many requests) instead of a websocket", _LIMITED)
+            return NoNodeError("HTTP 429 (too many requests) instead of a websocket", _LIMITED)
         refused = "look at the key in the url; " if error.status in {401, 403} else ""
-        return _Answer(f"HTTP {error.status} instead of a websocket", refused + _OTHER)
+        return NoNodeError(f"HTTP {error.status} instead of a websocket", refused + _OTHER)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return _Answer("the host's name is not found", _NAME)
+        return NoNodeError("the host's name is not found", _NAME)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         said = printable(str(error.certificate_error), _SHOWN)
-        return _Answer(f"its certificate is not accepted: {said}", "name the host that the certificate is for")
+        return NoNodeError(f"its certificate is not accepted: {said}", "name the host that the certificate is for")
     if isinstance(error, aiohttp.ClientConnectorSSLError):
-        return _Answer("no TLS is spoken there", _TLS)
+        return NoNodeError("no TLS is spoken there", _TLS)
     if isinstance(error, aiohttp.ClientConnectorError):
         number = error.os_error.errno
-        return _Answer(f"no connection: {os.strerror(number) if number else 'it was lost'}", _LISTEN)
+        return NoNodeError(f"no connection: {os.strerror(number) if number else 'it was lost'}", _LISTEN)
     if isinstance(error, aiohttp.ClientResponseError):
-        return _Answer(f"something that speaks no HTTP: {printable(error.message, _SHOWN)}", _OTHER)
+        return NoNodeError(f"something that speaks no HTTP: {printable(error.message, _SHOWN)}", _OTHER)
     if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
-        return _Answer("it closes the connection before it says a word", f"{_OTHER}; is it ws:// or wss://?")
-    return _Answer(f"no connection: {type(error).__name__}", _OTHER)
+        return NoNodeError("it closes the connection before it says a word", f"{_OTHER}; is it ws:// or wss://?")
+    return NoNodeError(f"no connection: {type(error).__name__}", _OTHER)
 
 
 # Where a runtime keeps the time of its newest block: twox_128("Timestamp") twox_128("Now").
@@ -210,14 +200,12 @@ _NOW: Final = "0xf0c365c3cf59d671eb72da0e7a4113c49f1f0515f462cdcf84e0f1d6045dfcb
 _HIGHEST: Final = 2**32 - 1
 _NOW_BYTES: Final = 8  # a node may say anything
 _SILENT: Final = "look at the node's load and at the network; a firewall that drops looks like this, too"
-_STILL_S: Final = LIMITS.still_s
 
 
 class Node(NamedTuple):
     """A node that answered.
 
     Attributes:
-        place: its number in `chain.endpoints`, from 1.
         url: whole; never to be shown.
         chain: its name for its chain.
         spec: name of its runtime; `version` is the runtime's.
@@ -229,7 +217,6 @@ class Node(NamedTuple):
         notices: whether it sends notices to those who subscribe to new blocks.
     """
 
-    place: int
     url: str
     chain: str
     spec: str
@@ -247,20 +234,12 @@ class Node(NamedTuple):
         return self.genesis.lower().removeprefix("0x")
 
 
-class Silent(NamedTuple):
-    """An endpoint that is no node that can be used."""
-
-    place: int
-    seen: str
-    advice: str
-
-
-Seen = Node | Silent
+Seen = Node | NoNodeError
 SPEC: Final = "node-subtensor"
 
 
-def unfit(seen: Sequence[Seen], genesis: str | None, highest: int = 0) -> Mapping[int, str]:
-    """Return why endpoints are not to be used, by place, as far as they and what is known of the chain tell.
+def unfit(seen: Sequence[Seen], genesis: str | None, highest: int = 0) -> list[str]:
+    """Return why each endpoint is not to be used, as far as they and what is known of the chain tell; empty: it is.
 
     Args:
         seen: what each shows.
@@ -272,21 +251,22 @@ def unfit(seen: Sequence[Seen], genesis: str | None, highest: int = 0) -> Mappin
     good = [one for one in nodes if one.chain_id in chains]
     highest = max([highest, *(one.height for one in good)])
     newest = max((one.time or 0.0 for one in good), default=0.0)
-    found = {one.place: _unfit(one, chains, highest, newest) for one in seen}
-    quick = any(not found[one.place] and one.latency_s <= SLOW_S for one in good)
-    slow = {one.place: f"slow: {one.latency_s:.1f} s a call" for one in good if quick and one.latency_s > SLOW_S}
-    return slow | {place: reason for place, reason in found.items() if reason}
+    reasons = [_unfit(one, chains, highest, newest) for one in seen]
+    late_s = [one.latency_s if isinstance(one, Node) and one.latency_s > SLOW_S else 0.0 for one in seen]
+    quick = any(not reason and not late for reason, late in zip(reasons, late_s, strict=True))
+    slow = [f"slow: {late:.1f} s a call" if quick and late else "" for late in late_s]
+    return [reason or late for reason, late in zip(reasons, slow, strict=True)]
 
 
 def _unfit(one: Seen, chains: Collection[str], highest: int, newest: float) -> str:
-    if isinstance(one, Silent):
+    if isinstance(one, NoNodeError):
         return one.seen
     if one.spec != SPEC:
         return f"a node of another chain, `{one.chain}` ({one.spec}), no subtensor"
     if len(chains) > 1 or one.chain_id not in chains:
         whose = "of one of the other endpoints" if len(chains) > 1 else "of this validator's chain"
         return f"another chain: its genesis is {one.chain_id[:10]}…, not that {whose}"
-    if one.syncing or one.height + MOST_BEHIND < highest or (one.time or newest) + _STILL_S < newest:
+    if one.syncing or one.height + MOST_BEHIND < highest or (one.time or newest) + LIMITS.still_s < newest:
         return f"{highest - one.height} blocks behind the others" if one.height < highest else "still catching up"
     return "" if one.notices else "it sends no notices of new blocks"
 
@@ -304,25 +284,25 @@ def _time(raw: Any) -> float | None:
     return int.from_bytes(data, "little") / 1000 if 0 < len(data) <= _NOW_BYTES else None
 
 
-async def look_at(place: int, endpoint: str, limit_s: float) -> Seen:
+async def look_at(endpoint: str, limit_s: float) -> Seen:
     """Return what is at an endpoint, within `limit_s`."""
     try:
         url = resolve_endpoint(endpoint)[1]
     except ValueError:
-        return Silent(place, "no such network", "name `finney`, `test` or a ws:// or wss:// url in chain.endpoints")
+        return NoNodeError("no such network", "name `finney`, `test` or a ws:// or wss:// url in chain.endpoints")
     connected = False
     try:
         async with asyncio.timeout(limit_s), Rpc(url) as rpc:
             connected = True
-            return await _asked(place, url, rpc, limit_s)
+            return await _asked(url, rpc, limit_s)
     except TimeoutError:
         what = "connected, but no answer" if connected else "no websocket"
-        return Silent(place, f"{what} within {limit_s:g} s", _SILENT)
+        return NoNodeError(f"{what} within {limit_s:g} s", _SILENT)
     except NoNodeError as error:
-        return Silent(place, error.seen, error.advice)
+        return error
 
 
-async def _asked(place: int, url: str, rpc: Rpc, limit_s: float) -> Node:
+async def _asked(url: str, rpc: Rpc, limit_s: float) -> Node:
     loop = asyncio.get_running_loop()
     began = loop.time()
     chain, header, runtime, genesis, health, now, _ = await rpc.ask_all(
@@ -337,7 +317,6 @@ async def _asked(place: int, url: str, rpc: Rpc, limit_s: float) -> Node:
     latency = loop.time() - began
     try:
         return Node(
-            place=place,
             url=url,
             chain=printable(str(chain), 60),
             spec=printable(str(runtime["specName"]), 60),
@@ -350,9 +329,7 @@ async def _asked(place: int, url: str, rpc: Rpc, limit_s: float) -> Node:
             notices=await rpc.notified(limit_s / 4),
         )
     except (KeyError, TypeError, ValueError):
-        raise NoNodeError(
-            "a websocket whose answers are no node's", "name a subtensor node in chain.endpoints"
-        ) from None
+        raise NoNodeError("a websocket whose answers are no node's", _SUBTENSOR) from None
 
 
 def _u32(number: object) -> int:

@@ -66,35 +66,30 @@ class Trouble:
         """Note that the epoch's weights went out, or would have: whatever is in the way next is news."""
         self._blocked = None
 
-    def answered(self, fate: Fate | None) -> None:
-        """Show the chain's refusal of a vector, until it takes one."""
-        if fate is not None and fate.state == "confirmed":
-            self.delivered()
-        if self._board is None or fate is None:
-            return
-        if fate.state == "rejected":
-            self._board.raise_("weights_refused", f"{self._of}: {fate.message}", self._of)
-        elif fate.state == "confirmed":
-            self._board.clear("weights_refused", self._of)
-
-    def compared(self, row: WeightsRecord | None) -> None:
-        """Show how the newest row that was compared is on chain."""
-        if self._board is None or row is None:
-            return
-        for state, name in WRONG_ROWS.items():
-            if row.row_state == state:
-                self._board.raise_(name, f"{self._of}: weights of epoch {row.epoch}", self._of)
-            else:
-                self._board.clear(name, self._of)
-
-    def too_few(self, found: Hindrance | None) -> None:
-        """Show that the row has fewer weights than the subnet asks for; None: it has as many."""
+    def _show(self, name: str, detail: str | None) -> None:
+        """Show a condition of this mechanism; None: it is over."""
         if self._board is None:
             return
-        if found is None:
-            self._board.clear("weights_too_few", self._of)
+        if detail is None:
+            self._board.clear(name, self._of)
         else:
-            self._board.raise_("weights_too_few", f"{self._of}: {found.detail}", self._of)
+            self._board.raise_(name, f"{self._of}: {detail}", self._of)
+
+    def answered(self, fate: Fate | None) -> None:
+        """Show the chain's refusal of a vector, until it takes one."""
+        if fate is not None and fate.state in ("confirmed", "rejected"):
+            self._show("weights_refused", fate.message if fate.state == "rejected" else None)
+        if fate is not None and fate.state == "confirmed":
+            self.delivered()
+
+    def compared(self, row: WeightsRecord) -> None:
+        """Show how the newest row that was compared is on chain."""
+        for state, name in WRONG_ROWS.items():
+            self._show(name, f"weights of epoch {row.epoch}" if row.row_state == state else None)
+
+    def too_few(self, found: Hindrance | None) -> None:
+        """Show that the row has fewer weights than the subnet asks for, where that is what is in the way."""
+        self._show("weights_too_few", found.detail if found and found.reason is Reason.WEIGHTS_TOO_FEW else None)
 
     def chain_lost(self, error: Exception, *, sending: bool) -> None:
         """Say that the chain did not do its part; `sending`: of a submission."""
@@ -331,7 +326,7 @@ class WeightService:
         if self._pay is not None:
             await self._pay.saw_vector(self._mechid, self._kinds, snapshot, vector)
         found = self._hindrance(sight, vector, found)
-        self._trouble.too_few(found if found is not None and found.reason is Reason.WEIGHTS_TOO_FEW else None)
+        self._trouble.too_few(found)
         return found or vector
 
     def _hindrance(self, sight: Sight, vector: Vector, found: Hindrance | None) -> Hindrance | None:
@@ -390,7 +385,8 @@ class WeightService:
         """Compare the chain with the store; None if nothing may be signed, which is said."""
         checked = Checked(await self._eyes.look(), None) if self._settings.dry_run else await self._watch.check()
         sight, found = checked.sight, checked.hindrance
-        self._trouble.compared(checked.row)
+        if checked.row is not None:
+            self._trouble.compared(checked.row)
         self._last_update = None if sight.slot is None else sight.slot.last_update
         hidden = sight.parameters.commit_reveal
         if self._hidden not in (None, hidden):

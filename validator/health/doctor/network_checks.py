@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from validator.chain.base import SLOW_S, Chain, ChainError, NoSubnetError, SubnetParameters
 from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
 from validator.chain.opening import real_chain
-from validator.chain.probe import SPEC, Node, NoNodeError, Rpc, Seen, Silent, block_time, look_at, unfit
+from validator.chain.probe import SPEC, Node, NoNodeError, Rpc, Seen, block_time, look_at, unfit
 from validator.chain.runtime_rules import preconditions
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, load_state
@@ -46,12 +46,12 @@ _SPARE: Final = "it is used when the others do not answer; correct or remove it"
 
 async def endpoints(site: Site) -> tuple[Seen, ...]:
     """Return what is at each endpoint, in order; for `Site.once`."""
-    listed = enumerate(site.settings.chain.endpoints, start=1)
-    return tuple(await asyncio.gather(*(look_at(place, one.reveal(), site.limits.endpoint) for place, one in listed)))
+    looks = (look_at(one.reveal(), site.limits.endpoint) for one in site.settings.chain.endpoints)
+    return tuple(await asyncio.gather(*looks))
 
 
-async def faults(site: Site) -> Mapping[int, str]:
-    """Return why endpoints are not to be used, by place, judged as the validator does; for `Site.once`."""
+async def faults(site: Site) -> Sequence[str]:
+    """Return why each endpoint is not to be used, judged as the validator does; for `Site.once`."""
     return unfit(await site.once(endpoints), await site.once(store_genesis))
 
 
@@ -67,9 +67,9 @@ async def store_genesis(site: Site) -> str | None:
 
 async def nodes(site: Site) -> tuple[Node, ...]:
     """Return the endpoints that are well, the favourite first; where none is, all subtensor nodes; for `Site.once`."""
-    seen, bad = await site.once(endpoints), await site.once(faults)
-    good = tuple(one for one in seen if isinstance(one, Node) and one.spec == SPEC)
-    return tuple(one for one in good if one.place not in bad) or good
+    seen = zip(await site.once(endpoints), await site.once(faults), strict=True)
+    good = [(one, reason) for one, reason in seen if isinstance(one, Node) and one.spec == SPEC]
+    return tuple(one for one, reason in good if not reason) or tuple(one for one, _ in good)
 
 
 @check("look at the network of this machine and at chain.endpoints", LIMITS.chain)
@@ -77,17 +77,17 @@ async def check_endpoints(site: Site) -> list[Finding]:
     """Each of chain.endpoints: which chain and runtime, how high, how fast; what answers instead of a node."""
     if site.settings.chain.kind == "simulated":
         return [note("chain.endpoints", "none: the chain is simulated")]
-    seen = await site.once(endpoints)
-    good, bad = await site.once(nodes), await site.once(faults)
-    shown = [str(endpoint) for endpoint in site.settings.chain.endpoints]
-    spare = any(one.place not in bad for one in good)
-    found = [_endpoint(one, shown[one.place - 1], bad.get(one.place, ""), spare=spare) for one in seen]
-    return [*found, *(() if await site.once(store_genesis) else _differing(good))]
+    seen, reasons = await site.once(endpoints), await site.once(faults)
+    listed = zip(site.settings.chain.endpoints, seen, reasons, strict=True)
+    found = [
+        _endpoint(f"endpoint {place}", str(shown), one, reason, spare="" in reasons)
+        for place, (shown, one, reason) in enumerate(listed, start=1)
+    ]
+    return [*found, *(() if await site.once(store_genesis) else _differing(seen))]
 
 
-def _endpoint(one: Seen, shown: str, reason: str, *, spare: bool) -> Finding:
-    about = f"endpoint {one.place}"
-    if isinstance(one, Silent):
+def _endpoint(about: str, shown: str, one: Seen, reason: str, *, spare: bool) -> Finding:
+    if isinstance(one, NoNodeError):
         seen = f"{shown}: {one.seen}"
         return warning(about, seen, f"{one.advice}; {_SPARE}") if spare else fault(about, seen, one.advice)
     if one.spec != SPEC:
@@ -101,11 +101,11 @@ def _endpoint(one: Seen, shown: str, reason: str, *, spare: bool) -> Finding:
     return ok(about, seen)
 
 
-def _differing(good: Sequence[Node]) -> list[Finding]:
-    chains = {node.genesis: node.chain for node in good}
-    if len(chains) < 2:  # noqa: PLR2004 - two differ
+def _differing(seen: Sequence[Seen]) -> list[Finding]:
+    good = {place: one for place, one in enumerate(seen, start=1) if isinstance(one, Node) and one.spec == SPEC}
+    if len({node.genesis for node in good.values()}) < 2:  # noqa: PLR2004 - two differ
         return []
-    named = ", ".join(f"{node.place}: {node.chain} {node.genesis[:10]}…" for node in good)
+    named = ", ".join(f"{place}: {node.chain} {node.genesis[:10]}…" for place, node in good.items())
     return [fault("chain.endpoints", f"they are of different chains: {named}", condition="other_chain")]
 
 
@@ -162,7 +162,8 @@ async def _opened(site: Site) -> Chain:
     good = await site.once(nodes)
     if not good:
         raise NotSeenError("needs an endpoint, and none is a node that can be used")
-    return real_chain(settings, signer, site.clock, [settings.chain.endpoints[node.place - 1] for node in good])
+    listed = zip(settings.chain.endpoints, await site.once(endpoints), strict=True)
+    return real_chain(settings, signer, site.clock, [endpoint for endpoint, one in listed if one in good])
 
 
 def simulated(site: Site, file: Path | None) -> SimulatedSubnet:
