@@ -50,6 +50,7 @@ def secret_tasks() -> list[SourcedTask]:
             manifest_sha256=None,
             poisoned_tools=None,
             transitive_risk=None,
+            findings=(),
             mark="/tmp/planted.example-7.json" if runtime else UNSET,
         )
         canary = None if runtime else CanarySpec("docs/readme.md")

@@ -144,6 +144,11 @@ def packed_tasks_under_2(place: Place) -> None:
     place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"1.0.0": 0, "2.0.0": 4000}'
 
 
+def uncurated_tasks_under_2(place: Place) -> None:
+    write_task(place.folder / "tasks" / "library", make_task(truth=make_truth(verdict="BLOCK")))
+    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"2.0.0": 0}'
+
+
 def seeded_tasks(place: Place) -> None:
     base = base_of(make_task({"SKILL.md": b"# Sum\n\nSum the numbers.\n\nThen say the sum.\n"}), "sum")
     for _ in write_seeded(seeded(base, Seeding("word", 1, builtin_shapes(), 2)), place.folder / "tasks" / "seeded"):

@@ -38,6 +38,7 @@ from setups import (
     stranger,
     token_in_the_open,
     typo,
+    uncurated_tasks_under_2,
     unknown_version,
 )
 
@@ -80,6 +81,13 @@ from validator.health.doctor import diagnose
             "fault",
             "1 mcp_server, and scoring.schedule names 2.0.0; ",
             "tasks seed PACKED",
+        ),
+        (
+            uncurated_tasks_under_2,
+            "tasks",
+            "warning",
+            "none has a truth that lists its faults, and scoring.schedule names 2.0.0",
+            "keep some planted tasks",
         ),
         (seeded_tasks_under_2, "tasks", "ok", "3 declarative in {folder}/tasks", ""),
         (blank_behind_the_url, "settings", "fault", "url without a blank at its end", "Correct what"),

@@ -38,6 +38,10 @@ _SEED: Final = (
     "make ordinary tasks of them with `validator tasks seed PACKED --count 0 --ordinary 1 --output DIR`, and take the "
     "packed ones out"
 )
+_NO_CURATED: Final = (
+    f"scoring.schedule names {_NEEDS_SEEDED}: a majority that recognizes planted tasks is paid as if it worked (D-49)"
+)
+_CURATE: Final = "keep some planted tasks of `validator tasks seed` with their truths among the ordinary ones"
 _LOOK_AT_SERVER: Final = "look at tasks.server_url, at the server and at the network between"
 _REFUSALS: Final = {
     "status 401": "compare tasks.server_hotkey with the server's hotkey, and both clocks with a time server",
@@ -54,6 +58,7 @@ class _Folder(NamedTuple):
         unread: how many were looked into but for their bundle, because there are so many.
         newest: when a task's file was last changed; None without one.
         packed: how many tasks of each type have no truth and come from no seeding.
+        curated: how many have a truth that lists their faults.
     """
 
     types: Mapping[str, int]
@@ -62,6 +67,7 @@ class _Folder(NamedTuple):
     unread: int = 0
     newest: datetime | None = None
     packed: Mapping[str, int] = {}
+    curated: int = 0
 
     def counts(self, shown: str) -> str:
         """Return how many there are of each type in the folder `shown`; empty where there are none."""
@@ -105,6 +111,7 @@ def _read_folder(root: Path) -> _Folder:
     until, unread = time.monotonic() + _READ_S, 0
     types: Counter[str] = Counter()
     packed: Counter[str] = Counter()
+    curated = 0
     broken: list[str] = []
     for path in tasks[:_MOST_TASKS]:
         whole = time.monotonic() < until
@@ -115,6 +122,7 @@ def _read_folder(root: Path) -> _Folder:
             broken.append(error.detail if whole else f"`{label(path)}`: {error.detail}")
             continue
         types[task.skill_type] += 1
+        curated += task.truth is not None and isinstance(task.truth.findings, tuple)
         packed[task.skill_type] += task.truth is None and task.bundle_sha256.lower() not in known
     for path in goals[:_MOST_TASKS]:
         try:
@@ -124,7 +132,9 @@ def _read_folder(root: Path) -> _Folder:
             broken.append(f"`{label(path.parent)}`: {error.detail}")
     newest = max(map(_changed, (*tasks[:_MOST_TASKS], *goals[:_MOST_TASKS])), default=0.0)
     over = max(0, len(tasks) - _MOST_TASKS) + max(0, len(goals) - _MOST_TASKS)
-    return _Folder(types, broken, over, unread, datetime.fromtimestamp(newest, UTC) if newest else None, packed)
+    return _Folder(
+        types, broken, over, unread, datetime.fromtimestamp(newest, UTC) if newest else None, packed, curated
+    )
 
 
 def _changed(path: Path) -> float:
@@ -148,6 +158,8 @@ def _in_folder(found: _Folder, root: Path, *, canaries: bool, scheduled: bool) -
     if ordinary := _by_type(found.packed):
         finding, version = (fault, f", and scoring.schedule names {_NEEDS_SEEDED}") if scheduled else (warning, "")
         yield finding("tasks", f"straight from `tasks pack`: {ordinary}{version}; {_TOLD_APART}", _SEED)
+    if scheduled and not found.curated and not found.passed_over:
+        yield warning("tasks", f"none has a truth that lists its faults, and {_NO_CURATED}", _CURATE)
     if lacking := found.lacking(SkillType):
         earn = "canaries alone (of workflows nothing)" if canaries else "nothing"
         yield note("tasks", f"none of the types {lacking}: their miners get {earn} here")
