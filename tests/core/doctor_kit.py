@@ -89,6 +89,10 @@ def findings(found: Diagnosis) -> list[Finding]:
     return [finding for one in found.examined for finding in one.findings]
 
 
+def of_status(found: Diagnosis, status: str) -> list[Finding]:
+    return [one for one in findings(found) if one.status == status]
+
+
 @dataclass
 class FakeNode:
     """Node with scripted self-description; `instead` overrides single methods."""

@@ -212,7 +212,7 @@ def low_stake(place: Place) -> None:
 
 
 def too_old(place: Place) -> None:
-    place.subnet(version_key=10**6)
+    place.subnet(version_key=9_000_000)
 
 
 def no_mechanism(place: Place) -> None:

@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from doctor_kit import QUICK, FakeNode, Place, findings, listening, node, site
+from doctor_kit import QUICK, FakeNode, Place, findings, listening, node, of_status, site
 from served_world import ServedWorld
+from setups import (
+    chain_file_damaged,
+    chain_of_another_subnet,
+    low_stake,
+    no_mechanism,
+    no_permit,
+    too_old,
+    unregistered,
+)
 from subtensor_node import NEWER
-
-from validator.health.doctor import Diagnosis, Finding
 
 AT_ONCE = QUICK._replace(endpoint=0.3)
 MARKED = "\x1b[31m\x1b]0;x\x07[bold red]x[/] \u202e<b>`|`\r\n" * 100
@@ -27,10 +34,6 @@ NONSENSE = (
     {"number": "f" * 5_000},
 )
 OTHER_GENESIS = "0x" + "22" * 32
-
-
-def told(found: Diagnosis, status: str) -> list[Finding]:
-    return [one for one in findings(found) if one.status == status]
 
 
 async def _not_found(_: web.Request) -> web.Response:
@@ -128,7 +131,7 @@ async def test_endpoints_of_two_chains_are_a_fault(tmp_path: Path) -> None:
     place = Place.made(tmp_path)
     async with node() as one, node(FakeNode(genesis=OTHER_GENESIS, chain="Test")) as other:
         place.on(one, other)
-        (fault,) = told(await place.examined("endpoints"), "fault")
+        (fault,) = of_status(await place.examined("endpoints"), "fault")
     assert "different chains: 1: Bittensor 0x11111111…, 2: Test 0x22222222…" in fault.seen
 
 
@@ -137,7 +140,7 @@ async def test_a_node_that_lags_is_a_warning(late: FakeNode, tmp_path: Path) -> 
     place = Place.made(tmp_path)
     async with node() as one, node(late) as other:
         place.on(one, other)
-        (warning,) = told(await place.examined("endpoints"), "warning")
+        (warning,) = of_status(await place.examined("endpoints"), "warning")
     assert warning.about == "endpoint 2"
     assert "blocks behind the others" in warning.seen or "still catching up" in warning.seen
 
@@ -187,7 +190,7 @@ async def test_a_runtime_that_takes_no_commitments_where_the_subnet_wants_them(
     try:
         world.node.lacks = NEWER
         place.on(world.proxy.url)
-        (finding,) = told(await place.examined("subnet"), "warning")
+        (finding,) = of_status(await place.examined("subnet"), "warning")
     finally:
         await world.close()
     assert finding.about == "commit reveal"
@@ -195,45 +198,22 @@ async def test_a_runtime_that_takes_no_commitments_where_the_subnet_wants_them(
     assert "present runtime" in finding.advice
 
 
-def unregistered(place: Place) -> None:
-    place.subnet(registered=False)
-
-
-def no_permit(place: Place) -> None:
-    place.subnet(permit=False)
-
-
-def low_stake(place: Place) -> None:
-    place.subnet(min_stake_tao=1_000.0)
-
-
-def no_mechanism(place: Place) -> None:
-    place.subnet()
-    place.settings["weights"] = {"workflow_mechid": 3}
-
-
-def other_netuid(place: Place) -> None:
-    place.subnet(netuid=7)
-
-
-def newer_key(place: Place) -> None:
-    place.subnet(version_key=9_000_000)
-
-
-def damaged_chain(place: Place) -> None:
-    (place.folder / "chain.json").write_text("{}")
-
-
 @pytest.mark.parametrize(
     ("broken", "about", "status", "seen", "advice"),
     [
         (unregistered, "registration", "fault", "is not registered on netuid 1", "Register it"),
         (no_permit, "permit", "warning", "no weights could be sent now (weights_no_permit)", "permits follow stake"),
-        (low_stake, "stake", "warning", "100 TAO, at least 1000 asked for", "stake more to this hotkey"),
-        (no_mechanism, "mechanism", "warning", "mechanism 3 of 1", "set weights.assessment_mechid"),
-        (newer_key, "version key", "warning", "at least 9000000 asked for", "upgrade this program"),
-        (other_netuid, "subnet", "fault", "is of subnet 7, not of 1", "correct validator.netuid or chain.state"),
-        (damaged_chain, "subnet", "fault", "chain.state: ", "remove it to begin anew"),
+        (low_stake, "stake", "warning", "1 TAO, at least 1000 asked for", "stake more to this hotkey"),
+        (no_mechanism, "mechanism", "warning", "mechanism 7 of 1", "set weights.assessment_mechid"),
+        (too_old, "version key", "warning", "at least 9000000 asked for", "upgrade this program"),
+        (
+            chain_of_another_subnet,
+            "subnet",
+            "fault",
+            "is of subnet 5, not of 1",
+            "correct validator.netuid or chain.state",
+        ),
+        (chain_file_damaged, "subnet", "fault", "chain.state: ", "remove it to begin anew"),
     ],
     ids=lambda value: getattr(value, "__name__", None) or None,
 )
@@ -243,7 +223,7 @@ async def test_the_hotkeys_place_on_the_subnet(  # noqa: PLR0913, PLR0917 - the 
     place = Place.made(tmp_path)
     broken(place)
     found = await place.examined("subnet")
-    (finding,) = told(found, status)
+    (finding,) = of_status(found, status)
     assert finding.about == about
     assert seen in finding.seen
     assert advice in finding.advice

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from doctor_kit import FakeNode, Place, findings, listening, node
+from doctor_kit import FakeNode, Place, findings, listening, node, of_status
 from psycopg.conninfo import conninfo_to_dict
+from setups import Break, store_is_foreign, store_is_text
 from weights_world import build, give_scores, running
 
-from validator.health.doctor import Diagnosis, Finding
 from validator.health.doctor.storage import far_away
 from validator.protocol.reasons import Reason
 from validator.store import open_store
@@ -24,10 +24,6 @@ from validator.store.errors import StoreUnreachableError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TABLES = "database", "history", "weights"
-
-
-def told(found: Diagnosis, status: str) -> list[Finding]:
-    return [one for one in findings(found) if one.status == status]
 
 
 async def test_a_good_store_is_fine_and_left_as_it_is(tmp_path: Path, store_url: str) -> None:
@@ -49,32 +45,30 @@ async def test_a_database_that_is_not_made_yet_stays_so(tmp_path: Path, empty_st
     place = Place.made(tmp_path)
     place.settings["store"]["url"] = empty_store_url
     found = await place.examined(*TABLES)
-    assert told(found, "fault") == told(found, "warning") == []
-    assert [one.seen for one in told(found, "note")] == ["none yet"]
+    assert of_status(found, "fault") == of_status(found, "warning") == []
+    assert [one.seen for one in of_status(found, "note")] == ["none yet"]
     again = await place.examined("database")
-    assert [one.seen for one in told(again, "note")] == ["none yet"]
+    assert [one.seen for one in of_status(again, "note")] == ["none yet"]
     assert not (tmp_path / "store.sqlite").exists()
 
 
 async def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     place = Place.made(tmp_path)
     place.settings["store"]["url"] = f"sqlite:///{tmp_path}/nowhere/validator.sqlite"
-    (fault,) = told(await place.examined("database"), "fault")
+    (fault,) = of_status(await place.examined("database"), "fault")
     assert "does not exist; make it" in fault.seen
 
 
-@pytest.mark.parametrize("content", ["text", "foreign"])
-async def test_a_file_that_is_no_store(content: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("setup", "seen"),
+    [(store_is_text, "not a database"), (store_is_foreign, "tables that are not ours (theirs)")],
+    ids=["text", "foreign"],
+)
+async def test_a_file_that_is_no_store(setup: Break, seen: str, tmp_path: Path) -> None:
     place = Place.made(tmp_path)
-    file = tmp_path / "validator.sqlite"
-    if content == "text":
-        file.write_text("no database at all, but long enough to be read as one " * 40)
-    else:
-        with sqlite3.connect(file) as connection:
-            connection.execute("CREATE TABLE theirs (n)")
-        connection.close()
-    (fault,) = told(await place.examined("database"), "fault")
-    assert ("not a database" if content == "text" else "tables that are not ours (theirs)") in fault.seen
+    setup(place)
+    (fault,) = of_status(await place.examined("database"), "fault")
+    assert seen in fault.seen
     assert "set store.url to a file of the validator's" in fault.advice
 
 
@@ -85,10 +79,10 @@ async def test_tables_of_a_newer_version(tmp_path: Path, sqlite_url: str) -> Non
         connection.execute("UPDATE schema_version SET version_num = 'r9999'")
     connection.close()
     found = await place.examined("database", "history")
-    (fault,) = told(found, "fault")
+    (fault,) = of_status(found, "fault")
     assert "newer" in fault.seen
     assert "install the version that made" in fault.advice
-    assert [one.about for one in told(found, "unknown")] == ["history"]
+    assert [one.about for one in of_status(found, "unknown")] == ["history"]
 
 
 async def test_postgres_that_is_not_there(tmp_path: Path) -> None:
@@ -96,7 +90,7 @@ async def test_postgres_that_is_not_there(tmp_path: Path) -> None:
     async with listening(None) as port:
         pass
     place.settings["store"]["url"] = f"postgresql://validator:hunter2@127.0.0.1:{port}/validator"
-    (fault,) = told(await place.examined("database"), "fault")
+    (fault,) = of_status(await place.examined("database"), "fault")
     assert "Connection refused" in fault.seen
     assert fault.advice.startswith("start the server, or correct host and port in store.url")
     assert "hunter2" not in str(fault)
@@ -105,7 +99,7 @@ async def test_postgres_that_is_not_there(tmp_path: Path) -> None:
 async def test_a_database_that_the_server_does_not_have(tmp_path: Path, postgres_server: str) -> None:
     place = Place.made(tmp_path)
     place.settings["store"]["url"] = postgres_server.format(database="nobodys")
-    (fault,) = told(await place.examined("database"), "fault")
+    (fault,) = of_status(await place.examined("database"), "fault")
     assert 'database "nobodys" does not exist' in fault.seen
     assert "createdb --encoding=UTF8" in fault.advice
 
@@ -115,7 +109,7 @@ async def test_a_lock_file_that_cannot_be_opened_is_named_by_doctor_and_by_the_s
     place = Place.made(tmp_path)
     lock = tmp_path / "validator.sqlite.lock"
     lock.mkdir()
-    (fault,) = told(await place.examined("process"), "fault")
+    (fault,) = of_status(await place.examined("process"), "fault")
     assert (fault.about, fault.seen) == ("writer", f"{lock}: Is a directory")
     assert "chown" in fault.advice
     with pytest.raises(StoreUnreachableError, match=re.escape(f"{lock}: Is a directory; run as the user who owns it")):
@@ -128,7 +122,7 @@ async def test_a_database_of_another_encoding(tmp_path: Path, postgres_server: s
     with psycopg.connect(postgres_server.format(database="postgres"), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
         try:
-            (fault,) = told(await place.examined("database"), "fault")
+            (fault,) = of_status(await place.examined("database"), "fault")
         finally:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
     assert fault.seen == "the database is SQL_ASCII, not UTF8"
@@ -141,7 +135,7 @@ async def test_a_database_that_takes_no_write(tmp_path: Path, postgres_url: str)
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         name = connection.info.dbname
         connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-    (fault,) = told(await place.examined("database"), "fault")
+    (fault,) = of_status(await place.examined("database"), "fault")
     assert fault.about == "database write"
     assert "read-only transaction" in fault.seen
     assert "let its user write" in fault.advice
@@ -187,7 +181,7 @@ async def test_a_store_that_knows_another_chain(
     place.settings["store"]["url"] = store_url
     async with node() as url:
         place.on(url)
-        (fault,) = told(await place.examined("history"), "fault")
+        (fault,) = of_status(await place.examined("history"), "fault")
     assert fault.about == "chain of the store"
     assert of in fault.seen
     assert "begin a new store" in fault.advice
@@ -199,9 +193,9 @@ async def test_without_a_chain_to_ask_only_the_subnet_of_the_store_is_compared(t
         await tx.chain.adopt("11" * 32, 1, NOW)
     place = Place.made(tmp_path)
     place.settings["store"]["url"] = sqlite_url
-    assert told(await place.examined("history"), "fault") == []
+    assert of_status(await place.examined("history"), "fault") == []
     place.settings["validator"]["netuid"] = 2
-    (fault,) = told(await place.examined("history"), "fault")
+    (fault,) = of_status(await place.examined("history"), "fault")
     assert "the store is of netuid 1, the settings name netuid 2" in fault.seen
 
 
@@ -213,7 +207,7 @@ async def test_a_row_of_too_few_weights(tmp_path: Path, store_url: str) -> None:
         await give_scores(store, world.subnet, {"miner0": 1.0})
         async with running(world):
             await world.until_block(19)
-    (warning,) = told(await place.examined("weights"), "warning")
+    (warning,) = of_status(await place.examined("weights"), "warning")
     assert warning.seen == f"mechanism 0, epoch 0: {Reason.WEIGHTS_TOO_FEW.meaning}"
     assert "min_allowed_weights" in warning.advice
 
@@ -223,27 +217,29 @@ async def test_locked_weights(tmp_path: Path, store_url: str) -> None:
     place.settings["store"]["url"] = store_url
     async with open_store(store_url) as store, store.begin() as tx:
         await tx.weight_guard.lock("another program wrote at block 7", NOW)
-    (fault,) = told(await place.examined("weights"), "fault")
+    (fault,) = of_status(await place.examined("weights"), "fault")
     assert fault.seen == "locked in the store: another program wrote at block 7"
     assert "validator weights unlock --reason" in fault.advice
     stop = tmp_path / "stop"
     stop.write_text("2026 another program\n")
     place.settings["weights"] = {"stop_file": str(stop)}
-    (fault,) = told(await place.examined("weights"), "fault")
+    (fault,) = of_status(await place.examined("weights"), "fault")
     assert fault.seen == f"locked by {stop}: 2026 another program"
 
 
 async def test_who_writes_is_named_and_left_undisturbed(tmp_path: Path, store_url: str) -> None:
     place = Place.made(tmp_path)
     place.settings["store"]["url"] = store_url
-    assert [one.seen for one in told(await place.examined("process"), "ok")] == ["no validator writes to the store"]
+    assert [one.seen for one in of_status(await place.examined("process"), "ok")] == [
+        "no validator writes to the store"
+    ]
     async with open_store(store_url, writer=True) as store:
         found, _ = await asyncio.gather(place.examined("process", "database"), store.probe())
         await store.probe()
-    (warning,) = told(found, "warning")
+    (warning,) = of_status(found, "warning")
     assert warning.about == "writer"
     assert "and no health report answers here" in warning.seen
-    assert told(found, "fault") == []
+    assert of_status(found, "fault") == []
 
 
 async def test_a_lock_file_that_nobody_holds_is_no_writer_whatever_locks_others_hold(tmp_path: Path) -> None:
@@ -253,7 +249,9 @@ async def test_a_lock_file_that_nobody_holds_is_no_writer_whatever_locks_others_
     assert (tmp_path / "validator.sqlite.lock").exists()
     with (tmp_path / "others").open("w") as others:
         fcntl.flock(others, fcntl.LOCK_EX)
-        assert [one.seen for one in told(await place.examined("process"), "ok")] == ["no validator writes to the store"]
+        assert [one.seen for one in of_status(await place.examined("process"), "ok")] == [
+            "no validator writes to the store"
+        ]
 
 
 @asynccontextmanager

@@ -1,9 +1,7 @@
 """Miners, the container engine, the task server, ports and limits; and the examination itself."""
 
 import asyncio
-import resource
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +9,8 @@ import pytest
 import stamina
 from aiohttp import web
 from daemon_process import Miners
-from doctor_kit import ME, QUICK, Place, findings, listening, site
+from doctor_kit import ME, QUICK, Place, findings, listening, of_status, site
+from setups import few_descriptors
 from task_builders import numbered, serving
 
 from validator.daemon.world import judging_workers
@@ -36,10 +35,6 @@ FIT = {
     "ServerVersion": "20.10\x1b[31m",
     "DefaultRuntime": "runc",
 }
-
-
-def told(found: Diagnosis, status: str) -> list[Finding]:
-    return [one for one in findings(found) if one.status == status]
 
 
 async def test_miners_that_answer_and_why_the_others_do_not(tmp_path: Path) -> None:
@@ -158,29 +153,19 @@ async def test_a_port_that_another_program_has(tmp_path: Path) -> None:
     place = Place.made(tmp_path)
     async with listening(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") as port:
         place.settings["health"] = {"port": port}
-        (fault,) = told(await place.examined("process"), "fault")
+        (fault,) = of_status(await place.examined("process"), "fault")
     assert fault.seen == f"http://127.0.0.1:{port}: no health report there"
     assert "set health.host and health.port" in fault.advice
-    assert told(await place.examined("process"), "fault") == []
+    assert of_status(await place.examined("process"), "fault") == []
 
 
 async def test_a_port_that_says_nothing(tmp_path: Path) -> None:
     place = Place.made(tmp_path)
     async with listening(b"") as port:
         place.settings["health"] = {"port": port}
-        (fault,) = told(await place.examined("process"), "fault")
+        (fault,) = of_status(await place.examined("process"), "fault")
     assert fault.seen == f"http://127.0.0.1:{port}: another program listens there"
     assert "set health.host and health.port to a free address" in fault.advice
-
-
-@contextmanager
-def few_descriptors() -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize(
@@ -212,11 +197,8 @@ async def test_what_a_start_would_find(  # noqa: PLR0913, PLR0917 - the columns 
 
 async def test_too_few_file_descriptors(tmp_path: Path) -> None:
     place = Place.made(tmp_path)
-    subnet = place.subnet()
-    for number in range(6):
-        subnet.register(Signer.from_uri(f"//Miner//{number}").hotkey, axon=Axon("10.0.0.1", 8091))
-    with few_descriptors():
-        (fault,) = told(await place.examined("machine"), "fault")
+    async with few_descriptors(place):
+        (fault,) = of_status(await place.examined("machine"), "fault")
     assert fault.about == "file descriptors"
     assert "is enough" in fault.seen
     assert "`ulimit -n`" in fault.advice

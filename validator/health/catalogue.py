@@ -7,6 +7,7 @@ and docs/reference/conditions.md are views of it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from validator.health.rounds import (
@@ -138,6 +139,8 @@ class Condition:
         return () if isinstance(self.doctor, Unseen) else tuple(self.doctor.split(", "))
 
 
+_unhealthy = partial(Condition, severity="unhealthy")
+_note = partial(Condition, severity="note")
 _ENGINE: Final = (
     "Start the engine, free its disk, let this user use its socket (its group), or correct `sandbox.engine` or "
     "`DOCKER_HOST`; the detail names what it lacks."
@@ -147,27 +150,25 @@ _RESTORE: Final = (
 )
 
 _ALL: Final = (
-    Condition(
+    _unhealthy(
         "parked",
         "rounds",
         "The validator ended, a restart would end the same way, and its container waits.",
         "Do what `daemon_parked` in the log says, then start the container again (`docker compose restart validator`).",
         "waits in the image's entry point after an exit code that a restart repeats",
         Unseen("The cause has its own fatal condition."),
-        severity="unhealthy",
         own_alert="ValidatorParked",
     ),
-    Condition(
+    _unhealthy(
         "rounds_silent",
         "rounds",
         "No round began or ended for longer than one may take.",
         "Keep the last lines of the log and a stack (`py-spy dump --pid PID`), then restart: it is safe.",
         "measures the time since a round began or ended",
         _PROGRAM,
-        severity="unhealthy",
         metric="validator_round_in_hand_seconds",
     ),
-    Condition(
+    _unhealthy(
         "loop_stuck",
         "loop",
         "The event loop stood still.",
@@ -175,10 +176,9 @@ _ALL: Final = (
         "idle, with a stack (`py-spy dump --pid PID`).",
         "measures the time since the event loop last ran a timer",
         _LOAD,
-        severity="unhealthy",
         metric="validator_loop_lag_seconds",
     ),
-    Condition(
+    _unhealthy(
         "rounds_failing",
         "rounds",
         "Rounds end in an error of the validator.",
@@ -186,10 +186,9 @@ _ALL: Final = (
         "and install the older version.",
         "catches an error of a round",
         _PROGRAM,
-        severity="unhealthy",
         own_alert="ValidatorFailing",
     ),
-    Condition(
+    _unhealthy(
         "weights_failing",
         "weights",
         "The weights loop ends in an error of the validator.",
@@ -197,10 +196,9 @@ _ALL: Final = (
         "and install the older version.",
         "catches an error of the weights loop",
         _PROGRAM,
-        severity="unhealthy",
         own_alert="ValidatorFailing",
     ),
-    Condition(
+    _unhealthy(
         "store_away",
         "store",
         "The database does not answer. What has arrived is kept and written once it is back; no weights are sent "
@@ -209,10 +207,9 @@ _ALL: Final = (
         "validator meanwhile: that would lose what it keeps.",
         "writes to the store every 5 s",
         "database",
-        severity="unhealthy",
         metric="validator_store_write_seconds",
     ),
-    Condition(
+    _unhealthy(
         "store_no_write",
         "store",
         "The store takes no write. What has arrived is kept and written once it does.",
@@ -220,17 +217,15 @@ _ALL: Final = (
         "timeout`: end the other program that holds a write (`fuser FILE`). Do not restart the validator meanwhile.",
         "writes to the store every 5 s",
         "database",
-        severity="unhealthy",
         metric="validator_store_write_seconds",
     ),
-    Condition(
+    _unhealthy(
         "store_damaged",
         "store",
         "The store is damaged, or its path no longer leads to the file that is open; the validator stops.",
         _RESTORE,
         "compares path and file before every write",
         "database",
-        severity="unhealthy",
     ),
     Condition(
         "store_pinned",
@@ -448,7 +443,7 @@ _ALL: Final = (
         "looks at the endpoints before it connects, and at every answer",
         "endpoints",
     ),
-    Condition(
+    _unhealthy(
         "subnet_gone",
         "chain",
         "The chain has no subnet of this netuid any more.",
@@ -456,9 +451,8 @@ _ALL: Final = (
         "validator.",
         "reads the newest block every 10 s",
         "subnet",
-        severity="unhealthy",
     ),
-    Condition(
+    _unhealthy(
         "other_chain",
         "chain",
         "What answers is another chain than the store's: no round, no weights.",
@@ -466,9 +460,8 @@ _ALL: Final = (
         "anew needs a new store.",
         "compares the genesis of what it connects to",
         "endpoints, history",
-        severity="unhealthy",
     ),
-    Condition(
+    _unhealthy(
         "local_clock",
         "clock",
         "The clock is more than 30 s off the chain's, or nothing shows yet that it is not: no round, no weights.",
@@ -476,10 +469,9 @@ _ALL: Final = (
         "host's clock. Miners refuse calls already from 2 s ahead or 10 s behind (`deadline_status` of all).",
         "compares the clock with the time of fresh blocks",
         "clock",
-        severity="unhealthy",
         metric="validator_clock_offset_seconds",
     ),
-    Condition(
+    _unhealthy(
         "local_disk",
         "disk",
         "Too little disk space is left for a round's answers: no round starts.",
@@ -487,17 +479,15 @@ _ALL: Final = (
         "rest stays, and `validator status` says how the store grows. Rounds continue by themselves.",
         "asks for free space before each round; not on the machine of a Postgres elsewhere",
         "machine, database, history",
-        severity="unhealthy",
         metric="validator_disk_free_bytes",
     ),
-    Condition(
+    _unhealthy(
         "local_descriptors",
         "descriptors",
         "Too few file descriptors are left for a round's requests: no round starts.",
         "Raise the limit (`ulimit -n`, `LimitNOFILE`, `ulimits`) to what the detail names.",
         "counts open descriptors before each round",
         "machine",
-        severity="unhealthy",
         metric="process_open_fds",
     ),
     Condition(
@@ -581,24 +571,21 @@ _ALL: Final = (
         "engine",
         metric="validator_queue_oldest_seconds",
     ),
-    # Notes: it was set up to do less.
-    Condition(
+    _note(
         "executions_off",
         "executions",
         "There is no sandbox, and nothing is executed: this validator cannot see whether miners ran what they attest.",
         "Name a container engine in `sandbox.engine`, or leave it: miners lose nothing by it.",
         "reads the settings",
         "engine",
-        severity="note",
     ),
-    Condition(
+    _note(
         "code_off",
         "code",
         "There is no sandbox to judge code in: plans for code tasks wait, and enter no window before there is one.",
         "Name an engine in `sandbox.engine`, or take the code tasks away; what waits is judged later.",
         "reads the settings and the tasks",
         "engine",
-        severity="note",
     ),
 )
 

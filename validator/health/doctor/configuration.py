@@ -67,13 +67,13 @@ def _readable(site: Site) -> Iterator[Finding]:
     if not mode & _READ_BY_OTHERS:
         return
     name = printable(str(site.file))
-    if without_password(url) != url and url in text:
-        seen = f"{name} holds the database's password, and other users may read it"
-        yield warning("store.url", seen, f"chmod 600 {name}, or put the url into a file for VALIDATOR_STORE__URL_FILE")
-    if token is not None and token in text:
-        seen = f"{name} holds the health port's token, and other users may read it"
-        advice = f"chmod 600 {name}, or put the token into a file for VALIDATOR_HEALTH__TOKEN_FILE"
-        yield warning("health.token", seen, advice)
+    for key, secret, kind, variable in (
+        ("store.url", None if without_password(url) == url else url, "database's password", "STORE__URL"),
+        ("health.token", token, "health port's token", "HEALTH__TOKEN"),
+    ):
+        if secret is not None and secret in text:
+            seen = f"{name} holds the {kind}, and other users may read it"
+            yield warning(key, seen, f"chmod 600 {name}, or put {key} into a file for VALIDATOR_{variable}_FILE")
 
 
 def _schedule(settings: Settings) -> Iterator[Finding]:
