@@ -1,4 +1,4 @@
-"""What one process runs on its event loop's thread: how long each call takes, and what it opens there."""
+"""Calls on the event loop's thread of one process: how long each takes, and what it opens there."""
 
 import asyncio
 import atexit

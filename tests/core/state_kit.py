@@ -60,7 +60,7 @@ async def histories_of(
 
 
 async def assert_state_follows(store: Store) -> None:
-    """What is stored is what the steps of all rounds return, one after the other, of a state that is never stored."""
+    """Compare the stored state with the steps of all rounds, taken one after the other and never stored."""
     async with store.read() as tx:
         states = [state async for _, state in steps(tx, None, NOTHING)]
         assert await tx.state.whole() == states[-1]

@@ -112,7 +112,7 @@ def families_as_one(document: Document, least: int, more: list[Signatures]) -> D
 def look(  # noqa: C901 - as plain as the section
     document: Document, least: int, more: list[Signatures]
 ) -> tuple[str | None, Signatures, list[bool]]:
-    """Why a task is inconclusive at one look, its stable signatures, and who passes."""
+    """Return why a task is inconclusive at one look, its stable signatures, and who passes."""
     document = families_as_one(document, least, more)
     first, second, nothing = (run["signatures"] for run in document["runs"])
     probes = document["probes"]

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import weakref
+from typing import Any
 
 import pytest
 from alive import blocks_alive
@@ -47,8 +48,8 @@ async def test_a_connection_is_free_when_its_call_is_over(end: str, monkeypatch:
     handler, reason, deadline_s = ENDS[end]
     alive: weakref.WeakSet[Wire] = weakref.WeakSet()
 
-    def noted(loop: asyncio.AbstractEventLoop) -> Wire:
-        alive.add(wire := Wire(loop))
+    def noted(*of: Any) -> Wire:
+        alive.add(wire := Wire(*of))
         return wire
 
     monkeypatch.setattr(wire, "Wire", noted)

@@ -2,8 +2,6 @@
 
 import asyncio
 import ssl
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import hostile_tls
@@ -12,8 +10,6 @@ from hostile_tls import flooding, holding, update_keys
 from miner_servers import Handler, answering, call_to, content, http_client, ok, raw_server, read_request, self_signed
 
 from validator.outgoing.calls import Reply
-from validator.outgoing.tls import Tls
-from validator.outgoing.wire import Wire
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
 
@@ -83,31 +79,3 @@ async def test_records_without_data_are_counted() -> None:
 async def test_data_in_tiny_records_is_cut_off() -> None:
     assert content(await reply_of(updating(0, each=100), self_signed())) == b"x" * 100_000
     assert (await reply_of(updating(0, each=10), self_signed())).detail == OUTWEIGHS
-
-
-async def test_no_record_is_opened_while_a_thread_is_in_the_handshake(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not either where the connection is lost meanwhile: OpenSSL knows one thread at a time."""
-    opened: list[bytes] = []
-    monkeypatch.setattr(Tls, "open", lambda _, record: opened.append(record))
-    entered, leave = threading.Event(), threading.Event()
-
-    def shake(_: Tls, _record: bytes) -> bool:
-        entered.set()
-        return leave.wait(10) and False
-
-    monkeypatch.setattr(Tls, "shake", shake)
-    loop = asyncio.get_running_loop()
-    async with raw_server(holding) as axon:
-        _, wire = await loop.create_connection(lambda: Wire(loop), axon.ip, axon.port)
-        with ThreadPoolExecutor(1) as threads:
-            securing = asyncio.ensure_future(wire.secure(Tls(axon.ip, checked=False), threads))
-            await asyncio.to_thread(entered.wait, 10)
-            wire.data_received(b"\x16\x03\x03\x00\x01\x02" * 3)
-            wire.connection_lost(None)
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            leave.set()
-            with pytest.raises(ConnectionResetError):
-                await securing
-        wire.abort()
-    assert opened == []

@@ -1,4 +1,4 @@
-"""What steps write into the state, round after round: as scored and planned, and as the next round reads it."""
+"""State that steps write, round after round: as scored and planned, and as the next round reads it."""
 
 from functools import cache
 from typing import Any, Literal

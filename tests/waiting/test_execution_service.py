@@ -116,7 +116,7 @@ async def test_a_task_is_run_three_times_and_every_valid_primary_is_compared(sto
 
 
 def counting(first: int, most: int) -> Records:
-    """What a bundle does that writes a file every 10 ms: as many as the machine is fast."""
+    """Return the records of a bundle that writes a file every 10 ms: as many as the machine is fast."""
     paths = [f"/home/skill/tick-{i}" for i in range(first, most)]
     return {**DOES, "fs": [*DOES["fs"], *({"ts": i, "op": "write", "path": path} for i, path in enumerate(paths))]}
 

@@ -47,15 +47,17 @@ async def waiting(store: Store, rounds: int) -> World:
     return world
 
 
-async def test_on_sigterm_a_worker_finishes_what_it_has_and_takes_nothing_more(
-    store: Store, postgres_url: str, tmp_path: Path
+@pytest.mark.parametrize("numbers", [[signal.SIGTERM], [signal.SIGHUP] * 2], ids=["asked", "terminal closed"])
+async def test_a_worker_that_is_to_stop_finishes_what_it_has_and_takes_nothing_more(
+    store: Store, postgres_url: str, tmp_path: Path, numbers: list[signal.Signals]
 ) -> None:
     await waiting(store, 3)
     kinds = ("executions", "code")  # what does the second has nothing in hand
     async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, 1.5, kinds) as workers:
         worker = await workers.start()
         await counted(store, lambda found: found.get("running") == 2)
-        worker.process.send_signal(signal.SIGTERM)
+        for number in numbers:
+            worker.process.send_signal(number)
         assert await asyncio.wait_for(worker.process.wait(), 30) == 0
         assert await counted(store, lambda _: True) == {"done": 2, "pending": 4}
     ours = [line["event"] for line in worker.events() if line["event"] != "judging_budget"]

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from yarl import URL
 
 from validator.outgoing.addresses import AddressRefusedError, axon_address
-from validator.outgoing.calls import Call, Reply, Sent, Spool
+from validator.outgoing.calls import Call, Reply, Sent
 from validator.outgoing.exchange import Exchange, RequestSigner
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
@@ -90,13 +90,10 @@ class HttpMinerClient:
         except AddressRefusedError as error:
             return Reply(Reason.DEADLINE_AXON_REFUSED, None, None, None, error.detail)
         async with self._turns:
-            spool = Spool(self._threads, self._spool_folder)
-            try:
-                exchange = Exchange(method, call, sent, signer=self._signer, threads=self._threads, spool=spool)
-                return await exchange.run(url, self._connect_timeout_s)
-            except BaseException:
-                spool.discard()
-                raise
+            exchange = Exchange(
+                method, call, sent, signer=self._signer, threads=self._threads, spool_folder=self._spool_folder
+            )
+            return await exchange.run(url, self._connect_timeout_s)
 
 
 def axon_url(axon: Axon, path: str, *, allow_private: bool = False) -> URL:

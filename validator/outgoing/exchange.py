@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 from aiohttp import ClientPayloadError
@@ -108,8 +109,8 @@ _INLINE: Final = 64 * 1024  # bytes of a body that are hashed and written at onc
 class Exchange:
     """One call on one fresh connection. Used once.
 
-    `threads` hash, the spool collects the body; the resolver is None where there are only addresses; with `checked` the
-    peer's certificate must be right.
+    `threads` hash; large bodies go to `spool_folder`, None for the system's; the resolver is None where there are only
+    addresses; with `checked` the peer's certificate must be right.
 
     Attributes:
         nonce: of the request, once it is signed.
@@ -119,11 +120,11 @@ class Exchange:
         self,
         method: str,
         call: Call,
-        sent: Sent | None,
+        sent: Sent | None = None,
         *,
         signer: RequestSigner,
         threads: Executor,
-        spool: Spool,
+        spool_folder: Path | None = None,
         resolver: AbstractResolver | None = None,
         checked: bool = False,
     ) -> None:
@@ -134,7 +135,7 @@ class Exchange:
         self._sent = sent
         self._signer = signer
         self._threads = threads
-        self._spool = spool
+        self._spool = Spool(threads, spool_folder)
         self._resolver = resolver
         self._checked = checked
         self.nonce = ""
@@ -168,6 +169,7 @@ class Exchange:
                 writing.cancel()
             if self._wire is not None:
                 self._wire.abort()
+            self._spool.discard()
 
     async def _ready(self, url: URL) -> bytes:
         """Return the signed head: nothing before this is on the miner's time."""
@@ -275,7 +277,6 @@ class Exchange:
 
     def _failed(self, reason: Reason, detail: str, *, no_route: bool = False, complete: bool = False) -> Reply:
         raw = self._spool.raw(complete=complete) if complete or self._spool.size else None
-        self._spool.discard()
         seconds = None if self._started is None else self._loop.time() - self._started
         status = None if self._wire is None else self._wire.status
         return Reply(reason, status, seconds, None, printable(detail), self._sending, self._heard, no_route, raw)

@@ -4,7 +4,10 @@ A peer chooses what a handshake costs, and may send for ever what is no data: on
 10,000 bits took 1 s, so only curves are offered. No event loop's TLS lets anyone count records.
 """
 
+import asyncio
+import socket
 import ssl
+from concurrent.futures import Executor
 from functools import cache
 from typing import Final
 
@@ -106,6 +109,21 @@ class Tls:
         if data:
             self._secure.write(data)
         return self._outgoing.read()
+
+
+async def shake_hands(connection: socket.socket, tls: Tls, threads: Executor) -> None:
+    """Do the handshake on a fresh connection; its steps are taken in `threads` (OSError: it failed)."""
+    loop, record = asyncio.get_running_loop(), b""
+    while True:
+        is_over = await loop.run_in_executor(threads, tls.shake, record)
+        await loop.sock_sendall(connection, tls.seal())
+        if is_over:
+            return
+        while not tls.has_record:
+            if not (data := await loop.sock_recv(connection, _MOST)):
+                raise ConnectionResetError("the connection ended in the handshake")
+            tls.receive(data)
+        record = tls.take()
 
 
 @cache

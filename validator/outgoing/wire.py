@@ -10,7 +10,7 @@ import socket
 from concurrent.futures import Executor
 from contextlib import suppress
 from ipaddress import ip_address
-from typing import Any, Final
+from typing import Final
 
 from aiohappyeyeballs import start_connection
 from aiohttp import ClientPayloadError
@@ -20,7 +20,7 @@ from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
 from yarl import URL
 
-from validator.outgoing.tls import Tls, TlsError
+from validator.outgoing.tls import Tls, TlsError, shake_hands
 
 _WRITTEN: Final = 64 * 1024  # bytes of a request that are handed to the transport before it is asked for room
 _PORTION: Final = 4 * 1024  # bytes parsed in one turn of the event loop
@@ -36,7 +36,7 @@ _STATUS_LINE_BYTES: Final = 16
 
 
 class Wire(ResponseHandler):
-    """One connection's incoming side.
+    """One connection's incoming side, of TLS once its handshake is done.
 
     What the transport reads waits in a backlog, from which one portion is parsed per turn of the event loop; reading
     is paused as long as there is one. Of TLS, one record is opened per turn. Bytes that a peer sent before it closed
@@ -50,7 +50,7 @@ class Wire(ResponseHandler):
         excessive: whether the connection was cut because headers, framing or TLS outweigh the body.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, tls: Tls | None = None) -> None:
         super().__init__(loop)
         self.status: int | None = None
         self.ended: float | None = None
@@ -61,9 +61,7 @@ class Wire(ResponseHandler):
         self._arrived = 0.0
         self._backlog = bytearray()
         self._parsed = 0
-        self._tls: Tls | None = None
-        self._secured = False  # until then the handshake's thread alone may touch what opens records
-        self._shaking: asyncio.Future[None] | None = None
+        self._tls = tls
         self._reader: StreamReader | None = None
         self._turn_due = False
         self._given_up = False
@@ -84,17 +82,6 @@ class Wire(ResponseHandler):
         super().connection_made(transport)
         if self.transport is not None:
             self.transport.pause_reading()
-
-    async def secure(self, tls: Tls, threads: Executor) -> None:
-        """Do a TLS handshake, whose steps are taken in `threads` (OSError: it failed)."""
-        self._tls, record = tls, b""
-        while not await self._loop.run_in_executor(threads, tls.shake, record):
-            self._send_sealed(tls)
-            while not tls.has_record:
-                await self._more_received()
-            record = tls.take()
-        self._send_sealed(tls)
-        self._secured = True
 
     def expect_response(self) -> None:
         """Begin to read, within the bounds of a head's lines."""
@@ -126,9 +113,7 @@ class Wire(ResponseHandler):
             self._take(data)
         else:
             self._tls.receive(data)
-        if self._shaking is not None:
-            self._shaken()
-        elif not self._turn_due:
+        if not self._turn_due:
             self._turn()
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
@@ -152,8 +137,6 @@ class Wire(ResponseHandler):
         """End the response, but not before what came is parsed."""
         if not self._done and self.lost is None:
             self.lost = self._loop.time()
-        if self._shaking is not None:
-            self._shaken()
         if self._done or not (self._waiting or self._reading_paused):
             super().connection_lost(exc)
         else:
@@ -178,25 +161,7 @@ class Wire(ResponseHandler):
     @property
     def _waiting(self) -> bool:
         """True if there is something to parse, or a record to open."""
-        return bool(self._backlog) or (self._secured and self._tls is not None and self._tls.has_record)
-
-    async def _more_received(self) -> None:
-        if self.transport is None or self.transport.is_closing():
-            raise ConnectionResetError("the connection ended in the handshake")
-        self._shaking = self._loop.create_future()
-        self.transport.resume_reading()
-        await self._shaking
-
-    def _shaken(self) -> None:
-        shaking, self._shaking = self._shaking, None
-        if self.transport is not None:
-            self.transport.pause_reading()
-        if shaking is not None and not shaking.done():
-            shaking.set_result(None)
-
-    def _send_sealed(self, tls: Tls) -> None:
-        if (sealed := tls.seal()) and self.transport is not None:
-            self.transport.write(sealed)
+        return bool(self._backlog) or (self._tls is not None and self._tls.has_record)
 
     def _turn(self) -> None:
         self._turn_due = False
@@ -232,7 +197,8 @@ class Wire(ResponseHandler):
     def _open_record(self, tls: Tls) -> None:
         try:
             data = tls.open(tls.take())
-            self._send_sealed(tls)
+            if (sealed := tls.seal()) and self.transport is not None:
+                self.transport.write(sealed)
         except OSError as error:
             self._give_up(error, excessive=isinstance(error, TlsError))
             return
@@ -293,23 +259,22 @@ async def open_wire(url: URL, resolver: AbstractResolver | None, threads: Execut
     """
     loop = asyncio.get_running_loop()
     host, port = url.raw_host or "", url.port or 0
-    where: dict[str, Any] = {"host": host, "port": port}
-    if not _is_literal(host):
-        if resolver is None:
-            raise OSError("a name, where only an address may stand")
-        found = await resolver.resolve(host, port, socket.AF_UNSPEC)
-        infos = [
-            (entry["family"], socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (entry["host"], entry["port"]))
-            for entry in found
-        ]
-        where = {"sock": await start_connection(infos, happy_eyeballs_delay=_HEAD_START_S)}
-    _, wire = await loop.create_connection(lambda: Wire(loop), **where)
-    if url.scheme == "https":
-        try:
-            await wire.secure(Tls(host.rstrip("."), checked=checked), threads)
-        except BaseException:
-            wire.abort()
-            raise
+    if _is_literal(host):
+        addresses = [(socket.AF_INET6 if ":" in host else socket.AF_INET, host)]
+    elif resolver is None:
+        raise OSError("a name, where only an address may be")
+    else:
+        addresses = [(one["family"], one["host"]) for one in await resolver.resolve(host, port, socket.AF_UNSPEC)]
+    infos = [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (one, port)) for family, one in addresses]
+    connection = await start_connection(infos, happy_eyeballs_delay=_HEAD_START_S)
+    try:
+        tls = Tls(host.rstrip("."), checked=checked) if url.scheme == "https" else None
+        if tls is not None:
+            await shake_hands(connection, tls, threads)
+        _, wire = await loop.create_connection(lambda: Wire(loop, tls), sock=connection)
+    except BaseException:
+        connection.close()
+        raise
     return wire
 
 

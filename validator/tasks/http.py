@@ -16,7 +16,7 @@ from yarl import URL
 
 from validator.incoming.auth import nanoseconds
 from validator.outgoing.addresses import CheckedResolver
-from validator.outgoing.calls import Call, Reply, Spool
+from validator.outgoing.calls import Call, Reply
 from validator.outgoing.exchange import Exchange, RequestSigner
 from validator.protocol import limits
 from validator.protocol.reasons import Reason
@@ -101,7 +101,17 @@ class HttpSource:
         failures: list[TaskSourceError] = []
         try:
             async with asyncio.timeout(within_s):
-                await self._choose(skill_type, count, order, within_s, chosen, failures)
+                offered = await self._offered(skill_type, order, within_s / 2)
+                for sha256 in sorted(await order.rank(skill_type, offered), key=self._refused.__contains__):
+                    if len(chosen) == count or len(failures) == _MOST_REFUSED:
+                        break
+                    try:
+                        chosen.append(await self._with_bundle(offered[sha256]))
+                    except _SilentError:
+                        raise
+                    except TaskSourceError as error:
+                        self._refuse(sha256, error)
+                        failures.append(error)
         except TimeoutError:
             failures.append(_SilentError(f"nothing whole within {within_s:.0f} s"))
         except _SilentError as error:
@@ -109,34 +119,6 @@ class HttpSource:
         if failures and not chosen:
             raise failures[0]
         return chosen
-
-    async def _choose(  # noqa: PLR0913, PLR0917 - the last two are there when the time is up
-        self,
-        skill_type: SkillType,
-        count: int,
-        order: Order,
-        within_s: float,
-        chosen: list[SourcedTask],
-        failures: list[TaskSourceError],
-    ) -> None:
-        """Collect what `fetch` returns, so that it is there when the time is up. Half of it is for lists."""
-        offered: dict[str, Task] = {}
-        try:
-            async with asyncio.timeout(within_s / 2):
-                await self._list(skill_type, order, offered)
-        except (TimeoutError, _SilentError):
-            if not offered:
-                raise
-        for sha256 in sorted(await order.rank(skill_type, offered), key=self._refused.__contains__):
-            if len(chosen) == count or len(failures) == _MOST_REFUSED:
-                break
-            try:
-                chosen.append(await self._with_bundle(offered[sha256]))
-            except _SilentError:
-                raise
-            except TaskSourceError as error:
-                self._refuse(sha256, error)
-                failures.append(error)
 
     async def reachable(self) -> bool:
         """Return whether a server answered at all, with any status."""
@@ -149,18 +131,28 @@ class HttpSource:
         """Free the threads; no call may be open or follow."""
         self._threads.shutdown(wait=False)
 
-    async def _list(self, skill_type: SkillType, order: Order, tasks: dict[str, Task]) -> None:
-        """Collect the tasks that the server offers, at most 64, by hash; it is told what it need not offer again."""
+    async def _offered(self, skill_type: SkillType, order: Order, within_s: float) -> dict[str, Task]:
+        """Return tasks that the server offers, at most 64, by hash: those of the lists that come in time.
+
+        It is told what it need not offer again.
+        """
         recent = await order.recent(skill_type, limits.MAX_EXCLUDE)
-        while len(tasks) < limits.MAX_OFFERED:
-            exclude = [*tasks, *recent][: limits.MAX_EXCLUDE]
-            body, nonce = await self._get(tasks_target(skill_type, MAX_COUNT, exclude), limits.MAX_TASKS_BODY)
-            asked = Asked(self._server_hotkey, nonce, skill_type, MAX_COUNT, self._clock.now())
-            found = await self._read(partial(accept_tasks, body, asked))
-            fresh = {sha256: task for task in found if (sha256 := task.bundle_sha256.lower()) not in tasks}
-            if not fresh:
-                break
-            tasks |= fresh
+        tasks: dict[str, Task] = {}
+        try:
+            async with asyncio.timeout(within_s):
+                while len(tasks) < limits.MAX_OFFERED:
+                    exclude = [*tasks, *recent][: limits.MAX_EXCLUDE]
+                    body, nonce = await self._get(tasks_target(skill_type, MAX_COUNT, exclude), limits.MAX_TASKS_BODY)
+                    asked = Asked(self._server_hotkey, nonce, skill_type, MAX_COUNT, self._clock.now())
+                    found = await self._read(partial(accept_tasks, body, asked))
+                    fresh = {sha256: task for task in found if (sha256 := task.bundle_sha256.lower()) not in tasks}
+                    if not fresh:
+                        break
+                    tasks |= fresh
+        except (TimeoutError, _SilentError):
+            if not tasks:
+                raise
+        return tasks
 
     def _refuse(self, sha256: str, error: TaskSourceError) -> None:
         _log.warning("task_refused", bundle_sha256=sha256, reason=printable(error.detail, 500))
@@ -196,24 +188,14 @@ class HttpSource:
 
     async def _call(self, target: str, limit: int) -> tuple[Reply, str]:
         """Return the reply to a GET, and the nonce that the request had (empty where none went out)."""
-        call, spool = Call(self._server_hotkey, None, target, b"", self._timeout_s, limit), Spool(self._threads)
-        exchange = Exchange(
-            "GET",
-            call,
-            None,
-            signer=self._requests,
-            threads=self._threads,
-            spool=spool,
-            resolver=CheckedResolver(allow_private=True),
-            checked=True,
+        call, resolver = (
+            Call(self._server_hotkey, None, target, b"", self._timeout_s, limit),
+            CheckedResolver(allow_private=True),
         )
-        try:
-            # The target is signed byte for byte, so it must not be quoted anew.
-            url = URL(self._base + target, encoded=True)
-            return await exchange.run(url, min(self._timeout_s, _CONNECT_S)), exchange.nonce
-        except BaseException:
-            spool.discard()
-            raise
+        exchange = Exchange("GET", call, signer=self._requests, threads=self._threads, resolver=resolver, checked=True)
+        # The target is signed byte for byte, so it must not be quoted anew.
+        url = URL(self._base + target, encoded=True)
+        return await exchange.run(url, min(self._timeout_s, _CONNECT_S)), exchange.nonce
 
 
 def _checked_base(text: str) -> str:

@@ -1,6 +1,5 @@
 """HTTP client of step services: `POST {url}/v1/steps`, signed, bounded, sent once (SPEC 12, 13)."""
 
-import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_address
@@ -10,7 +9,7 @@ from yarl import URL
 
 from validator.kinds.workflow.step import StepReply
 from validator.outgoing.addresses import AddressRefusedError, CheckedResolver, axon_address
-from validator.outgoing.calls import Call, Reply, Spool
+from validator.outgoing.calls import Call, Reply
 from validator.outgoing.exchange import Exchange, RequestSigner
 from validator.outgoing.stalls import StalledError, StallsSince, long_stall, no_stalls
 from validator.protocol.limits import MAX_STEP_BODY
@@ -64,21 +63,9 @@ class HttpStepClient:
         except AddressRefusedError as error:
             return StepReply(Reason.STEP_CONNECTION, b"", error.detail)
         call = Call(tool.hotkey, None, url.raw_path, body, timeout_s, MAX_STEP_BODY, stalls=stalls)
-        spool = Spool(self._threads)
-        exchange = Exchange(
-            "POST",
-            call,
-            None,
-            signer=self._signer,
-            threads=self._threads,
-            spool=spool,
-            resolver=CheckedResolver(allow_private=self._allow_private),
-        )
-        try:
-            reply = await exchange.run(url, self._connect_timeout_s)
-        except asyncio.CancelledError:
-            spool.discard()
-            raise
+        resolver = CheckedResolver(allow_private=self._allow_private)
+        exchange = Exchange("POST", call, signer=self._signer, threads=self._threads, resolver=resolver)
+        reply = await exchange.run(url, self._connect_timeout_s)
         if long_stall(stalls, reply.ended) is not None:
             raise StalledError(reply.detail)
         return _reply(reply, answered=exchange.answered)
