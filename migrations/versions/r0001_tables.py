@@ -34,7 +34,6 @@ def upgrade() -> None:
         "capabilities",
         sa.Column("hotkey", sa.Text(), primary_key=True),
         sa.Column("document", sa.LargeBinary(), nullable=False),
-        sa.Column("sha256", sa.Text(), nullable=False),
         sa.Column("issued_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("fetched_at", sa.DateTime(timezone=True), nullable=False),

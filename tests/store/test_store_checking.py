@@ -10,17 +10,21 @@ from code_world import code_world
 from msgspec import structs
 from msgspec.structs import replace as replace_group
 from recorded import dispatched, grouped, headed, proven
-from sqlalchemy import Column, LargeBinary, delete, insert, select, text, update
+from sqlalchemy import Column, LargeBinary, delete, insert, select, text, type_coerce, update
 from state_kit import plant
 from task_builders import make_truth
 from world import World, on_virtual_time, one_round, tasks_of_all_types
 
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.results import RawAnswer
+from validator.protocol.workflow_run import CodeReport
 from validator.state.round_end import Change
 from validator.state.values import PairKey
 from validator.store import Store, Transaction
 from validator.store.checking import FAULTS_SHOWN, Check, checks
 from validator.store.codec import compressed
+from validator.store.columns import Json, Sealed
+from validator.store.copying import plain
 from validator.store.repositories import state as state_tables
 from validator.store.tables import (
     bundles,
@@ -33,7 +37,9 @@ from validator.store.tables import (
     state_miners,
     state_rounds,
     state_shared,
+    tasks,
 )
+from validator.store.waiting_work import Judged
 from validator.tasks.source import MemorySource
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -147,11 +153,18 @@ def test_a_lot_of_faults_is_cut_short_and_counted() -> None:
     assert (len(many.faults), many.more) == (FAULTS_SHOWN, 3)
 
 
-BLOBS = [column for table in metadata.sorted_tables for column in table.c if isinstance(column.type, LargeBinary)]
+STORED = [
+    one for table in metadata.sorted_tables for one in table.c if isinstance(one.type, LargeBinary | Json | Sealed)
+]
 # Of what these rounds leave no row: a row, whose digest fits.
 EXTRA: dict[str, dict[str, Any]] = {
-    "capabilities": {"hotkey": "h", "document": b"{}", "sha256": sha256_hex(b"{}")}
-    | dict.fromkeys(("issued_at", "expires_at", "fetched_at"), NOW),
+    "capabilities": {"hotkey": "h", "document": b"{}"} | dict.fromkeys(("issued_at", "expires_at", "fetched_at"), NOW),
+    "weight_submissions": {"state": "prepared", "sent": {"1": 7}, "vector": {"h": 1.0}, "scores": {"h": 0.5}}
+    | dict.fromkeys(("netuid", "mechid", "epoch", "attempts", "unallocated"), 0)
+    | dict.fromkeys(("created_at", "updated_at"), NOW),
+    "weight_vectors": {"scoring_version": "1", "positive": True, "unpaid": (), "computed_at": NOW}
+    | dict.fromkeys(("netuid", "mechid", "epoch", "block"), 0),
+    "groups": dict.fromkeys(("primaries", "auditors", "promoted", "demoted"), ("h",)) | {"excluded": {}},
     "submitted_skills": {
         "data": b"skill",
         "sha256": sha256_hex(b"skill"),
@@ -163,7 +176,12 @@ EXTRA: dict[str, dict[str, Any]] = {
     | dict.fromkeys(("sequence", "netuid", "mechid", "epoch"), 0),
     "sssas": {"document": compressed(b"{}"), "sha256": sha256_hex(b"{}")},
     "workflow_runs": {"document": compressed(b"{}"), "sha256": sha256_hex(b"{}")},
+}
+# Of open rounds, in rows of one that has ended.
+OPEN: dict[str, dict[str, Any]] = {
     "rounds": {"input": compressed(b"{}"), "input_sha256": sha256_hex(b"{}")},
+    "dispatches": {"raw": RawAnswer("00" * 32, 1, True), "submission": {"task_id": "t"}},
+    "waiting_work": {"result": Judged(CodeReport(3, 4, 2), 0.5)},
 }
 
 
@@ -175,26 +193,41 @@ async def filled(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     for _ in range(2):
         await one_round(world)
     async with store.begin() as tx:
+        task = (await tx.connection.execute(select(tasks.c.round_id, tasks.c.task_id).limit(1))).one()._asdict()
         for name, row in EXTRA.items():
-            if name != "rounds":
-                await tx.connection.execute(insert(metadata.tables[name]).values(row))
+            of_task = task if name == "groups" else {}
+            await tx.connection.execute(insert(metadata.tables[name]).values({**row, **of_task}))
     return store
 
 
-@pytest.mark.parametrize("column", BLOBS, ids=str)
-async def test_a_flipped_bit_of_any_stored_bytes_is_named(filled: Store, column: Column[Any]) -> None:
-    assert [fault for check in (await checked(filled)).values() for fault in check.faults] == []
-    key = list(column.table.primary_key)
+def faults_of(found: dict[str, Check], column: Column[Any]) -> list[str]:
+    """Return the faults that name a value, which records and receipts have in their own words."""
+    words = {records: "record of", receipts: "receipt "}.get(column.table, f"{column} of ")
+    return [one for check in found.values() for one in check.faults if words in one]
+
+
+def flipped(column: Column[Any], at: int) -> Callable[[Transaction], Any]:
+    """Flip a bit of the last row's value."""
+    key, stored = list(column.table.primary_key), plain(column.table)
 
     async def flip(tx: Transaction) -> None:
-        if column is rounds.c.input:
-            await tx.connection.execute(update(rounds).where(rounds.c.round_id == 0).values(EXTRA["rounds"]))
-        rows = (await tx.connection.execute(select(*key, column).where(column.is_not(None)))).all()
-        assert rows
-        *named, data = rows[-1]
-        where = [one == value for one, value in zip(key, named, strict=True)]
-        flipped = data[:-1] + bytes([data[-1] ^ 1])
-        await tx.connection.execute(update(column.table).where(*where).values({column.name: flipped}))
+        rows = (await tx.connection.execute(select(*key, type_coerce(column, stored.c[column.name].type)))).all()
+        *named, data = next(row for row in reversed(rows) if row[-1] is not None)
+        raw = bytearray(data.encode() if isinstance(data, str) else data)
+        raw[max(at, -len(raw))] ^= 1
+        where = [stored.c[one.name] == value for one, value in zip(key, named, strict=True)]
+        value = raw.decode() if isinstance(data, str) else bytes(raw)
+        await tx.connection.execute(update(stored).where(*where).values({column.name: value}))
 
-    found = await checked(filled, flip)
-    assert [fault for check in found.values() for fault in check.faults] != []
+    return flip
+
+
+async def test_a_flipped_bit_of_any_stored_value_is_named(filled: Store) -> None:
+    """One of the digest behind a value, and one of the value itself, which can often be read all the same."""
+    assert [fault for check in (await checked(filled)).values() for fault in check.faults] == []
+    for column in STORED:
+        table, row = column.table, OPEN.get(column.table.name)
+        harms = [] if row is None else [update(table).where(table.c.round_id == 0).values(row)]
+        assert not harms or faults_of(await checked(filled, *harms), column) == []
+        for at in (-1, -19):
+            assert faults_of(await checked(filled, *harms, flipped(column, at)), column) != [], (column, at)

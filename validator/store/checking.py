@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Column, Connection, Row, and_, func, or_, select
+from sqlalchemy import Column, Connection, Row, and_, func, or_, select, type_coerce
 from sqlalchemy.exc import DBAPIError
 
 from validator.protocol import typed
@@ -18,6 +18,7 @@ from validator.protocol.results import RawAnswer
 from validator.protocol.text import printable
 from validator.state.values import State
 from validator.store.codec import expanded
+from validator.store.columns import Json, Sealed, unsealed
 from validator.store.errors import DamagedError
 from validator.store.log import round_lines
 from validator.store.repositories.state import NOTHING
@@ -27,7 +28,6 @@ from validator.store.stepping import steps
 from validator.store.tables import (
     answers,
     bundles,
-    capabilities,
     metadata,
     receipts,
     rounds,
@@ -128,7 +128,6 @@ _DIGESTED: Final[Sequence[_Digested]] = (
     _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, expanded),
     _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored),
     _Digested(submitted_skills.c.data, submitted_skills.c.sha256, submitted_skills.c.number, _as_stored),
-    _Digested(capabilities.c.document, capabilities.c.sha256, capabilities.c.hotkey, _as_stored),
     _Digested(salts.c.salt, salts.c.commitment, salts.c.id, _as_stored),
 )
 
@@ -141,8 +140,23 @@ async def _look_at_digests(tx: Transaction, check: Check) -> None:
             check.looked += len(rows)
             for key in await asyncio.to_thread(list, _unlike(rows, one.read)):
                 check.fault(f"{one.blob.table.name}.{one.blob.name} of {key} is not what {one.sha256.name} names")
+    await _of_values(tx, check)
     await _of_records(tx, check)
     await _of_answers(tx, check)
+
+
+async def _of_values(tx: Transaction, check: Check) -> None:
+    """Look at every value that has its digest behind it."""
+    for one in (one for table in metadata.sorted_tables for one in table.c if isinstance(one.type, Json | Sealed)):
+        key = tuple(one.table.primary_key)
+        stored = type_coerce(one, one.type.impl_instance).label("stored")
+        async for rows in _partitions(tx, select(*key, stored).where(one.is_not(None)).order_by(*key)):
+            check.looked += len(rows)
+            for *names, value in rows:
+                try:
+                    unsealed(value.encode() if isinstance(value, str) else value)
+                except DamagedError:
+                    check.fault(f"{one} of {', '.join(map(str, names))} is not what was stored")
 
 
 async def _of_answers(tx: Transaction, check: Check) -> None:
@@ -337,6 +351,6 @@ async def _guarded(name: str, tx: Transaction, look: Callable[[Transaction, Chec
     check = Check(name)
     try:
         await look(tx, check)
-    except DBAPIError as error:
-        check.fault(f"cannot be read: {error.orig}")
+    except (DBAPIError, DamagedError) as error:
+        check.fault(f"cannot be read: {error.orig if isinstance(error, DBAPIError) else error.detail}")
     return check

@@ -1,4 +1,7 @@
-"""Column types that hold the same values on SQLite and Postgres and refuse what either could not give back."""
+"""Column types that hold the same values on SQLite and Postgres and refuse what either could not give back.
+
+Values that feed decisions, and that nothing else names by a digest, are stored with their own behind them.
+"""
 
 import math
 from collections.abc import Callable
@@ -6,16 +9,30 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import msgspec
-from sqlalchemy import DateTime, Dialect, Double, Text
+from sqlalchemy import DateTime, Dialect, Double, LargeBinary, Text
 from sqlalchemy.types import TypeDecorator
 
 from validator.protocol import typed
-from validator.protocol.canonical import NotCanonicalError, canonical_bytes
+from validator.protocol.canonical import NotCanonicalError, canonical_bytes, sha256_hex
 from validator.protocol.text import printable
 from validator.store.errors import DamagedError, UnstorableError
 
 T = TypeVar("T")
 MESSAGE_LIMIT = 2_000  # code points
+_DIGEST = 16  # hex digits of the sha256 that are stored behind a value
+
+
+def sealed(data: bytes) -> bytes:
+    """Return bytes with their digest behind them."""
+    return b"%b %b" % (data, sha256_hex(data)[:_DIGEST].encode())
+
+
+def unsealed(stored: bytes) -> bytes:
+    """Return the bytes that were sealed (DamagedError: these are not what was stored)."""
+    data = stored[: -_DIGEST - 1]
+    if stored != sealed(data):
+        raise DamagedError("the digest behind a value is not its own")
+    return data
 
 
 class Name(TypeDecorator[str]):
@@ -104,7 +121,7 @@ class Real(TypeDecorator[float]):
 
 
 class Json(TypeDecorator[T]):
-    """A value as canonical JSON text (RFC 8785), read back as a `kind` that msgspec decodes to.
+    """A value as canonical JSON text (RFC 8785), sealed, read back as a `kind` that msgspec decodes to.
 
     Text, not JSONB: Postgres' JSONB refuses the escape of NUL, which a miner's strings may hold.
     """
@@ -121,7 +138,7 @@ class Json(TypeDecorator[T]):
         if value is None:
             return None
         try:
-            return canonical_bytes(value).decode()
+            return sealed(canonical_bytes(value)).decode()
         except NotCanonicalError as error:
             raise UnstorableError(error.detail) from None
 
@@ -130,7 +147,22 @@ class Json(TypeDecorator[T]):
         if value is None:
             return None
         try:
-            decoded: T = typed.decode(value, self.kind)
+            decoded: T = typed.decode(unsealed(value.encode()), self.kind)
         except msgspec.MsgspecError as error:
             raise DamagedError(printable(str(error))) from None
         return decoded
+
+
+class Sealed(TypeDecorator[bytes]):
+    """Bytes with their digest behind them."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: bytes | None, dialect: Dialect) -> bytes | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return what is stored."""
+        return None if value is None else sealed(value)
+
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> bytes | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Return the bytes."""
+        return None if value is None else unsealed(bytes(value))

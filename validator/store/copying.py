@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import LargeBinary, Row, Table, TableClause, Text, column, func, insert, select, table, text
+from sqlalchemy import LargeBinary, Row, Table, TableClause, column, func, insert, select, table, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from validator.store.columns import Json, Message
+from validator.store.columns import Json, Message, Sealed
 from validator.store.connections import make_engine, reading, use_wal, writing
 from validator.store.errors import CopyError, NotEmptyError, SchemaStateError
 from validator.store.locks import take_lock, take_turn
@@ -130,7 +130,7 @@ async def _summed(
     """Read a table and sum its rows; `take` gets them, some at a time."""
     many, total = 0, 0
     result = await connection.stream(select(plain(found)))
-    heavy = any(isinstance(c.type, LargeBinary) for c in found.columns)
+    heavy = any(isinstance(c.type, LargeBinary | Sealed) for c in found.columns)
     async for rows in result.partitions(_HEAVY_ROWS if heavy else _ROWS):
         if take is not None:
             await take(rows)
@@ -154,7 +154,8 @@ async def _go_on_counting(writer: AsyncConnection, found: Table) -> None:
 
 def plain(found: Table) -> TableClause:
     """Return the table with its texts as they exist: what a type would make of them is not the copy's business."""
-    types = ((c.name, Text() if isinstance(c.type, Json | Message) else c.type) for c in found.columns)
+    own = Json | Message | Sealed
+    types = ((c.name, c.type.impl_instance if isinstance(c.type, own) else c.type) for c in found.columns)
     return table(found.name, *(column(name, kind) for name, kind in types))
 
 

@@ -26,7 +26,7 @@ from validator.protocol.execution import WORK_STATES
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RawAnswer
 from validator.protocol.skill_types import SkillType
-from validator.store.columns import Json, Message, Moment, Name, Real, Word
+from validator.store.columns import Json, Message, Moment, Name, Real, Sealed, Word
 from validator.store.rows import UnpaidWindow
 from validator.store.waiting_work import CODE, EXECUTIONS, Executed, Judged
 
@@ -81,8 +81,7 @@ capabilities = Table(
     metadata,
     # No foreign key: a declaration may be fetched before its miner's first round.
     Column("hotkey", Name, primary_key=True),
-    Column("document", LargeBinary, nullable=False),  # the bytes as received
-    Column("sha256", Name, nullable=False),  # of them
+    Column("document", Sealed, nullable=False),  # the bytes as received
     Column("issued_at", Moment, nullable=False),
     Column("expires_at", Moment, nullable=False),
     Column("fetched_at", Moment, nullable=False),
@@ -317,14 +316,14 @@ state_miners = Table(
     "state_miners",
     metadata,
     Column("hotkey", Name, primary_key=True),
-    Column("miner", LargeBinary, nullable=False),  # Miner
+    Column("miner", Sealed, nullable=False),  # Miner
 )
 
 state_shared = Table(
     "state_shared",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("shared", LargeBinary, nullable=False),  # Shared without the rows of the two tables below
+    Column("shared", Sealed, nullable=False),  # Shared without the rows of the two tables below
     CheckConstraint("id = 1", name="one"),
 )
 
@@ -333,7 +332,7 @@ state_rounds = Table(
     "state_rounds",
     metadata,
     Column("place", BigInteger, primary_key=True, autoincrement=False),  # in the order of their ends
-    Column("round", LargeBinary, nullable=False),  # FrozenRound
+    Column("round", Sealed, nullable=False),  # FrozenRound
 )
 
 # Of which results are still to come.
@@ -341,7 +340,7 @@ state_late = Table(
     "state_late",
     metadata,
     Column("round_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("late", LargeBinary, nullable=False),  # Late
+    Column("late", Sealed, nullable=False),  # Late
 )
 
 # Whole states after rounds, to step from.
@@ -349,7 +348,7 @@ state_copies = Table(
     "state_copies",
     metadata,
     Column("round_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("state", LargeBinary, nullable=False),  # State, compressed
+    Column("state", Sealed, nullable=False),  # State, compressed
 )
 
 

@@ -10,7 +10,6 @@ import msgspec
 from sqlalchemy import Row, Select, and_, func, select, update
 
 from validator.protocol import typed
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.limits import CLOCK_TOLERANCE_S
 from validator.protocol.reasons import meaning_of
@@ -151,7 +150,6 @@ class CapabilityDocuments(Repository):
         row = {
             "hotkey": hotkey,
             "document": document,
-            "sha256": sha256_hex(document),
             "issued_at": issued_at,
             "expires_at": expires_at,
             "fetched_at": fetched_at,
