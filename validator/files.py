@@ -4,7 +4,6 @@ import codecs
 import errno
 import os
 import select
-import shutil
 import stat
 import time
 from collections.abc import Iterator, Mapping
@@ -71,30 +70,6 @@ def write_file(file: Path, data: bytes, *, mode: int | None = OWN, replace: bool
     """
     with new_file(file, mode=mode, replace=replace) as stream:
         stream.write(data)
-
-
-@contextmanager
-def new_folder(folder: Path) -> Iterator[Path]:
-    """Yield a folder for its owner alone, which is called `folder` once everything is in it, and else is gone.
-
-    Raises:
-        FileExistsError: it exists already, and is left as it is.
-        OSError: it cannot be made.
-    """
-    _require_nothing(folder)
-    part = _part(folder)
-    with _naming(folder, part):
-        part.mkdir(mode=0o700)
-    try:
-        yield part
-        with _naming(folder, part):
-            sync(part)
-            _require_nothing(folder)
-            part.rename(folder)
-            sync(folder.parent)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        raise
 
 
 @contextmanager

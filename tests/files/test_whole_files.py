@@ -10,7 +10,7 @@ from no_room import no_room
 from store_faults import fill, small_disk
 
 from validator import files
-from validator.files import OWN, PUBLIC, made_folders, new_file, new_folder, put, write_file
+from validator.files import OWN, PUBLIC, made_folders, new_file, put, write_file
 
 DATA = b"data\n" * 10_000
 
@@ -61,8 +61,6 @@ def test_nothing_is_written_over_unless_asked(tmp_path: Path, there: str) -> Non
     before = place.lstat()
     with pytest.raises(FileExistsError, match=f"{place}'$"):
         write_file(place, DATA)
-    with pytest.raises(FileExistsError, match=f"{place}'$"), new_folder(place):
-        pytest.fail("it was begun")
     assert place.lstat() == before
     assert names(tmp_path) == ["a"]
 
@@ -70,9 +68,8 @@ def test_nothing_is_written_over_unless_asked(tmp_path: Path, there: str) -> Non
 def test_what_comes_meanwhile_is_left(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError, match=r"/a'$"), new_file(tmp_path / "a"):
         (tmp_path / "a").write_bytes(b"dear")
-    with pytest.raises(FileExistsError, match=r"/b'$"), new_folder(tmp_path / "b"):
-        (tmp_path / "b").write_bytes(b"dear")
-    assert [path.read_bytes() for path in sorted(tmp_path.iterdir())] == [b"dear", b"dear"]
+    assert (tmp_path / "a").read_bytes() == b"dear"
+    assert names(tmp_path) == ["a"]
 
 
 def test_a_file_system_without_links_takes_files_and_keeps_what_is_there(
@@ -122,8 +119,6 @@ def test_what_is_broken_off_leaves_nothing_and_what_was_there(tmp_path: Path, er
         broken_off(stream)
     with pytest.raises(kind), new_file(tmp_path / "b") as stream:
         broken_off(stream)
-    with pytest.raises(kind), new_folder(tmp_path / "c") as folder, new_file(folder / "file") as stream:
-        broken_off(stream)
     with pytest.raises(kind), made_folders(tmp_path / "d" / "e"):
         raise error
     assert names(tmp_path) == ["a"]
@@ -150,8 +145,6 @@ def test_a_full_disk_leaves_nothing_and_what_was_there_and_names_the_file(tmp_pa
                 write_file(disk / name, DATA, replace=replace)
             assert caught.value.filename == str(disk / name)
             assert files.why(caught.value) == ("No space left on device; free some space there, or name another place")
-        with pytest.raises(OSError, match="No space left on device"), new_folder(disk / "c") as folder:
-            write_file(folder / "file", DATA)
         assert names(disk) == ["a", "filler"]
         assert (disk / "a").read_bytes() == b"old"
 
@@ -180,15 +173,6 @@ def test_folders_are_made_and_stay_where_something_is_in_them(tmp_path: Path) ->
     assert names(tmp_path / "a" / "c") == ["mine"]
     with pytest.raises(FileExistsError), made_folders(tmp_path / "a" / "c" / "mine"):
         pytest.fail("a file was there")
-
-
-def test_a_folder_is_there_with_everything_in_it(tmp_path: Path) -> None:
-    with new_folder(tmp_path / "a") as folder:
-        write_file(folder / "file", DATA)
-        assert not (tmp_path / "a").exists()
-    assert (tmp_path / "a").stat().st_mode & 0o777 == 0o700
-    assert names(tmp_path / "a") == ["file"]
-    assert names(tmp_path) == ["a"]
 
 
 def test_a_long_name_has_a_part_too(tmp_path: Path) -> None:

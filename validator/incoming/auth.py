@@ -2,12 +2,11 @@
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from validator.protocol.errors import ValidatorError
 from validator.sources import Clock
 
-NONCE_HEADER: Final = "X-Bittensor-Nonce"
 _SR25519 = 1
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -106,6 +106,7 @@ _OK: Final = 200
 _INLINE: Final = 64 * 1024  # bytes of a body that are hashed and written at once
 
 
+@dataclass(eq=False)
 class Exchange:
     """One call on one fresh connection. Used once.
 
@@ -116,34 +117,26 @@ class Exchange:
         nonce: of the request, once it is signed.
     """
 
-    def __init__(  # noqa: PLR0913 - a call's own facts and the client's helpers
-        self,
-        method: str,
-        call: Call,
-        sent: Sent | None = None,
-        *,
-        signer: RequestSigner,
-        threads: Executor,
-        spool_folder: Path | None = None,
-        resolver: AbstractResolver | None = None,
-        checked: bool = False,
-    ) -> None:
-        self._method = method
-        self._call = call
-        self._pieces = (call.body, call.tail) if method == "POST" else ()
+    method: str
+    call: Call
+    sent: Sent | None = None
+    _: KW_ONLY
+    signer: RequestSigner
+    threads: Executor
+    spool_folder: Path | None = None
+    resolver: AbstractResolver | None = None
+    checked: bool = False
+    nonce: str = field(init=False, default="")
+    _wire: Wire | None = field(init=False, default=None)
+    _began: float | None = field(init=False, default=None)
+    _started: float | None = field(init=False, default=None)
+    _fault: BaseException | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self._pieces = (self.call.body, self.call.tail) if self.method == "POST" else ()
         self._size = sum(map(len, self._pieces))
-        self._sent = sent
-        self._signer = signer
-        self._threads = threads
-        self._spool = Spool(threads, spool_folder)
-        self._resolver = resolver
-        self._checked = checked
-        self.nonce = ""
+        self._spool = Spool(self.threads, self.spool_folder)
         self._loop = asyncio.get_running_loop()
-        self._wire: Wire | None = None
-        self._began: float | None = None
-        self._started: float | None = None
-        self._fault: BaseException | None = None
 
     @property
     def answered(self) -> bool:
@@ -155,8 +148,8 @@ class Exchange:
         self._began = self._loop.time()
         writing: asyncio.Future[None] | None = None
         try:
-            async with own_time(connect_timeout_s, self._call.stalls, self._began):
-                wire = self._wire = await open_wire(url, self._resolver, self._threads, checked=self._checked)
+            async with own_time(connect_timeout_s, self.call.stalls, self._began):
+                wire = self._wire = await open_wire(url, self.resolver, self.threads, checked=self.checked)
             head = await self._ready(url)
             writing = await self._send(wire, head)
             return await self._collect(*await self._answer(wire))
@@ -173,27 +166,27 @@ class Exchange:
 
     async def _ready(self, url: URL) -> bytes:
         """Return the signed head: nothing before this is on the miner's time."""
-        call = self._call
+        call = self.call
         try:
-            if self._sent is not None:
-                await self._sent()
+            if self.sent is not None:
+                await self.sent()
             digest = await self._digest()
             # Here and not in a thread: what it costs holds the interpreter's lock, there as here.
-            signed = self._signer.headers(self._method, call.path, digest, call.hotkey)
+            signed = self.signer.headers(self.method, call.path, digest, call.hotkey)
             self.nonce = signed[_NONCE]
         except BaseException as error:
             self._fault = error
             raise
-        return head_of(self._method, url, call.path, self._size, signed)
+        return head_of(self.method, url, call.path, self._size, signed)
 
     async def _digest(self) -> str:
-        if self._method != "POST":
+        if self.method != "POST":
             return EMPTY_SHA256
-        if self._call.sha256 is not None:
-            return self._call.sha256
+        if self.call.sha256 is not None:
+            return self.call.sha256
         if self._size <= _INLINE:
-            return sha256_hex(self._call.whole)
-        return await self._loop.run_in_executor(self._threads, lambda: sha256_hex(self._call.whole))
+            return sha256_hex(self.call.whole)
+        return await self._loop.run_in_executor(self.threads, lambda: sha256_hex(self.call.whole))
 
     async def _send(self, wire: Wire, head: bytes) -> "asyncio.Future[None] | None":
         """Start the miner's clock and write; return what still writes: a verdict may come before all of it is out."""
@@ -216,7 +209,7 @@ class Exchange:
 
     async def _collect(self, response: RawResponseMessage, content: StreamReader) -> Reply:
         """Read the body up to its limit; the deadline bounds the waiting, the moment of the last byte decides."""
-        limit, spool = self._call.limit, self._spool
+        limit, spool = self.call.limit, self._spool
         if response.code != _OK:
             return self._failed(Reason.DEADLINE_STATUS, f"status {response.code}")
         if (announced := int(response.headers.get("Content-Length", 0))) > limit:
@@ -226,7 +219,7 @@ class Exchange:
                 return self._failed(Reason.PARSE_TOO_LARGE, f"more than {limit} bytes")
             await spool.write(chunk)
         started, seconds = self._seconds_to_end()
-        if seconds - overlap(self._call.stalls(started), started, started + seconds) > self._call.deadline_s:
+        if seconds - overlap(self.call.stalls(started), started, started + seconds) > self.call.deadline_s:
             return self._failed(Reason.DEADLINE_LATE, f"after {seconds:.3f} s", complete=True)
         raw = spool.raw(complete=True)
         return Reply(None, response.code, seconds, spool.finish(), "", self._sending, self._heard, raw=raw)
@@ -238,7 +231,7 @@ class Exchange:
     def _in_time(self) -> AbstractAsyncContextManager[None]:
         if self._started is None:
             raise ClientPayloadError("a response without a request")
-        return own_time(self._call.deadline_s, self._call.stalls, self._started)
+        return own_time(self.call.deadline_s, self.call.stalls, self._started)
 
     def _seconds_to_end(self) -> tuple[float, float]:
         """Return when the first byte was sent, and the seconds from then to the last byte received."""

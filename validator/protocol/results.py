@@ -30,10 +30,6 @@ class RawAnswer(NamedTuple):
     size: Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)]
     complete: bool
 
-    def holds(self, data: bytes) -> bool:
-        """Return whether `data` has the recorded digest and length."""
-        return len(data) == self.size and sha256_hex(data) == self.sha256
-
 
 RawAnswers = tuple[tuple[RawAnswer | None, ...], ...]
 """Of a round's dispatches: per task, and in it per member, both in plan order. None where no byte of a body arrived."""

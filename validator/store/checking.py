@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from alembic.autogenerate import compare_metadata
@@ -14,7 +14,6 @@ from sqlalchemy.exc import DBAPIError
 from validator.protocol import typed
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.receipt import RoundEnd
-from validator.protocol.results import RawAnswer
 from validator.protocol.text import printable
 from validator.state.values import State
 from validator.store.codec import expanded
@@ -164,27 +163,18 @@ async def _of_answers(tx: Transaction, check: Check) -> None:
     a = answers.c
     for round_id in await tx.connection.scalars(select(a.round_id).distinct().order_by(a.round_id)):
         try:
-            raw = {(one.task_id, one.hotkey): one.raw for one in await tx.dispatches.of_round(round_id)}
+            arrived = await tx.dispatches.of_round(round_id)
+            raw = {(one.task_id, one.hotkey): one.raw.sha256 if one.raw else "" for one in arrived}
         except DamagedError:
             continue  # the check of its record tells
         statement = select(a.task_id, a.hotkey, a.body).where(a.round_id == round_id).order_by(a.task_id, a.hotkey)
         async for rows in _partitions(tx, statement):
             check.looked += len(rows)
-            for row in await asyncio.to_thread(_damaged, rows, raw):
-                check.fault(f"answers.body of round {round_id}, {row.task_id}, {row.hotkey} is not what arrived")
-
-
-def _damaged(rows: Sequence[Row[Any]], raw: Mapping[tuple[str, str], RawAnswer | None]) -> list[Row[Any]]:
-    """Return the rows whose bodies are not those that their dispatches name."""
-    found = []
-    for row in rows:
-        named = raw.get((row.task_id, row.hotkey))
-        try:
-            if named is None or not named.holds(expanded(row.body)):
-                found.append(row)
-        except DamagedError:
-            found.append(row)
-    return found
+            bodies = [
+                _Named(f"{one.task_id}, {one.hotkey}", one.body, raw.get((one.task_id, one.hotkey), "")) for one in rows
+            ]
+            for key in await asyncio.to_thread(list, _unlike(bodies, expanded)):
+                check.fault(f"answers.body of round {round_id}, {key} is not what arrived")
 
 
 async def _of_records(tx: Transaction, check: Check) -> None:
@@ -232,7 +222,15 @@ async def _look_at_rows(tx: Transaction, check: Check) -> None:
             check.fault(f"round {round_id}: cannot be compared: {error}")
 
 
-def _unlike(rows: Sequence[Row[Any]], read: Callable[[bytes], bytes]) -> Iterator[str]:
+class _Named(NamedTuple):
+    """Bytes, and the digest that is named for them."""
+
+    key: str
+    blob: bytes
+    sha256: str
+
+
+def _unlike(rows: Iterable[Any], read: Callable[[bytes], bytes]) -> Iterator[str]:
     """Yield the keys of rows whose bytes do not have their digest."""
     for row in rows:
         try:

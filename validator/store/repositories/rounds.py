@@ -236,12 +236,6 @@ class Rounds(Repository):
         found = next(iter(await self._all_of(round_id, _INPUT)), None) if which == "input" else None
         return None if found is None or found.input is None else await unpack(found.input)
 
-    async def first_started(self) -> datetime | None:
-        """Return when the oldest round began, None if there is none."""
-        oldest = select(rounds.c.started_at).order_by(rounds.c.round_id).limit(1)
-        began: datetime | None = await self._scalar(oldest)
-        return began
-
     async def ids(self, since: int = 0) -> tuple[int, ...]:
         """Return the ids of all rounds from `since` on, oldest first."""
         statement = select(rounds.c.round_id).where(rounds.c.round_id >= since).order_by(rounds.c.round_id)
