@@ -1,4 +1,4 @@
-"""`validator run` whose log nobody reads, and its terminal that closes: rounds continue, and a signal ends it with 0."""
+"""`validator run` whose log nobody reads, and its terminal that closes: rounds continue, a signal ends it with 0."""
 
 import asyncio
 import os
