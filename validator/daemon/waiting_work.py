@@ -65,10 +65,8 @@ class QueueWatch:
             checks = await tx.code_checks.counts(), await tx.code_checks.oldest()
         self._tell("code", *checks, self._at_once("code", self.code_at_once))
         self._tell("executions", *executions, self._at_once("executions", self.at_once))
-        if (self.at_once or self.elsewhere) and 3 * late > ended:
-            self.health.board.raise_("executions_late", f"{late} of {ended} in the last 24 hours")
-        else:
-            self.health.board.clear("executions_late")
+        many = (self.at_once or self.elsewhere) and 3 * late > ended
+        self.health.board.mark("executions_late", f"{late} of {ended} in the last 24 hours" if many else None)
 
     def _at_once(self, kind: str, here: int) -> int:
         return here if self.elsewhere is None else self.elsewhere(kind)

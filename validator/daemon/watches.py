@@ -83,10 +83,7 @@ class GateWatch:
         while True:
             waited = self.workers.behind_s
             self.health.saw("workers", waits_s=round(waited, 3))
-            if waited > _BEHIND_S:
-                board.raise_("gates_behind", f"one has waited for {waited:.0f} s")
-            else:
-                board.clear("gates_behind")
+            board.mark("gates_behind", f"one has waited for {waited:.0f} s" if waited > _BEHIND_S else None)
             await self.clock.sleep(_GATES_EVERY_S)
 
 
@@ -172,18 +169,13 @@ class HeadWatch:
     def _tell_endpoints(self) -> None:
         used, left = self.chain.endpoint_use
         self.health.saw("endpoints", used=used, left=dict(left))
-        if left:
-            self.health.board.raise_("chain_endpoint_left", "; ".join(f"{one}: {why}" for one, why in left.items()))
-        else:
-            self.health.board.clear("chain_endpoint_left")
+        shown = "; ".join(f"{one}: {why}" for one, why in left.items())
+        self.health.board.mark("chain_endpoint_left", shown or None)
 
     def _tell(self, error: ChainError | None) -> None:
         """Raise the condition that the newest answer shows, and clear those that it does not."""
         for name, kind in _CHAIN_CONDITIONS.items():
-            if isinstance(error, kind):
-                self.health.board.raise_(name, str(error))
-            else:
-                self.health.board.clear(name)
+            self.health.board.mark(name, str(error) if isinstance(error, kind) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +211,9 @@ class LogWatch:
             state, now = self.state(), self.clock.monotonic()
             if state.lost > lost:
                 lost, lost_at = state.lost, now
-            if state.stuck_s > _STUCK_S or now - lost_at < _LOSS_SHOWN_S:
-                stuck = f"; its reader has taken nothing for {state.stuck_s:.0f} s" if state.stuck_s > _STUCK_S else ""
-                self.board.raise_("log_lost", f"{lost} lines lost since the start{stuck}")
-            else:
-                self.board.clear("log_lost")
+            stuck = f"; its reader has taken nothing for {state.stuck_s:.0f} s" if state.stuck_s > _STUCK_S else ""
+            shown = stuck or now - lost_at < _LOSS_SHOWN_S
+            self.board.mark("log_lost", f"{lost} lines lost since the start{stuck}" if shown else None)
             await self.clock.sleep(_LOG_EVERY_S)
 
 
@@ -361,10 +351,7 @@ class FigureWatch:
             self.metrics.weights_epochs.labels(str(mechid)).set(age)
         worst = max(ages.values())
         self.health.saw("weights", epochs=worst, limit=self.most_epochs)
-        if worst > self.most_epochs:
-            self.health.board.raise_("weights_old", f"none for {worst} epochs")
-        else:
-            self.health.board.clear("weights_old")
+        self.health.board.mark("weights_old", f"none for {worst} epochs" if worst > self.most_epochs else None)
 
     async def _disk(self) -> None:
         free: dict[str, int] = {}

@@ -72,6 +72,13 @@ class Board:
             state.since = None
             self._changed(name, state)
 
+    def mark(self, name: str, detail: str | None, of: str = "", cause: str = "") -> None:
+        """Note that the condition is active, or where the detail is None that it is not; see `Reports`."""
+        if detail is None:
+            self.clear(name, of)
+        else:
+            self.raise_(name, detail, of, cause)
+
     def is_active(self, name: str) -> bool:
         """Return whether the condition is active."""
         return self._states[name].since is not None

@@ -215,11 +215,7 @@ class HealthState:
         for name, failed, detail in (
             ("rounds_silent", rounds["silent_s"] > rounds["limit_s"], f"silent for {rounds['silent_s']:.0f} s"),
             ("loop_stuck", loop["silent_s"] > loop["limit_s"], f"for {loop['silent_s']:.0f} s"),
-            (
-                "chain_away",
-                away,
-                f"for {head_s:.0f} s: {self.chain_problem or 'no answer yet'}",
-            ),
+            ("chain_away", away, f"for {head_s:.0f} s: {self.chain_problem or 'no answer yet'}"),
             ("chain_slow", call_s > SLOW_S, f"slow: {call_s:.1f} s a call{f' at {used}' if used else ''}"),
             (
                 "chain_stale",
@@ -227,7 +223,7 @@ class HealthState:
                 f"block {self.block} for {age_s:.0f} s",
             ),
         ):
-            (self.board.raise_(name, detail) if failed else self.board.clear(name))
+            self.board.mark(name, detail if failed else None)
         self.board.tick()
         return checked(self._seen | {"rounds": rounds, "loop": loop} | self._chain(), self.board)
 

@@ -259,6 +259,7 @@ async def open_wire(url: URL, resolver: AbstractResolver | None, threads: Execut
     """
     loop = asyncio.get_running_loop()
     host, port = url.raw_host or "", url.port or 0
+    addresses: list[tuple[int, str]]
     if _is_literal(host):
         addresses = [(socket.AF_INET6 if ":" in host else socket.AF_INET, host)]
     elif resolver is None:

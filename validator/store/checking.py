@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Column, Connection, Row, and_, func, or_, select, type_coerce
+from sqlalchemy import Column, Connection, LargeBinary, Row, Text, and_, func, or_, select, type_coerce
 from sqlalchemy.exc import DBAPIError
 
 from validator.protocol import typed
@@ -148,14 +148,14 @@ async def _of_values(tx: Transaction, check: Check) -> None:
     """Look at every value that has its digest behind it."""
     for one in (one for table in metadata.sorted_tables for one in table.c if isinstance(one.type, Json | Sealed)):
         key = tuple(one.table.primary_key)
-        stored = type_coerce(one, one.type.impl_instance).label("stored")
+        stored = type_coerce(one, LargeBinary if isinstance(one.type, Sealed) else Text).label("stored")
         async for rows in _partitions(tx, select(*key, stored).where(one.is_not(None)).order_by(*key)):
             check.looked += len(rows)
-            for *names, value in rows:
+            for row in rows:
                 try:
-                    unsealed(value.encode() if isinstance(value, str) else value)
+                    unsealed(row.stored.encode() if isinstance(row.stored, str) else row.stored)
                 except DamagedError:
-                    check.fault(f"{one} of {', '.join(map(str, names))} is not what was stored")
+                    check.fault(f"{one} of {', '.join(map(str, row[:-1]))} is not what was stored")
 
 
 async def _of_answers(tx: Transaction, check: Check) -> None:

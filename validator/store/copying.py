@@ -154,7 +154,7 @@ async def _go_on_counting(writer: AsyncConnection, found: Table) -> None:
 
 def plain(found: Table) -> TableClause:
     """Return the table with its texts as they exist: what a type would make of them is not the copy's business."""
-    own = Json | Message | Sealed
+    own = Json, Message, Sealed
     types = ((c.name, c.type.impl_instance if isinstance(c.type, own) else c.type) for c in found.columns)
     return table(found.name, *(column(name, kind) for name, kind in types))
 

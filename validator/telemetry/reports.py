@@ -18,3 +18,6 @@ class Reports(Protocol):
 
     def clear(self, name: str, of: str = "") -> None:
         """Note that the condition is not active; for this part, where several report."""
+
+    def mark(self, name: str, detail: str | None, of: str = "", cause: str = "") -> None:
+        """Note that the condition is active, or where the detail is None that it is not."""

@@ -32,18 +32,12 @@ def note_engine(board: Reports, found: Evidence | SandboxFailure | None) -> None
     """Raise the condition that a run, or a look at the engine, shows; clear the others. None: the engine is fit."""
     shown = _CONDITIONS.get(found.reason) if isinstance(found, SandboxFailure) else None
     for condition in sorted(set(_CONDITIONS.values())):
-        if condition == shown and isinstance(found, SandboxFailure):
-            board.raise_(condition, found.detail)
-        else:
-            board.clear(condition)
+        board.mark(condition, found.detail if condition == shown and isinstance(found, SandboxFailure) else None)
 
 
 def note_code(board: Reports, found: SandboxFailure | None) -> None:
     """Raise the condition that code waits for the engine, or clear it."""
-    if found is not None and found.ours:
-        board.raise_("code_waits", f"{found.reason} {found.detail}")
-    else:
-        board.clear("code_waits")
+    board.mark("code_waits", f"{found.reason} {found.detail}" if found is not None and found.ours else None)
 
 
 @dataclass(slots=True)

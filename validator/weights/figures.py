@@ -96,8 +96,6 @@ class OwnFiguresWatch:
             return  # `no_standing` says so
         self.metrics.own_figures(figures._asdict())
         self._low_epochs = self._low_epochs + 1 if figures.is_low else 0
-        if self._low_epochs >= _EPOCHS:
-            trust = f"trust {figures.trust:.2f}, median {figures.median_trust:.2f} of {figures.validators} validators"
-            self.board.raise_("trust_low", f"{trust}, for {self._low_epochs} epochs")
-        else:
-            self.board.clear("trust_low")
+        trust = f"trust {figures.trust:.2f}, median {figures.median_trust:.2f} of {figures.validators} validators"
+        low = self._low_epochs >= _EPOCHS
+        self.board.mark("trust_low", f"{trust}, for {self._low_epochs} epochs" if low else None)

@@ -119,10 +119,8 @@ class PayWatch:
         total, uid = sum(row.values()), max(row, key=row.__getitem__, default=None)
         share = row[uid] / total if uid is not None else 0.0
         self.saw("pay", mechid=mechid, epoch=snapshot.epoch, paid=paid, answered=answered, largest=round(share, 4))
-        if paid < LEAST_PAID <= answered:
-            self.board.raise_("weights_few_paid", f"{of}: {paid} paid, {answered} answered in the last day", of)
-        else:
-            self.board.clear("weights_few_paid", of)
+        few = f"{of}: {paid} paid, {answered} answered in the last day" if paid < LEAST_PAID <= answered else None
+        self.board.mark("weights_few_paid", few, of)
         if share > 0.5:  # noqa: PLR2004 - half
             whose = next((neuron.hotkey for neuron in snapshot.neurons if neuron.uid == uid), "")
             owner, role = owner_of(snapshot), "a miner"

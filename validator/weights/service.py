@@ -68,12 +68,8 @@ class Trouble:
 
     def _show(self, name: str, detail: str | None) -> None:
         """Show a condition of this mechanism; None: it is over."""
-        if self._board is None:
-            return
-        if detail is None:
-            self._board.clear(name, self._of)
-        else:
-            self._board.raise_(name, f"{self._of}: {detail}", self._of)
+        if self._board is not None:
+            self._board.mark(name, None if detail is None else f"{self._of}: {detail}", self._of)
 
     def answered(self, fate: Fate | None) -> None:
         """Show the chain's refusal of a vector, until it takes one."""
