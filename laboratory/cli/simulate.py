@@ -21,7 +21,7 @@ from validator.daemon.exits import Exit
 from validator.protocol.text import printable
 from validator.scoring import version
 
-app = group("simulate", "Networks without I/O, on the real plan, score, step and weights of a scoring version.")
+app = group()
 Jobs = Annotated[
     int | None, typer.Option(min=1, max=64, help="Processes; else one per processor. They change no result.")
 ]

@@ -15,7 +15,7 @@ from localnet.onchain.outcome import Outcome, UpScreen, print_next
 from localnet.onchain.safety import Look, look_at
 from localnet.onchain.subnet import explained
 from validator.cli.errors import say_no
-from validator.cli.options import Json
+from validator.cli.options import Json, group
 from validator.cli.output import print_json, print_line
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Stop
@@ -25,12 +25,7 @@ from validator.sources import SystemClock
 from validator.telemetry import configure_logging
 
 _FOLDER: Final = Path("localnet-run")
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Whole local networks on a node of the chain.")
-
-
-@app.callback()
-def _localnet() -> None:
-    """Keep `up` a sub-command although it is the only one."""
+app = group()
 
 
 @app.command()

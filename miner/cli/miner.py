@@ -19,7 +19,7 @@ from miner.check.target import Target, target_of
 from miner.standalone import MinerOptions, address_to_announce, chain_for, run_miner
 from validator.cancellation import run_whole
 from validator.chain.wallet import load_signer
-from validator.cli.options import Config, Json
+from validator.cli.options import Config, Json, group
 from validator.cli.output import print_json, print_line
 from validator.cli.session import settings_of, signer_of
 from validator.daemon.exits import Exit
@@ -31,9 +31,7 @@ from validator.protocol.skill_types import SkillType
 from validator.sources import SystemClock, SystemRandom
 from validator.telemetry import configure_logging
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Reference miners for local networks; a template, a check."
-)
+app = group()
 OWN_URI: Final = "//miner-check"
 """The hotkey that asks where none is named. Everybody can have it: a miner that answers it answers everybody."""
 _TEMPLATE: Final = "miner.template"

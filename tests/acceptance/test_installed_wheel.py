@@ -100,8 +100,8 @@ async def test_it_runs_dry(installed: Path, tmp_path: Path) -> None:
     [
         ("devnet", "devnet", "localnet"),
         ("devnet --help", "devnet", "localnet"),
-        ("localnet up", "localnet up", "localnet"),
-        ("miner run --port 0", "miner run", "miner"),
+        ("localnet up", "localnet", "localnet"),
+        ("miner run --port 0", "miner", "miner"),
         ("miner", "miner", "miner"),
         ("tasks draft bundle.tar.gz", "tasks draft", "miner"),
     ],

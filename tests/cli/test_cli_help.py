@@ -5,14 +5,12 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-import typer
 from cli_commands import commands
 from cli_store import called
 
 from validator import __version__
-from validator.cli.dispatch import INDEX, JOINED, NotInstalledError, start
-from validator.cli.reference import index_text, pages
-from validator.cli.tree import TREE, index
+from validator.cli.commands import COMMANDS, JOINED, NotInstalledError, root
+from validator.cli.reference import pages
 from validator.protocol.reasons import Reason
 from validator.telemetry import Event
 
@@ -59,36 +57,18 @@ def test_listing_commands_have_json_and_settings() -> None:
         assert "--config FILE" in text
 
 
-def test_the_index_is_what_the_declarations_say() -> None:
-    assert INDEX.read_text(encoding="utf-8") == index_text(), "run: make reference"
-    assert set(index()) == {"", *map(" ".join, EVERY)}
-
-
-@pytest.mark.parametrize("path", EVERY, ids=" ".join)
-def test_help_from_the_index_is_the_help_of_the_command_itself(path: tuple[str, ...]) -> None:
-    command, context = TREE, typer.Context(TREE, info_name="validator")
-    for name in path:
-        command = command.commands[name]
-        context = typer.Context(command, info_name=name, parent=context)
-    assert called(*path, "--help").stdout == f"{command.get_help(context)}\n"
-
-
 def test_the_miner_the_local_network_and_the_laboratory_join() -> None:
-    joined = {(node["entry"], node["distribution"]) for node in index().values() if "entry" in node}
+    joined = {(path.replace(" ", "."), place) for path, _, place in COMMANDS if ":" not in place}
     assert joined == {(entry.name, entry.dist.name) for entry in entry_points(group=JOINED) if entry.dist}
-    assert {name for name, _ in joined} == {"devnet", "localnet", "miner", "simulate", "tasks.draft"}
 
 
-@pytest.mark.parametrize(
-    ("words", "distribution"),
-    [(("devnet",), "sssa-localnet"), (("miner", "check", "--help"), "sssa-miner"), (("tasks", "draft"), "sssa-miner")],
-)
+@pytest.mark.parametrize("words", [("devnet",), ("miner", "check", "--help"), ("tasks", "draft")])
 def test_a_command_of_a_distribution_that_is_missing_says_so(
-    words: tuple[str, ...], distribution: str, monkeypatch: pytest.MonkeyPatch
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
-    with pytest.raises(NotInstalledError, match=f"comes with {distribution}: .* distributions of runner/"):
-        start(words)
+    with pytest.raises(NotInstalledError, match=f"{words[0]}.* comes with sssa-.*: run `make setup`"):
+        root().main(list(words), standalone_mode=False)
 
 
 def test_an_unknown_command_is_bad_usage() -> None:

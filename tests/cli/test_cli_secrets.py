@@ -9,13 +9,12 @@ from urllib.parse import quote
 
 import pytest
 from chain_worlds import ME
-from cli_commands import commands
+from cli_commands import TREE, commands
 from cli_store import called
 from served_world import ServedWorld
 from subtensor_node import NEWER
 from wallet_files import write_hotkey
 
-from validator.cli.tree import TREE
 from validator.redaction import PIECE
 from validator.store import upgrade
 

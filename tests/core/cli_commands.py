@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from cli_store import environment
 
-from validator.cli.tree import TREE
+from validator.cli.commands import LazyCommand, root
 
 _LOOK = """
 import io, json, os, sys
@@ -32,6 +32,17 @@ class Ran(NamedTuple):
     code: int
     output: str
     modules: frozenset[str]
+
+
+def _loaded(command: Any) -> Any:
+    """The command with all below it imported."""
+    itself = command.load() if isinstance(command, LazyCommand) else command
+    below = getattr(itself, "commands", {})
+    below.update({name: _loaded(one) for name, one in below.items()})
+    return itself
+
+
+TREE = _loaded(root())
 
 
 def commands(group: Any = TREE, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from cli_commands import TREE
 from doc_pages import DOCS, ROOT, pages
 from old_rounds import MINERS, put
 from sqlalchemy import insert
 
 from validator.cli.reference import pages as made
-from validator.cli.tree import TREE
 from validator.store import open_store
 from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.tables import weight_locks

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_commands import TREE
 from doc_pages import DOCS, ROOT, SOURCE, SPEC, code, fenced, pages, prose
 
 from validator.cli.reference import pages as made
-from validator.cli.tree import TREE
 from validator.protocol.reasons import Reason
 from validator.settings.reference import reference
 

@@ -7,7 +7,6 @@ import pytest
 from world import World, on_virtual_time, prepared, tasks_of_all_types
 
 from validator.audit.log.export import audit_lines
-from validator.cli.dispatch import without_collection
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.results import Submission
 from validator.rounds import settle
@@ -43,7 +42,7 @@ async def test_garbage_is_not_searched_for_while_a_round_is_scored(
     assert gc.isenabled()
     gc.disable()
     try:
-        with settle._no_collection(), without_collection():
+        with settle._no_collection():
             assert not gc.isenabled()
         assert not gc.isenabled()  # what was off before stays off
     finally:

@@ -1,6 +1,6 @@
 """The `validator` command: one file per group of commands with its options, calls and printing.
 
-`tree.py` declares all commands; `dispatch.py` imports only the file of the command that runs.
+`commands.py` names all commands, and imports only the file of the command that runs.
 
 Touches the terminal, and everything through the rooms below. Called by the console script.
 """
@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from validator.cli.dispatch import start
+from validator.cli.commands import root
 from validator.cli.errors import complain
 from validator.protocol.errors import ValidatorError
 
@@ -27,7 +27,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        sys.exit(start(sys.argv[1:]))
+        ended = root().main(sys.argv[1:], prog_name="validator", standalone_mode=False)
+        sys.exit(ended if isinstance(ended, int) else 0)
     except (ValidatorError, OSError, typer.TyperException) as error:
         sys.exit(complain(error))
     except typer.Abort:

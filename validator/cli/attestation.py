@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
-ATTESTATION = group("attestation", "Attestations: a validator's answer about a skill, signed for consumers.")
+ATTESTATION = group()
 Bundle = Annotated[str, typer.Argument(metavar="SHA256", help="The bundle's sha256, lower-case hex.")]
 Shown = Annotated[str, typer.Argument(metavar="SHA256|PURL", help="A bundle's sha256, or a package's URL.")]
 

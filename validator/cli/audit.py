@@ -111,7 +111,7 @@ def _line(reach: Reach, found: Verified) -> str:
 
 
 _SPOOLED: Final = 8 * 1024 * 1024  # bytes of a receipt's lines in memory; more are in a file
-AUDIT = group("audit", "The log of receipts: export it, verify an export.")
+AUDIT = group()
 _SAID: Final[Mapping[Relation, str]] = {
     "same": "one history, to the same end",
     "prefix": "one history",

@@ -25,7 +25,7 @@ from validator.store.size import store_size, table_sizes
 if TYPE_CHECKING:
     from validator.store.checking import Check
 
-DB = group("db", "The store's tables.")
+DB = group()
 _ADVICE = (
     "what came after the backup is not in it, and weights that it does not know look like somebody else's: if the start"
     " ends with exit code 15 and no other program uses the hotkey, `validator weights unlock --reason TEXT` declares"

@@ -19,8 +19,8 @@ from validator.store import Transaction
 from validator.store.repositories.waiting_work import WorkQueue
 from validator.store.waiting_work import CodeCheck, Execution, W, WaitingWork
 
-EXECUTIONS = group("executions", "Executions: bundles that are run in a sandbox after their round.")
-CODE_CHECKS = group("code-checks", "Code checks: code of plans that is judged after its round.")
+EXECUTIONS = group()
+CODE_CHECKS = group()
 ExecutionId = Annotated[str, typer.Argument(metavar="ID", help="The execution's id, as `executions list` has it.")]
 CheckId = Annotated[str, typer.Argument(metavar="ID", help="The check's id, as `code-checks list` has it.")]
 

@@ -14,7 +14,7 @@ from validator.cli.session import ask_store, change_store
 from validator.kinds.explained.selection import count
 from validator.store.rows import FlagDetail
 
-FLAGS = group("flags", "Collusion flags, three of which eject a miner.")
+FLAGS = group()
 _COLUMNS = (
     "id> hotkey type=skill_type round=round_id> with_primaries=mean_with_primaries> with_auditors=mean_with_auditors> "
     "own=mean_own> witnesses=mean_witnesses> samples> raised=raised_at cleared=cleared_at why_cleared=cleared_reason~"

@@ -14,9 +14,7 @@ from validator.cli.weights import print_unpaid
 from validator.protocol.skill_types import SkillType
 from validator.weights.plan import mechanisms
 
-NEURONS = group(
-    "neurons", "Neurons, everyone ever seen on the subnet: declarations, reputations, scores, what they find."
-)
+NEURONS = group()
 _SHORT: Final = {
     SkillType.RAG_KNOWLEDGE: "rag",
     SkillType.EXECUTABLE_PYTHON: "python",

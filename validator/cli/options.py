@@ -1,11 +1,10 @@
 """Options and arguments that several commands share (`--config`, `--json`, a round, a miner), each declared once."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
-from validator.cli.dispatch import Sections
 from validator.protocol.execution import WorkState
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.skill_types import SkillType
@@ -28,8 +27,6 @@ HotkeyUri = Annotated[
         metavar="URI", help="Sign with a development key such as //Alice instead of the wallet that the settings name."
     ),
 ]
-VECTORS: Final = "Vectors of the specification"
-"""The section of help with what only its vectors and other systems ask for."""
 
 
 def assessed(skill_type: SkillType | None) -> SkillType | None:
@@ -39,8 +36,6 @@ def assessed(skill_type: SkillType | None) -> SkillType | None:
     return skill_type
 
 
-def group(name: str, text: str) -> typer.Typer:
-    """Return a group without commands; it shows its help where no command follows."""
-    return typer.Typer(
-        name=name, help=text, cls=Sections, no_args_is_help=True, rich_markup_mode=None, add_completion=False
-    )
+def group() -> typer.Typer:
+    """Return a group without commands; it shows its help where no command follows. `COMMANDS` has its name and help."""
+    return typer.Typer(no_args_is_help=True, rich_markup_mode=None, add_completion=False)

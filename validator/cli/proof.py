@@ -7,7 +7,7 @@ import typer
 
 from validator.cli.errors import say_no
 from validator.cli.files import read_case, write_bytes
-from validator.cli.options import VECTORS, Config, Json, Output, group
+from validator.cli.options import Config, Json, Output, group
 from validator.cli.output import picked, print_json, print_line
 from validator.cli.session import ask_store, checked_hotkeys, signer_of
 from validator.proofs.debate import debate_proof, parse_debate
@@ -25,7 +25,7 @@ from validator.protocol.text import printable
 if TYPE_CHECKING:
     from validator.store.rows import ProofRecord
 
-PROOF = group("proof", "Consensus proofs: what a group or a debate agreed on, who did not, on which evidence.")
+PROOF = group()
 Format = Annotated[
     Literal["json", "markdown"], typer.Option("--format", help="The document that can be verified, or a report.")
 ]
@@ -34,7 +34,7 @@ _SHOWN: Final = 20
 _CELL: Final = 400
 
 
-@PROOF.command(rich_help_panel=VECTORS)
+@PROOF.command()
 def build(  # noqa: PLR0913, PLR0917 - the options of a command
     debate: Annotated[str, typer.Argument(metavar="DEBATE.json", help="A debate; `-` is standard input.")],
     form: Format = "json",

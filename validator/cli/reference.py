@@ -1,9 +1,8 @@
-"""The pages of docs/reference and `index.json`, made from the code: `python -m validator.cli.reference` writes them.
+"""The pages of docs/reference, made from the code: `python -m validator.cli.reference` writes them.
 
 A test holds them; `make reference` is the short way.
 """
 
-import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,8 +12,9 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, Final, TypeVar
 
-from validator.cli.dispatch import INDEX
-from validator.cli.tree import index
+from typer.core import TyperGroup
+
+from validator.cli.commands import LazyCommand, root
 from validator.daemon.exits import Exit
 from validator.health.alerts import ALERTS, Alert
 from validator.health.catalogue import CHECKS, CONDITIONS, FATAL, Condition, Unseen
@@ -44,17 +44,10 @@ def pages() -> dict[str, str]:
 
 
 def write(folder: Path) -> None:
-    """Write the pages into `folder`, made where missing, and the index of commands."""
+    """Write the pages into `folder`, made where missing."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (folder / name).write_text(text, encoding="utf-8")
-    INDEX.write_text(index_text(), encoding="utf-8")
-
-
-def index_text() -> str:
-    """Return the index of commands, as `dispatch.py` reads it."""
-    lines = [f"{json.dumps(path)}: {json.dumps(node)}" for path, node in index().items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _page(title: str, blocks: Iterator[str]) -> str:
@@ -217,17 +210,26 @@ def _commands() -> Iterator[str]:
         "`--config FILE` names the settings, else `$VALIDATOR_CONFIG`, else `./validator.toml`; every command that",
         "reads them has it.",
     )
-    rows = [_command(path, one) for path, one in index().items() if "place" in one or "entry" in one]
+    rows = [_command(path, one) for path, one in _commands_below(root(), ())]
     yield _table(["validator …", "purpose", "options"], rows)
 
 
-def _command(path: str, command: Mapping[str, Any]) -> list[str]:
-    summary = " ".join(command["help"].partition("\n\n")[0].split())
-    parameters = command.get("parameters", {})
-    arguments = [left.rpartition(" <")[0] or left for left, _ in parameters.get("Arguments", [])]
-    options = [re.split("[ ,]", left)[0] for left, _ in parameters.get("Options", [])]
-    names = [f"`{name}`" for name in options if name not in {"--help", "--config"}]
-    return [f"`{' '.join([path, *arguments])}`", summary, " ".join(names)]
+def _commands_below(group: Any, path: Sequence[str]) -> Iterator[tuple[Sequence[str], Any]]:
+    """Yield the words of every command below a group, and the command itself."""
+    for name, found in group.commands.items():
+        command = found.load() if isinstance(found, LazyCommand) else found
+        if isinstance(command, TyperGroup):
+            yield from _commands_below(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+def _command(path: Sequence[str], command: Any) -> list[str]:
+    summary = " ".join(command.help.partition("\n\n")[0].split())
+    arguments = [one.display_name_raw for one in command.params if one.param_type_name == "argument"]
+    options = [one.opts[0] for one in command.params if one.param_type_name == "option"]
+    names = [f"`{name}`" for name in options if name != "--config"]
+    return [f"`{' '.join([*path, *arguments])}`", summary, " ".join(names)]
 
 
 if __name__ == "__main__":

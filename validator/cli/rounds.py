@@ -15,7 +15,7 @@ from validator.cli.rendering import print_listing, print_rows
 from validator.cli.session import ask_store
 from validator.protocol.limits import MAX_ROUND_ID
 
-ROUNDS = group("rounds", "Rounds: who got which task, and what it came to.")
+ROUNDS = group()
 _COLUMNS = (
     "round=round_id> state reason epoch> block> started=started_at tasks=task_count> dispatches=dispatch_count> "
     "accepted=accepted_count> failed=failed_count> mean_Q=mean_quality> mean_consensus>"

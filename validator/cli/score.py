@@ -63,7 +63,7 @@ from validator.scoring import (
     version,
 )
 
-GROUPS = group("groups", "Verification groups.")
+GROUPS = group()
 Number = Literal[
     "collusion",
     "consensus",

@@ -14,12 +14,14 @@ from validator.chain.wallet import HotkeyMissingError, WalletError, hotkey_file,
 from validator.cli.options import Config, group
 from validator.cli.output import print_line
 from validator.cli.session import settings_of
+from validator.cli.sign_in import link
 from validator.files import from_home, write_file
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.settings.init_files import ENV_FILE, MOUNTED, Beginning, begin
 
-WALLET = group("wallet", "Wallet: the hotkey's file where a container reads it.")
+WALLET = group()
+WALLET.command()(link)
 T = TypeVar("T")
 _WALLETS: Final = "~/.bittensor/wallets"
 _FIRST_TASK: Final = "validator tasks seed structlog --output tasks"

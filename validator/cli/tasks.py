@@ -36,7 +36,7 @@ from validator.telemetry import configure_logging
 if TYPE_CHECKING:
     from validator.store import Transaction
 
-TASKS = group("tasks", "Tasks: bundles with what is known of them, and workflows.")
+TASKS = group()
 _WINDOW: Final = re.compile(r"(primary|auditor)=([0-9]{1,5}(?:\.[0-9]{1,3})?):([0-9]{1,5}(?:\.[0-9]{1,3})?)", re.ASCII)
 _ENDINGS: Final = (".tar.gz", ".tgz", ".tar", ".whl", ".zip")
 _NAME: Final = re.compile(r"[0-9a-f]{32}|[0-9a-f]{64}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from validator.weights.preview import PlanView
 
 _FACTS: Final = "id netuid mechid epoch state row_state block message extrinsic created_at updated_at"
-WEIGHTS = group("weights", "Weights on the chain.")
+WEIGHTS = group()
 _WHICH_SCORE: Final = (
     "score: the miner's for what the mechanism pays; the mixed score where it pays assessments and workflows"
 )
