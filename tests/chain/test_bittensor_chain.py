@@ -127,7 +127,7 @@ async def test_another_genesis_than_before_is_refused_and_signs_nothing() -> Non
 async def test_a_wrong_netuid_has_its_own_error() -> None:
     bench = Bench(netuid=7)
     with pytest.raises(NoSubnetError, match=r"netuid 7; check validator\.netuid"):
-        await bench.chain.connect()
+        await bench.chain.head()
     with pytest.raises(NoSubnetError):
         await bench.chain.snapshot()
 
@@ -136,17 +136,17 @@ async def test_no_node_is_said_once_the_limit_is_over_without_the_secret_part_of
     bench = Bench()
     bench.node.down = True
     with pytest.raises(ChainUnreachableError) as caught:
-        await pumped(bench.clock, bench.chain.connect())
+        await pumped(bench.clock, bench.chain.head())
     assert "no endpoint answered within 20 s: ws://node.invalid/***" in str(caught.value)
     bench.node.down = False
-    await pumped(bench.clock, bench.chain.connect())
+    await pumped(bench.clock, bench.chain.head())
     assert bench.node.connections == 1
 
 
 async def test_an_unknown_network_is_named() -> None:
     chain = BittensorChain(endpoints=("nowhere",), netuid=1, signer=ME, clock=VirtualClock(START))
     with pytest.raises(ChainError, match=r"chain\.endpoints: Unknown network 'nowhere'"):
-        await chain.connect()
+        await chain.head()
 
 
 async def test_an_old_runtime_is_read_item_by_item_and_said_once() -> None:
@@ -211,7 +211,7 @@ async def test_the_runtimes_version_and_consensus_decide_about_the_owners_exempt
 
 async def test_a_submission_is_mortal_and_its_connection_is_closed() -> None:
     bench = await Bench().ready()
-    await bench.chain.connect()
+    await bench.chain.head()
     await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0}, valid_blocks=100))
     assert bench.node.sent[0].period == 128
     assert bench.chain.submission_lifetime(100) > 128

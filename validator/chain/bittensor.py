@@ -95,7 +95,7 @@ class _Newest(NamedTuple):
 class BittensorChain:
     """One hotkey's connection to a subnet of a real chain.
 
-    Nothing is connected before the first call; `connect` makes that call and says what is wrong.
+    Nothing is connected before the first call.
 
     Args:
         endpoints: network names or websocket urls, the favourite first.
@@ -139,17 +139,6 @@ class BittensorChain:
     def expect(self, genesis: str) -> None:
         """Prefer endpoints of the chain with this genesis, hex without 0x, before any is known."""
         self._endpoints.genesis = self._endpoints.genesis or genesis
-
-    async def connect(self) -> None:
-        """Connect, and see that the subnet exists; not needed, but it fails early and clearly.
-
-        Raises:
-            ChainUnreachableError: no endpoint answers.
-            NoSubnetError: the chain has no such subnet.
-            ChainError: an endpoint is neither a url nor a network's name, or what answers is no subtensor.
-        """
-        async with self._node("connect") as node:
-            await self._block(await node.newest())
 
     async def genesis(self) -> str:
         """Return the hash of block 0, as the chain itself keeps it."""

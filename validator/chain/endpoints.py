@@ -27,10 +27,7 @@ class _Left(NamedTuple):
 
 
 class Endpoints:
-    """Choice among the endpoints of one chain.
-
-    Args:
-        endpoints: network names or websocket urls, the favourite first.
+    """Choice among the endpoints of one chain: network names or websocket urls, the favourite first.
 
     Attributes:
         genesis: of the chain whose endpoints are preferred; None: all must be of the same one.
@@ -48,16 +45,12 @@ class Endpoints:
     @property
     def left(self) -> Mapping[str, str]:
         """Reasons for not using endpoints, by their shown url; a single one is used all the same."""
-        return {} if len(self.all) == 1 else self._reasons()
-
-    def _reasons(self) -> dict[str, str]:
-        return {shown_url(one): self._left[one].reason for one in self.all if one in self._left}
+        return {shown_url(one): left.reason for one, left in self._left.items() if len(self.all) > 1}
 
     def described(self) -> str:
         """Return each endpoint, with what is wrong with it where that is known; for messages."""
-        left = self._reasons()
-        shown = dict.fromkeys(map(shown_url, self.all))
-        return "; ".join(f"{one}: {left[one]}" if one in left else one for one in shown)
+        reasons = {one: f": {left.reason}" for one, left in self._left.items()}
+        return "; ".join(dict.fromkeys(shown_url(one) + reasons.get(one, "") for one in self.all))
 
     def has_other(self, endpoint: str) -> bool:
         """Return whether another endpoint is well, as far as is known."""

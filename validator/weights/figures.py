@@ -20,14 +20,9 @@ _EPOCHS: Final = 3
 
 
 class OwnFigures(NamedTuple):
-    """Figures of this hotkey after the subnet's last step.
+    """Figures of this hotkey after the subnet's last step, as in `ValidatorFigures`, and what to compare them with.
 
-    Attributes:
-        trust: validator trust, 0 to 1: the share of its row that the consensus of stake agrees with.
-        median_trust: of all validators with a permit.
-        dividends: its share of what validators earn, 0 to 1; `rank` is its place by it, from 1.
-        emission_alpha: what it earned in the last epoch, in the subnet's own token.
-        validators: hotkeys with a permit.
+    `median_trust` is of the `validators`, those with a permit; `rank` is its place among them by dividends, from 1.
     """
 
     trust: float

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from validator.chain.base import Chain, Head
+from validator.chain.base import Chain
 from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
 from validator.protocol.reasons import Reason
@@ -86,31 +86,18 @@ async def planned_weights(
     tx: Transaction, settings: Settings, chain: Chain, clock: Clock, hotkey: str
 ) -> tuple[PlanView, ...]:
     """Return what would be sent now, per mechanism (ChainError, TimeoutError). A validator may be running."""
-    views = []
-    for mechid, kinds in mechanisms(settings.weights).items():
-        eyes = Eyes(chain, clock, hotkey, mechid)
-        head = await eyes.read(chain.head())
-        sight = await eyes.look()
-        validators = await eyes.read(chain.validators())
-        snapshot = sight.snapshot
-        basis = await basis_of(tx, settings.validator.netuid, mechid, snapshot.epoch, snapshot.block)
-        vector = plan_vector(basis, snapshot, hotkey, kinds)
-        figures = own_figures(validators, snapshot.by_hotkey(hotkey), sight.parameters)
-        views.append(await _view(tx, settings, eyes, kinds, head, sight, vector, figures))
-    return tuple(views)
+    wanted = mechanisms(settings.weights).items()
+    return tuple([await _view(tx, settings, Eyes(chain, clock, hotkey, mechid), kinds) for mechid, kinds in wanted])
 
 
-async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
-    tx: Transaction,
-    settings: Settings,
-    eyes: Eyes,
-    kinds: Sequence[Kind],
-    head: Head,
-    sight: Sight,
-    vector: Vector,
-    figures: OwnFigures | None,
-) -> PlanView:
+async def _view(tx: Transaction, settings: Settings, eyes: Eyes, kinds: Sequence[Kind]) -> PlanView:
     netuid, mechid = settings.validator.netuid, eyes.mechid
+    head = await eyes.read(eyes.chain.head())
+    sight = await eyes.look()
+    validators = await eyes.read(eyes.chain.validators())
+    snapshot = sight.snapshot
+    basis = await basis_of(tx, netuid, mechid, snapshot.epoch, snapshot.block)
+    vector = plan_vector(basis, snapshot, eyes.hotkey, kinds)
     known = await known_of(tx, netuid, eyes)
     record = await tx.weights.of_epoch(netuid, mechid, head.epoch)
     due = due_block(head, settings.weights.blocks_before_epoch_end)
@@ -136,7 +123,7 @@ async def _view(  # noqa: PLR0913, PLR0917 - what was read, and whose it is
         scoring_version=vector.scoring_version,
         unpaid=tuple(one.told for one in vector.unpaid),
         hindrances=tuple(standing),
-        figures=figures,
+        figures=own_figures(validators, snapshot.by_hotkey(eyes.hotkey), sight.parameters),
         lines=_lines(sight, vector),
     )
 

@@ -152,10 +152,15 @@ class Watch:
             # The slot is read after the snapshot and may have changed hands in between: look twice.
             sight = await self.eyes.look()
             finding, found = rule(known, sight, self.eyes.clock.now())
-        if finding is not None and sight.slot is not None:
-            await self._follow(finding, known, sight, sight.slot)
-        row = None if sight.slot is None or finding is Finding.BEHIND else await self._compare_rows(sight, sight.slot)
-        return Checked(sight, found, row)
+        if sight.slot is None or finding is Finding.BEHIND:
+            return Checked(sight, found)
+        if finding is Finding.STRANGER:
+            await self.lock.lock(self._told(known, sight.slot))
+        if finding is not None:
+            await self._remember(finding, known, sight, sight.slot)
+            if known.open is not None and finding is not Finding.OURS:
+                await self._wait_for(known.open, sight)
+        return Checked(sight, found, await self._compare_rows(sight, sight.slot))
 
     async def _compare_rows(self, sight: Sight, slot: Slot, *, again: bool = False) -> WeightsRecord | None:
         """Compare the row on chain with our submissions; return the newest that was compared."""
@@ -191,26 +196,16 @@ class Watch:
             different=different,
         )
 
-    async def _follow(self, finding: Finding, known: Known, sight: Sight, slot: Slot) -> None:
-        """Write down what follows from the finding."""
-        now = self.eyes.clock.now()
-        if finding is Finding.STRANGER:
-            await self.lock.lock(self._told(known, slot))
-        if finding is Finding.BEHIND:
-            return
-        await self._remember(finding, known, sight, slot, now)
-        if known.open is not None and finding is not Finding.OURS:
-            await self._wait_for(known.open, sight, now)
-
     async def known(self) -> Known:
         """Return what the store knows."""
         async with self.store.read() as tx:
             return await known_of(tx, self.netuid, self.eyes)
 
-    async def _remember(self, finding: Finding, known: Known, sight: Sight, slot: Slot, now: datetime) -> None:
+    async def _remember(self, finding: Finding, known: Known, sight: Sight, slot: Slot) -> None:
+        """Write down what follows from the finding."""
         if finding is Finding.SAME:
             return
-        identity = {"netuid": self.netuid, "mechid": self.eyes.mechid}
+        now, identity = self.eyes.clock.now(), {"netuid": self.netuid, "mechid": self.eyes.mechid}
         mark = WeightMark(slot.neuron.uid, slot.last_update, max(sight.snapshot.block, slot.last_update))
         # Where the chain keeps no block of it, the head at signing comes closest.
         block = max(slot.last_update, (known.newest.signed_block if known.newest else None) or 0)
@@ -225,10 +220,9 @@ class Watch:
         else:
             _log.info(Event.WEIGHTS_MARKED, **identity, block=slot.last_update, uid=mark.uid, detail=finding.value)
 
-    async def _wait_for(self, record: WeightsRecord, sight: Sight, now: datetime) -> None:
+    async def _wait_for(self, record: WeightsRecord, sight: Sight) -> None:
         """Write down until when a submission may arrive that did not yet, and once it cannot any more."""
-        block = sight.snapshot.block
-        last = record.expiry_block or 0
+        now, block, last = self.eyes.clock.now(), sight.snapshot.block, record.expiry_block or 0
         if record.state == "submitted":
             async with self.store.begin() as tx:
                 await tx.weights.lose(record.id, now, None if record.message else _STOPPED)
