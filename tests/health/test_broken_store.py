@@ -21,6 +21,8 @@ from validator.health.doctor.storage import far_away
 from validator.protocol.reasons import Reason
 from validator.store import open_store
 from validator.store.errors import StoreUnreachableError
+from validator.store.repositories.weight_submissions import PlannedWeights
+from validator.store.rows import RowState
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TABLES = "database", "history", "weights"
@@ -210,6 +212,27 @@ async def test_a_row_of_too_few_weights(tmp_path: Path, store_url: str) -> None:
     (warning,) = of_status(await place.examined("weights"), "warning")
     assert warning.seen == f"mechanism 0, epoch 0: {Reason.WEIGHTS_TOO_FEW.meaning}"
     assert "min_allowed_weights" in warning.advice
+
+
+@pytest.mark.parametrize(
+    ("row_state", "condition"),
+    [("as_sent", ""), ("altered", "weights_altered"), ("reveal_failed", "weights_reveal_failed")],
+)
+async def test_a_row_that_is_not_as_sent_is_named_for_each_mechanism(
+    row_state: RowState, condition: str, tmp_path: Path, store_url: str
+) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = store_url
+    place.settings["weights"] = {"workflow_mechid": 1}
+    plan = PlannedWeights({"a": 1.0}, {"a": 1.0}, 0.0, {3: 65_535})
+    async with open_store(store_url) as store, store.begin() as tx:
+        first = await tx.weights.prepare(1, 0, 7, plan, NOW)
+        await tx.weights.update(first.id, "confirmed", NOW, row_state=row_state)
+        await tx.weights.prepare(1, 1, 7, plan, NOW)
+    one, other = findings(await place.examined("weights"))
+    assert (one.status, one.condition) == ("warning" if condition else "ok", condition)
+    assert one.seen.startswith("mechanism 0: the newest, of epoch 7: ")
+    assert (other.status, other.seen[:13]) == ("ok", "mechanism 1: ")
 
 
 async def test_locked_weights(tmp_path: Path, store_url: str) -> None:

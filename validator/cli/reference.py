@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from validator.cli.commands import LazyCommand, root
 from validator.daemon.exits import Exit
 from validator.health.alerts import ALERTS, Alert
-from validator.health.catalogue import CHECKS, CONDITIONS, FATAL, Condition, Unseen
+from validator.health.catalogue import CHECKS, CONDITIONS, FATAL, Condition
 from validator.protocol.reasons import GATE_NAMES, Reason
 from validator.scoring import CURRENT, event_of_failure, version
 from validator.sources import SystemClock
@@ -193,7 +193,7 @@ def _condition(one: Condition, alert: str = "") -> list[str]:
         one.advice,
         "" if check is None else f"`{one.check}`: {200 if check.theirs else 503}",
         f"{one.watch}{f' (`{one.metric}`)' if one.metric else ''}",
-        one.doctor.reason if isinstance(one.doctor, Unseen) else _code(one.checks),
+        one.unseen or _code(one.checks),
         alert,
     ]
 

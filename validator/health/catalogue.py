@@ -10,14 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from validator.health.rounds import (
-    declarations_refused,
-    every_answer_early,
-    no_dispatches,
-    no_miners,
-    no_tasks,
-    no_valid_answers,
-)
+from validator.health import rounds
 
 if TYPE_CHECKING:
     from validator.rounds.facts import RoundFacts
@@ -28,17 +21,9 @@ _HOUR_S: Final = 3600.0
 Severity = Literal["note", "degraded", "unhealthy", "fatal"]
 """Fatal: the process ends. Unhealthy: it cannot do its work. Degraded: it runs, and somebody should look. Note: it was
 set up to do less."""
-
-
-class Unseen(NamedTuple):
-    """Reason why no check of `validator doctor` can find a condition before a start."""
-
-    reason: str
-
-
-_IN_ROUNDS: Final = Unseen("It follows from rounds that ended.")
-_PROGRAM: Final = Unseen("It is an error of a running program.")
-_LOAD: Final = Unseen("It follows from the load of a running validator.")
+_IN_ROUNDS: Final = "It follows from rounds that ended."
+_PROGRAM: Final = "It is an error of a running program."
+_LOAD: Final = "It follows from the load of a running validator."
 
 
 class Check(NamedTuple):
@@ -103,7 +88,8 @@ class Condition:
         name: the code, snake_case.
         check: the row of `/readyz` that fails while it is active; empty for a fatal one.
         watch: how the daemon sees it; in the present tense, after "The daemon".
-        doctor: names of the doctor's checks that find it before a start, separated by commas; or why none can.
+        doctor: names of the doctor's checks that find it before a start, separated by commas.
+        unseen: why none of them can; empty where one does.
         severity: its effect on the health; a note has none.
         own_alert: the rule that asks for it, where that is not its check's.
         metric: the figure behind it, next to `validator_condition`; empty without one.
@@ -119,7 +105,8 @@ class Condition:
     meaning: str
     advice: str
     watch: str
-    doctor: str | Unseen
+    doctor: str = ""
+    unseen: str = ""
     severity: Severity = "degraded"
     own_alert: str = ""
     metric: str = ""
@@ -136,7 +123,7 @@ class Condition:
     @property
     def checks(self) -> tuple[str, ...]:
         """Names of the doctor's checks that find it before a start."""
-        return () if isinstance(self.doctor, Unseen) else tuple(self.doctor.split(", "))
+        return tuple(filter(None, self.doctor.split(", ")))
 
 
 _unhealthy = partial(Condition, severity="unhealthy")
@@ -156,7 +143,7 @@ _ALL: Final = (
         "The validator ended, a restart would end the same way, and its container waits.",
         "Do what `daemon_parked` in the log says, then start the container again (`docker compose restart validator`).",
         "waits in the image's entry point after an exit code that a restart repeats",
-        Unseen("The cause has its own fatal condition."),
+        unseen="The cause has its own fatal condition.",
         own_alert="ValidatorParked",
     ),
     _unhealthy(
@@ -165,7 +152,7 @@ _ALL: Final = (
         "No round began or ended for longer than one may take.",
         "Keep the last lines of the log and a stack (`py-spy dump --pid PID`), then restart: it is safe.",
         "measures the time since a round began or ended",
-        _PROGRAM,
+        unseen=_PROGRAM,
         metric="validator_round_in_hand_seconds",
     ),
     _unhealthy(
@@ -175,7 +162,7 @@ _ALL: Final = (
         "Look at load, swap and steal time of the machine, then restart: it is safe. Report it if the machine was "
         "idle, with a stack (`py-spy dump --pid PID`).",
         "measures the time since the event loop last ran a timer",
-        _LOAD,
+        unseen=_LOAD,
         metric="validator_loop_lag_seconds",
     ),
     _unhealthy(
@@ -185,7 +172,7 @@ _ALL: Final = (
         "Report the traceback of `round_failed` in the log; a restart is safe. After an upgrade: restore the backup "
         "and install the older version.",
         "catches an error of a round",
-        _PROGRAM,
+        unseen=_PROGRAM,
         own_alert="ValidatorFailing",
     ),
     _unhealthy(
@@ -195,7 +182,7 @@ _ALL: Final = (
         "Report the traceback of `weights_failed` in the log; a restart is safe. After an upgrade: restore the backup "
         "and install the older version.",
         "catches an error of the weights loop",
-        _PROGRAM,
+        unseen=_PROGRAM,
         own_alert="ValidatorFailing",
     ),
     _unhealthy(
@@ -235,7 +222,7 @@ _ALL: Final = (
         "`fuser -v FILE` names the programs that have the store's file open: end the one that is not the validator, "
         "such as a forgotten `sqlite3` or a script. The log is emptied by itself then.",
         "measures the write-ahead log",
-        Unseen("It follows from what reads the store while it is written to."),
+        unseen="It follows from what reads the store while it is written to.",
         metric="validator_disk_free_bytes",
     ),
     Condition(
@@ -247,7 +234,7 @@ _ALL: Final = (
         "`tasks.server_url` and see whether it answers.",
         "counts the tasks of each round",
         "tasks",
-        in_round=no_tasks,
+        in_round=rounds.no_tasks,
     ),
     Condition(
         "rounds_no_miners",
@@ -257,7 +244,7 @@ _ALL: Final = (
         "`capabilities_refreshed` in the log counts why declarations do not count.",
         "counts the miners of each round",
         "miners",
-        in_round=no_miners,
+        in_round=rounds.no_miners,
     ),
     Condition(
         "rounds_no_dispatches",
@@ -266,8 +253,8 @@ _ALL: Final = (
         "Look at the exclusions and the declared types in `validator rounds show`. `skipped_epoch_over` again and "
         "again: the store is of another chain.",
         "counts the dispatches of each round",
-        _IN_ROUNDS,
-        in_round=no_dispatches,
+        unseen=_IN_ROUNDS,
+        in_round=rounds.no_dispatches,
     ),
     Condition(
         "rounds_no_valid_answers",
@@ -276,8 +263,8 @@ _ALL: Final = (
         "Where all have one reason the cause is here: check the network, the clock (`timedatectl`) and the version of "
         "this program.",
         "counts the reasons of each round's answers",
-        _IN_ROUNDS,
-        in_round=no_valid_answers,
+        unseen=_IN_ROUNDS,
+        in_round=rounds.no_valid_answers,
     ),
     Condition(
         "rounds_all_early",
@@ -285,8 +272,8 @@ _ALL: Final = (
         "Every accepted answer came before its t_min and earns nothing.",
         "Correct the windows in the tasks' `task.json`: their t_min is larger than honest work takes.",
         "counts the answers before t_min of each round",
-        _IN_ROUNDS,
-        in_round=every_answer_early,
+        unseen=_IN_ROUNDS,
+        in_round=rounds.every_answer_early,
     ),
     Condition(
         "declarations_refused",
@@ -295,7 +282,7 @@ _ALL: Final = (
         "Compare this machine's clock with a time server (`timedatectl`), then check the network.",
         "counts the declarations that miners send",
         "miners",
-        in_round=declarations_refused,
+        in_round=rounds.declarations_refused,
     ),
     Condition(
         "miners_out",
@@ -308,7 +295,7 @@ _ALL: Final = (
         "the row on chain stays; set it back when this is over, before the subnet's activity cutoff. A majority that "
         "fails on purpose looks the same, and loses its own pay.",
         "compares who is drawn and answers with who answered in the last day",
-        _IN_ROUNDS,
+        unseen=_IN_ROUNDS,
         quiet_s=_HOUR_S,
     ),
     Condition(
@@ -319,7 +306,7 @@ _ALL: Final = (
         "`validator weights plan` names the unpaid windows and what brings each back; look for what they share. With "
         "`miners_out`, begin there.",
         "counts who is paid by each vector",
-        _IN_ROUNDS,
+        unseen=_IN_ROUNDS,
         metric="validator_unpaid_windows",
         quiet_s=_HOUR_S,
     ),
@@ -329,7 +316,7 @@ _ALL: Final = (
         "The subnet's owner or one hotkey gets more than half of a mechanism's row, as the chain normalizes it.",
         "Compare the row of `validator weights plan` with what miners answered; it is sent all the same.",
         "adds up each vector by hotkey",
-        _IN_ROUNDS,
+        unseen=_IN_ROUNDS,
         quiet_s=_HOUR_S,
     ),
     Condition(
@@ -380,7 +367,7 @@ _ALL: Final = (
         "Compare the row of `validator weights plan` with other validators' rows. Look at the scoring version, the "
         "tasks, and miners that this machine alone cannot reach (`validator rounds show`).",
         "reads its figures once an epoch",
-        Unseen("It follows from several epochs."),
+        unseen="It follows from several epochs.",
         metric="validator_trust",
         quiet_s=_HOUR_S,
     ),
@@ -497,7 +484,7 @@ _ALL: Final = (
         "Let the reader read: Ctrl-Q in a terminal that Ctrl-S stopped, a restart of what reads the pipe, room on the "
         "disk of the log. Lost lines do not come back; the store has every result (`validator rounds list`).",
         "counts the lines that its reader did not take",
-        _LOAD,
+        unseen=_LOAD,
         metric="validator_log_lost_lines",
     ),
     Condition(
@@ -506,7 +493,7 @@ _ALL: Final = (
         "Answers wait long for a worker that judges them.",
         "Give the machine more cores, or end what else uses them; `worker_ended` names answers that cost too much.",
         "measures how long answers wait for a worker",
-        _LOAD,
+        unseen=_LOAD,
     ),
     Condition(
         "chain_slow",
@@ -550,7 +537,7 @@ _ALL: Final = (
         "No worker process takes waiting work from the queue: it waits.",
         "Start `validator worker`, or look at the log of those that run: without its engine one takes none.",
         "reads the workers' signs of life",
-        Unseen("Workers may start after the validator."),
+        unseen="Workers may start after the validator.",
         metric="validator_queue_at_once",
     ),
     Condition(
@@ -559,7 +546,7 @@ _ALL: Final = (
         "More than a third of the last day's tasks were not executed in time: they say nothing of any miner.",
         "Look at what `validator executions list` says of their tries; give the engine more, or add worker machines.",
         "counts the executions of the last day",
-        _LOAD,
+        unseen=_LOAD,
         metric="validator_queue",
     ),
     Condition(
@@ -600,7 +587,7 @@ def _fatal(  # noqa: PLR0913 - the fields of a fatal condition
     watch: str = "looks at the start, and ends",
     parks: bool = True,
 ) -> Condition:
-    return Condition(name, "", meaning, advice, watch, doctor, "fatal", exit_code=exit_code, parks=parks)
+    return Condition(name, "", meaning, advice, watch, doctor, severity="fatal", exit_code=exit_code, parks=parks)
 
 
 _FATAL: Final = (

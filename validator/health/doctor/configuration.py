@@ -92,7 +92,7 @@ def _images(settings: Settings) -> Iterator[Finding]:
         yield fault("scoring.runtime_images", str(error), "name the subnet's image with epoch 0 first")
     if settings.chain.kind == "bittensor" and settings.scoring.runtime_images is None:
         seen = "not set: tasks of runtime types name an image that nobody has, and nothing is executed"
-        yield warning("scoring.runtime_images", seen, "name the image that the subnet agreed on")
+        yield warning("scoring.runtime_images", seen, "name the image that the subnet agreed on", "sandbox_image")
 
 
 def _unusual(settings: Settings) -> Iterator[Finding]:

@@ -146,7 +146,7 @@ async def check_process(site: Site) -> list[Finding]:
     )
     if isinstance(who, Finding) or not who:
         return [health, who or ok("writer", "no validator writes to the store")]
-    alone = warning("writer", f"{who}, and no health report answers here", _ONE_WRITER)
+    alone = warning("writer", f"{who}, and no health report answers here", _ONE_WRITER, "store_in_use")
     return [health, ok("writer", who) if answers else alone]
 
 

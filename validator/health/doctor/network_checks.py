@@ -89,9 +89,13 @@ async def check_endpoints(site: Site) -> list[Finding]:
 def _endpoint(about: str, shown: str, one: Seen, reason: str, *, spare: bool) -> Finding:
     if isinstance(one, NoNodeError):
         seen = f"{shown}: {one.seen}"
-        return warning(about, seen, f"{one.advice}; {_SPARE}") if spare else fault(about, seen, one.advice)
+        return (
+            warning(about, seen, f"{one.advice}; {_SPARE}")
+            if spare
+            else fault(about, seen, one.advice, "chain_unreachable")
+        )
     if one.spec != SPEC:
-        return fault(about, f"{shown}: {reason}", "name a subtensor node in chain.endpoints")
+        return fault(about, f"{shown}: {reason}", "name a subtensor node in chain.endpoints", "chain_unreachable")
     seen = f"{shown}: {one.chain}, block {one.height}, runtime {one.version}, {one.latency_s * 1000:.0f} ms"
     if reason:
         condition = "chain_slow" if one.latency_s > SLOW_S else "chain_endpoint_left"
@@ -213,7 +217,8 @@ def _on_subnet(site: Site, found: Subnet) -> Iterator[Finding]:
         elif verdict.passes:
             yield note(about, detail, verdict.advice)
         else:
-            yield warning(about, f"{detail}: no weights could be sent now ({rule.reason})", verdict.advice)
+            condition = "no_standing" if rule.reason == Reason.WEIGHTS_NO_PERMIT else ""
+            yield warning(about, f"{detail}: no weights could be sent now ({rule.reason})", verdict.advice, condition)
 
 
 _EVERY_S: Final = 0.5
@@ -321,4 +326,5 @@ def _declared(asked: int, answers: Sequence[Declaration | Refused]) -> Finding:
     if 2 * valid >= asked:
         return ok("miners", seen)
     most = refused.most_common(1)[0][0] if refused else None
-    return warning("miners", seen, _THEIRS if most is None else _BY_REASON.get(most, _THEIRS))
+    advice = _THEIRS if most is None else _BY_REASON.get(most, _THEIRS)
+    return warning("miners", seen, advice, "" if valid else "declarations_refused")

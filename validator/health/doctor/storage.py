@@ -297,7 +297,7 @@ async def _block_hash(site: Site, number: int) -> str | None:
 
 @check("look at the database", LIMITS.database)
 async def check_weights(site: Site) -> Sequence[Finding]:
-    """A lock on weights, and the newest submissions."""
+    """A lock on weights, and the newest submission of each mechanism."""
     try:
         file = stop_file_of(site.settings)
     except StoreUrlError:
@@ -308,15 +308,17 @@ async def check_weights(site: Site) -> Sequence[Finding]:
         found.append(fault("weights", f"locked by {printable(str(file))}: {seen}", condition="weights_locked"))
     try:
         async with open_store(site.settings.store.url.reveal()) as store, store.read() as tx:
-            newest = await tx.weights.listing(1)
             lock = await tx.weight_guard.locked() if await tx.weight_guard.present() else None
+            newest = []
             for mechid in mechanisms(site.settings.weights):
                 found += await _few_weights(tx, site.settings.validator.netuid, mechid)
+                newest.append(await tx.weights.newest(site.settings.validator.netuid, mechid))
     except StoreError:
         return [*found, unknown("weights", "needs the store, which cannot be read or has no tables yet")]
     if lock is not None and seen is None:
         found.append(fault("weights", f"locked in the store: {lock.seen}", condition="weights_locked"))
-    return [*found, _newest_weights(newest[0]) if newest else note("weights", "none were sent from this store yet")]
+    sent = [_newest_weights(record) for record in newest if record is not None]
+    return [*found, *(sent or [note("weights", "none were sent from this store yet")])]
 
 
 async def _few_weights(tx: Transaction, netuid: int, mechid: int) -> list[Finding]:
@@ -330,7 +332,8 @@ async def _few_weights(tx: Transaction, netuid: int, mechid: int) -> list[Findin
 
 
 def _newest_weights(record: WeightsRecord) -> Finding:
-    seen = f"the newest, of epoch {record.epoch}: {record.shown_state}, {format_time(record.updated_at)}"
+    when = f"{record.shown_state}, {format_time(record.updated_at)}"
+    seen = f"mechanism {record.mechid}: the newest, of epoch {record.epoch}: {when}"
     if record.state == "rejected":
         seen += f": {record.message or 'no word why'}"
         return warning("weights", seen, "`validator weights plan` says what blocks it", "weights_refused")
