@@ -21,7 +21,7 @@ from miner.scanners.scanner import Bundle, Part, Report, Scanner, Use, found, me
 from miner.scanners.semgrep import Semgrep
 from miner.scanners.servers import MANIFEST, tool_findings
 from miner.scanners.settings import COMPOSITION, Settings, snippets_of
-from miner.scanners.source import SourceFile, addressable, is_for_agents, line_of, objects, read_object, string
+from miner.scanners.source import SourceFile, addressable, is_for_agents, line_of, objects, read_object, runs_in, string
 from miner.scanners.unread_files import Unread
 from validator.protocol import limits
 from validator.protocol import vocabulary as cap
@@ -97,6 +97,7 @@ def analyse(files: Mapping[str, bytes], skill_type: SkillType, *, canary_marker:
 def bundle_of(files: Mapping[str, bytes], skill_type: SkillType) -> Bundle:
     """Return the bundle as scanners read it: its files that evidence can name, its parts, the code within others."""
     sources = {path: SourceFile(path, files[path]) for path in sorted(files) if addressable(path)}
+    sources |= {path: SourceFile(path, files[path], program) for path, program in runs_in(sources).items()}
     parts = [Part("", skill_type)]
     for part in parts:  # grows while children are compositions themselves
         if part.skill_type is SkillType.AGENT_COMPOSITION and len(parts) < _MAX_PARTS:
@@ -162,7 +163,7 @@ def conclude(bundle: Bundle, report: Report, extra: Iterable[Finding] = ()) -> A
             [dependencies[key] for key in sorted(dependencies)][: limits.MAX_DEPENDENCIES], _DEPENDENCIES_ROOM
         ),
         rules=_fitting(rules_for(report.uses, findings), _RULES_ROOM),
-        manifest_sha256=sha256_hex(manifest.content) if manifest is not None else None,
+        manifest_sha256=sha256_hex(manifest.raw) if manifest is not None else None,
     )
 
 
@@ -186,8 +187,8 @@ def _canaries(bundle: Bundle, marker: str | None) -> Iterator[Finding]:
     """Yield every line that holds the marker of this dispatch; markers of others are no concern (SPEC 5, 13)."""
     needle = marker.encode() if marker else b""
     for source in bundle.sources.values() if needle else ():
-        if needle in source.content:
-            for number, line in enumerate(source.content.split(b"\n"), start=1):
+        if needle in source.raw:
+            for number, line in enumerate(source.raw.split(b"\n"), start=1):
                 if needle in line:
                     text = "The marker of this dispatch is on this line."
                     yield found("canary_match", "low", source.place(number), text, source.path)

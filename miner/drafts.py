@@ -15,14 +15,13 @@ from miner.scanners.prose import READERS as PROSE_FOR_READERS
 from miner.scanners.prose import hosts_by_line, orders_in
 from miner.scanners.scanner import Bundle, Use, found
 from miner.scanners.servers import MANIFEST, tools_of_manifest
-from miner.scanners.source import SourceFile, is_document, read_object, string
+from miner.scanners.source import SourceFile, read_object, string
 from validator.files import new_file, settle
 from validator.protocol.bundles import read_bundle
 from validator.protocol.limits import MAX_STRING
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Rule
 from validator.protocol.task import KnownFinding, Task, Truth
-from validator.protocol.text import is_text
 from validator.protocol.vocabulary import RESOURCE_OF
 from validator.scoring import CURRENT, version
 from validator.tasks.check import TRUTH_OF_AXIS
@@ -98,9 +97,9 @@ def readable(files: Mapping[str, bytes], skill_type: SkillType) -> Readable:
         TaskError: nothing in it is text, but for the manifest that packing adds.
     """
     bundle = bundle_of({path: files[path] for path in files.keys() - _packed(files, skill_type)}, skill_type)
-    texts = tuple(source for source in bundle.sources.values() if is_text(source.content))
+    texts = tuple(source for source in bundle.sources.values() if not source.unread)
     if not any(source.path != LAYOUT and source.content.strip() for source in texts):
-        raise TaskError("nothing in the bundle is text in UTF-8: there is nothing to draft from")
+        raise TaskError("nothing in the bundle is text: there is nothing to draft from")
     return Readable(bundle, texts, pinned_in(texts), len(files) - len(texts))
 
 
@@ -124,13 +123,13 @@ def known_of(given: Readable, advisories: Advisories | None) -> Known:
     advised_of = shipped_for(given.pinned) if advisories is None else advisories.of
     risky = [(one, advised_of[one]) for one in given.pinned if advised_of.get(one)]
     searched = given.texts[:MAX_SEARCHED]
-    elsewhere = [f for source in searched if not is_document(source) for f in _orders(source)]
+    elsewhere = [f for source in searched if source.language for f in _orders(source)]
     wrong = [f for f in analysis.findings if f.category not in _ABOUT_NOTHING]
     places = {f.evidence_ref for f in wrong if f.category in ("prompt_injection", "tool_poisoning")}
     wrong += [f for f in elsewhere if f.evidence_ref not in places]
     notes = []
     if given.unread:
-        notes.append(f"{given.unread} files are no text in UTF-8, have odd names, or were written by packing: unread")
+        notes.append(f"{given.unread} files are no text, have odd names, or were written by packing: unread")
     if len(searched) < len(given.texts):
         notes.append(f"{len(given.texts) - len(searched)} files are beyond what is searched for orders and hosts")
     is_server = bundle.parts[-1].skill_type is SkillType.MCP_SERVER
@@ -175,7 +174,7 @@ def _rules(analysis: Analysis, uses: Iterable[Use]) -> Iterator[tuple[Rule, str]
 
 
 def _orders(source: SourceFile) -> Iterator[Finding]:
-    """Yield orders to a model in what is no document: there they may be part of the program."""
+    """Yield orders to a model in code: there they may be part of the program."""
     for phrase in orders_in(source.lines, PROSE_FOR_READERS):
         place = source.place(phrase.first + 1, phrase.last + 1)
         yield found("prompt_injection", phrase.severity, place, f"A text {phrase.what}.", source.path)

@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any, Final, cast
 
 from miner.scanners.scanner import Bundle, Report, found
-from miner.scanners.semgrep import language_of
 from miner.scanners.source import KIB, SourceFile, rules_of
 from validator.planting.planting import quietly
 from validator.protocol.sssa import Category, Finding, Severity
@@ -29,7 +28,7 @@ class Bandit:
         findings: list[Finding] = []
         left = MAX_BYTES
         for source in sorted(bundle.sources.values(), key=lambda s: (len(s.content), s.path)):
-            if language_of(source) != "python":
+            if source.language != "python" or source.unread:
                 continue
             left -= len(source.content)
             tree = _parsed(source.content) if left >= 0 else None
@@ -51,7 +50,7 @@ def _parsed(content: bytes) -> ast.Module | None:
     """Return the tree of a source; None for what Python cannot parse, or what is nested beyond what it bears."""
     try:
         with quietly():
-            tree = ast.parse(content)
+            tree = ast.parse(content.decode())
     except (SyntaxError, ValueError, LookupError, TypeError, OverflowError, RecursionError, MemoryError):
         return None
     return tree if sum(1 for _ in ast.walk(tree)) <= MAX_NODES else None

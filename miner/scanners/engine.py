@@ -32,6 +32,7 @@ _MEMORY_MIB: Final = 1_500
 _SUFFIXES: Final = {"python": "py", "javascript": "js", "typescript": "ts", "bash": "sh", "regex": "txt"}
 _LITERAL: Final = re.compile(r"^([rbuf]{0,2})(\"\"\"|'''|[\"'`])(.*)\2$", re.DOTALL)
 _GIVEN_UP: Final = ("Timeout", "Too many matches", "Out of memory", "Stack overflow", "Fixpoint")
+_UNPARSED: Final = ("Syntax error", "Lexical error", "Other syntax error", "AST builder error")
 
 
 class EngineError(OSError):
@@ -177,6 +178,8 @@ def _results(done: "subprocess.CompletedProcess[bytes]", targets: Sequence[Targe
     given_up = {
         _number(one["location"]["path"]) for kind, one in kinds if kind.startswith(_GIVEN_UP) and "location" in one
     }
+    unparsed = {_number(one["location"]["path"]) for kind, one in kinds if kind in _UNPARSED and "location" in one}
+    given_up |= {number for number in unparsed if targets[number].content is targets[number].source.content}
     matches = [Match(targets[_number(one["path"])], one) for one in results]
     return matches, [targets[number] for number in sorted(given_up)]
 

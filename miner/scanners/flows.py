@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from miner.scanners.prose import hosts_in
 from miner.scanners.scanner import Bundle, Report, found
-from miner.scanners.semgrep import MAX_CODE, MAX_FILE, MINIFIED, is_trusted, language_of
+from miner.scanners.semgrep import MAX_CODE, MAX_FILE, MINIFIED, is_trusted
 from miner.scanners.source import KIB, SourceFile, is_document, rules_as
 from validator.protocol.sssa import Category, Finding, Severity
 
@@ -292,18 +292,22 @@ def _codes(bundle: Bundle) -> Iterator[_Code]:
     left = MAX_CODE
     for source in sorted(bundle.sources.values(), key=lambda one: (len(one.content), one.path)):
         size = len(source.content)
-        if size <= min(left, MAX_FILE) and b"\0" not in source.content[:1_024] and source.suffix not in ("map", "lock"):
+        if (
+            size <= min(left, MAX_FILE)
+            and not source.unread
+            and (source.language or source.suffix not in ("map", "lock"))
+        ):
             left -= size
             if MINIFIED.search(source.content):
                 continue
             if not is_document(source):
                 text = source.text.replace('\\"', '"') if source.suffix == "json" else source.text
-                language = language_of(source) or (_DATA if source.suffix in _DATA_SUFFIXES else "")
+                language = source.language or (_DATA if source.suffix in _DATA_SUFFIXES else "")
                 yield _Code(source, text, 0, language)
             elif not is_trusted(source, bundle):
                 yield from (_Code(source, f"{part}\n", n, "bash") for n, part in _inline(source))
     for one in bundle.snippets:
-        if not one.trusted and not language_of(one.source) and is_document(one.source):
+        if not one.trusted and not one.source.language and is_document(one.source):
             yield _Code(one.source, one.content.decode(), one.offset, one.language)
 
 

@@ -20,7 +20,6 @@ from rapidfuzz.distance import OSA
 
 from miner.scanners.osv import Advisory, Ecosystem, Pinned, shipped_for
 from miner.scanners.scanner import Bundle, Report, Use, found
-from miner.scanners.semgrep import language_of
 from miner.scanners.source import KIB, MAX_JSON, SourceFile, line_of, read_object, rules_of, string
 from validator.protocol.findings import SEVERITIES
 from validator.protocol.sssa import Dependency, Finding
@@ -323,7 +322,7 @@ def _libraries() -> dict[str, dict[str, tuple[str, ...]]]:
 
 def _library_uses(source: SourceFile) -> Iterator[Use]:
     """Yield a use without a pattern for each import of a library that means one, at its first line."""
-    language = {"python": "python", "": ""}.get(language_of(source), "javascript")
+    language = {"python": "python", "": ""}.get(source.language, "javascript")
     known = _libraries().get(language, {})
     told: set[str] = set()
     for number, line in enumerate(source.lines if known else (), start=1):
@@ -372,7 +371,7 @@ def _strangers(source: SourceFile) -> Iterator[Finding]:
 
 def _strangers_in_commands(source: SourceFile, declared: set[str]) -> Iterator[Finding]:
     """Yield the packages with names that imitate others, of commands and imports in any text."""
-    if b"\0" in source.content[:1_024] or source.suffix in ("lock", "map"):
+    if source.unread or source.suffix in ("lock", "map"):
         return
     told: set[str] = set()
     for match in _INSTALLS.finditer(source.text):

@@ -8,23 +8,23 @@ held to fewer rules than one that an agent follows.
 
 import base64
 import binascii
+import html
 import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from miner.scanners.scanner import Bundle, Report, Use, found
-from miner.scanners.source import MAX_TEXT, SourceFile, is_document, is_for_agents, rules_as
+from miner.scanners.source import SourceFile, is_document, is_for_agents, rules_as
 from validator.protocol import vocabulary as cap
 from validator.protocol.findings import SEVERITIES
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import Finding, Severity
-from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.text import printable
 
 READERS: Final = frozenset({"readers"})  # of a text for readers: only rules that are marked so
@@ -34,12 +34,22 @@ HIDDEN: Final = frozenset({"model", "hidden"})  # of a text that readers do not 
 BUDGET: Final = 1024 * 1024  # bytes of all documents together
 
 _END: Final = re.compile(r"(?<=[.!?])[\"')\]*_]{0,3}\s+|(?<=\u3002)")
+_BLOCK: Final = re.compile(r"\n\s*+\n")
+_SPARED: Final = re.compile(
+    r"(?:\b(?:never|not|cannot|nor|avoid)\b|n['\u2019]t\b)(?! (?:mind|stop|hesitate|wait|worry|pause|bother))"
+    r"(?:[^.;:!?,]|,(?= [\w-]+(?: [\w-]+)?(?:,| or | nor ))){0,200}?"
+    r"\b(without (?:\w+ ){0,3}?(?:\w+ing|confirmation|consent|approval|permission|check)\b)"
+    r"|\b(?:if|when|where|once|after|unless) (?:the )?(?:user|customer|operator|human|they) (?:has |have )?"
+    r"(?:already )?(?:specified|chosen|chose|confirmed|approved|agreed|consented|selected|picked)\b[^.;!?]{0,120}?"
+    r"\b(without asking\b)"
+)  # "never delete a file without asking"; "if the user has already chosen one, use it without asking"
 _CELL: Final = re.compile(r"\s{0,3}[|]")
 _OWN_BLOCK: Final = re.compile(r"\s{0,12}(?:[-*+>|#]|\d{1,3}[.)]|```|~~~|[{\[\"])")
 _LONGEST: Final = 1_200  # characters of a sentence; what is longer is cut into pieces that overlap
 _STEP: Final = 900
 _MOST_LINES: Final = 60  # of a paragraph
 _LINE: Final = 8_000  # characters of a line
+_DESCRIPTION: Final = 20_000  # of a tool
 _FENCE: Final = re.compile(r"\s{0,12}(?:```|~~~)")
 _WORDED: Final = re.compile(
     r"(?:[^\W\d_][^\W\d_'\u2019-]{0,40}[,:;.]? ){4}[^\W\d_]|[^\x00-\u024f]{6}"
@@ -68,7 +78,7 @@ _BASE64: Final = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,4000}={0,2}(?![\w+
 _LONG_CODE: Final = re.compile(r"[A-Za-z0-9+/]{80}")  # of an order in base64
 _ENCODED: Final = 128 * 1024  # bytes of all code that holds such
 _HEX: Final = re.compile(r"(?<![0-9a-fA-F])(?:[0-9a-fA-F]{2}[ :]?){20,2000}+")
-_NEEDLESS: Final = re.compile(r"\\u00[2-7][0-9a-fA-F]")  # an escape of what needs none
+_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[nrt])")
 _ROTATED: Final = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
 )
@@ -87,6 +97,7 @@ _SLOT: Final = re.compile(
 _PICTURES: Final = re.compile(r"(?:^|\.)(?:shields\.io|fury\.io|badgen\.net|github\.com|githubusercontent\.com)$")
 _ACTIVE: Final = re.compile(r"\]\(\s{0,3}(?:javascript:|vbscript:|data:text/html)", re.IGNORECASE)
 _INVISIBLE: Final = frozenset({"Cf", "Mn", "Me"})
+_DROPPED: Final = dict.fromkeys([*range(0x9), *range(0xE, 0x20), 0x7F, 0xFFFD])  # what a decoder makes nothing of
 
 
 class Phrase(NamedTuple):
@@ -160,6 +171,7 @@ def plain(line: str) -> str:
     if not line.isascii():
         line = unicodedata.normalize("NFKC", line)
         line = "".join(c for c in line if unicodedata.category(c) not in _INVISIBLE)
+    line = line.translate(_DROPPED)
     return " ".join(line.casefold().replace("*", "").replace("`", "").split())
 
 
@@ -193,8 +205,8 @@ def _sentences(lines: Sequence[str], start: int, end: int) -> Iterator[_Sentence
     ends = _CELL if text.startswith("|") else _END
     for stop in (*(match.end() for match in ends.finditer(text)), len(text)):
         for piece in range(begin, stop, _STEP):
-            said = text[piece : min(stop, piece + _LONGEST)].strip()
-            if said:
+            said = _affirmed(text[piece : min(stop, piece + _LONGEST)].strip())
+            if said.strip():
                 first, last = (start + bisect_right(starts, at) - 1 for at in (piece, piece + len(said)))
                 yield _Sentence(said, first, min(last, end - 1))
             if piece + _LONGEST >= stop:
@@ -227,10 +239,17 @@ def covert(severity: Severity) -> Severity:
     return "critical" if severity == "critical" else "high"
 
 
+def _affirmed(text: str) -> str:
+    """Return the text with blanks for what a negation or the user's own choice makes harmless, of the same length."""
+    if "without" not in text:
+        return text
+    return _SPARED.sub(lambda match: match[0].removesuffix(spare := match[1] or match[2]) + " " * len(spare), text)
+
+
 def _phrases(texts: list[str], given: frozenset[str]) -> Iterator[Phrase]:
     for index, text in enumerate(texts):
         following = texts[index + 1] if index + 1 < len(texts) else ""
-        joined = f"{text} {following}" if text and following else text
+        joined = _affirmed(f"{text} {following}" if text and following else text)
         for rule in _rules().phrase if text else ():
             match = rule.pattern.search(joined) if rule.readers or "readers" not in given else None
             if match and match.start() < len(text):
@@ -301,14 +320,15 @@ def _foreign_signs(text: str) -> set[str]:
 
 def tool_faults(text: str, own_name: str, other_names: frozenset[str]) -> list[tuple[Severity, str]]:
     """Return (severity, verb phrase) for everything in a tool's description that is no description, the worst first."""
-    text = text[:20_000]
-    faults: list[tuple[Severity, str]] = []
+    faults: list[tuple[Severity, str]] = [("high", "is longer than is read")] if len(text) > _DESCRIPTION else []
+    text = text[:_DESCRIPTION]
     if _UNSEEN.search(_FLAG.sub("", text)) or "\x1b" in text:
         faults.append(("high", "holds characters that readers do not see"))
     phrases = orders_in(text.split("\n"), TO_A_MODEL)
     faults += [("high" if phrase.severity == "medium" else phrase.severity, phrase.what) for phrase in phrases]
     said = plain(text)
-    faults += [(rule.severity, rule.what) for rule in _rules().tool if rule.pattern.search(said)]
+    sentences = [part for block in _BLOCK.split(text) for part in _END.split(plain(block))]
+    faults += [(rule.severity, rule.what) for rule in _rules().tool if any(map(rule.pattern.search, sentences))]
     others = "|".join(re.escape(plain(name)) for name in other_names - {own_name} if name)
     against = r"\b(?:instead of|rather than|do not use|don't use|never use|never call|replaces?|supersedes?|ignore)\b"
     if others and re.search(rf"{against}.{{0,40}}\b(?:{others})\b", said):
@@ -323,26 +343,27 @@ class Prose:
         """Return orders, hidden text and links that carry something away; hosts where the documents are the skill."""
         findings: list[Finding] = []
         uses: list[Use] = []
-        left, encoded = BUDGET, _ENCODED
-        for source in bundle.sources.values():
+        left, encoded, unread = BUDGET, _ENCODED, False
+        for source in sorted(bundle.sources.values(), key=lambda one: (len(one.text), one.path)):
             skill_type = bundle.part_of(source.path).skill_type
             is_skill = not is_runtime(skill_type)
-            if not is_document(source):
-                if source.suffix not in ("map", "lock", "po") and b"\0" not in source.content[:1_024]:
-                    findings += _unseen(source, in_code=True)
-                    if _LONG_CODE.search(source.text) and encoded >= len(source.content):
-                        encoded -= len(source.content)
-                        findings += _out_of_sight(source, in_code=True)
+            if not is_document(source) and source.suffix not in ("map", "lock", "po") and not source.unread:
+                findings += _unseen(source, in_code=True)
+                if _LONG_CODE.search(source.text) and encoded >= len(source.content):
+                    encoded -= len(source.content)
+                    findings += _out_of_sight(source, in_code=True)
+            if source.language:
                 continue
-            left -= len(source.content)
-            if left < 0 or len(source.content) > MAX_TEXT:
-                text = "The document is larger than what is read: the rest can hold anything."
-                findings.append(found("other", "medium" if is_skill else "low", source.place(), text, source.path))
+            left -= len(source.text)
+            if left < 0 and not unread:
+                unread = True
+                text = "The texts are more than is read: this file and longer ones can hold anything."
+                findings.append(found("other", "medium", source.place(), text, source.path))
             if left >= 0:
                 findings += _findings_in(source, audience_of(source, skill_type))
-                if is_skill:
+                if is_skill and is_document(source):
                     uses += [Use(cap.LINKS, source.place(line), host) for line, host in hosts_by_line(source)]
-        return Report(findings=tuple(findings), uses=tuple(uses))
+        return Report(findings=tuple(findings), uses=tuple(uses), unread=unread)
 
 
 def audience_of(source: SourceFile, skill_type: SkillType) -> frozenset[str]:
@@ -355,25 +376,33 @@ def audience_of(source: SourceFile, skill_type: SkillType) -> frozenset[str]:
 
 
 def _findings_in(source: SourceFile, audience: frozenset[str]) -> Iterator[Finding]:
+    is_data = not is_document(source)
     yield from _comments(source)
-    yield from _unseen(source, in_code=False)
-    yield from _out_of_sight(source, in_code=False)
-    lines = [" " if "<!--" in line and "-->" in line else line for line in _without_code(source.lines)]
-    for phrase in orders_in(lines, audience):
-        place = source.place(phrase.first + 1, phrase.last + 1)
+    if not is_data:
+        yield from _unseen(source, in_code=False)
+        yield from _out_of_sight(source, in_code=False)
+        yield from _links(source)
+    pieces = list(_pieces(source.lines, is_data=is_data))
+    for phrase in orders_in([piece for _, piece in pieces], audience):
+        place = source.place(pieces[phrase.first][0], pieces[phrase.last][0])
         yield found("prompt_injection", phrase.severity, place, f"The text {phrase.what}.", source.path)
-    if source.suffix == "jsonl":
-        yield from _records(source)
-    yield from _links(source)
 
 
-def _without_code(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines; of those between fences blanks for what are no words, which other scanners read as code."""
+def _pieces(lines: Sequence[str], *, is_data: bool) -> Iterator[tuple[int, str]]:
+    """Yield the pieces of the lines with their numbers, escapes undone.
+
+    Of data and of lines between fences those are blank that are no words: other scanners read them as code.
+    """
     fenced = False
-    for line in lines:
-        if _FENCE.match(line):
-            fenced = not fenced
-        yield line if not fenced or _FENCE.match(line) or _WORDED.search(line[:_LINE]) else " "
+    for number, line in enumerate(lines, start=1):
+        is_fence = _FENCE.match(line) is not None
+        fenced ^= is_fence
+        bare = " " if "<!--" in line and "-->" in line else line
+        bare = html.unescape(bare) if "&#" in bare else bare
+        bare = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else " ", bare) if "\\" in bare else bare
+        for start in range(0, max(len(bare), 1), _LINE - _LONGEST):
+            piece = bare[start : start + _LINE]
+            yield number, piece if is_fence or not (fenced or is_data) or _WORDED.search(piece) else " "
 
 
 def _comments(source: SourceFile) -> Iterator[Finding]:
@@ -458,34 +487,6 @@ def decoded_texts(line: str) -> Iterator[str]:
 def _of_base64(text: str) -> bytes:
     bare = text.rstrip("=").translate(str.maketrans("-_", "+/"))
     return base64.b64decode(bare + "=" * (-len(bare) % 4))
-
-
-def _records(source: SourceFile) -> Iterator[Finding]:
-    r"""Yield the orders that show only once a JSON line's escapes (`\u0069gnore`) are undone."""
-    for number, line in enumerate(source.lines, start=1):
-        try:
-            record = decode_plain(line.encode(), limit=64 * 1024) if "\\" in line else None
-        except (JsonError, UnicodeEncodeError):
-            continue
-        for phrase in orders_in(strings_of(record), HIDDEN if _NEEDLESS.search(line) else OPEN):
-            yield found(
-                "prompt_injection", phrase.severity, source.place(number), f"A value {phrase.what}.", source.path
-            )
-
-
-def strings_of(value: Any, limit: int = 2_000) -> list[str]:
-    """Return the strings of a JSON value, its first ones, by lines."""
-    texts: list[str] = []
-    queue = [value]
-    while queue and len(texts) < limit:
-        item = queue.pop()
-        if isinstance(item, str):
-            texts += item.split("\n")
-        elif isinstance(item, dict):
-            queue += item.values()
-        elif isinstance(item, list):
-            queue += item
-    return texts
 
 
 def _links(source: SourceFile) -> Iterator[Finding]:

@@ -6,7 +6,8 @@ The rules are data (`rules/*.yml`); the id of a rule says what a match is.
 import base64
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final, cast
+from functools import lru_cache
+from typing import Final, NamedTuple, cast
 
 from miner.scanners.commands import shown, uses_of_command, words_of
 from miner.scanners.engine import Match, run
@@ -28,15 +29,6 @@ _RULES: Final = {
     "bash": "shell.yml",
     "regex": "text.yml",
 }  # by language: the engine reads the rules again for each bundle, as long as it takes to start
-LANGUAGES: Final = {
-    **dict.fromkeys(("py", "pyw"), "python"),
-    **dict.fromkeys(("js", "mjs", "cjs", "jsx"), "javascript"),
-    **dict.fromkeys(("ts", "tsx", "mts", "cts"), "typescript"),
-    **dict.fromkeys(("sh", "bash", "zsh", "ksh", "command"), "bash"),
-}
-_SHELL_LINE: Final = re.compile(rb"#!\s*\S*?(?:env\s+)?\S*?\b(?:ba|z|da|k)?sh\b")
-_PYTHON_LINE: Final = re.compile(rb"#!\s*\S*?(?:env\s+)?\S*?\bpython")
-_NODE_LINE: Final = re.compile(rb"#!\s*\S*?(?:env\s+)?\S*?\b(?:node|bun|deno)\b")
 _HOST: Final = re.compile(r"(?:[a-z0-9-]{1,63}\.){1,8}[a-z][a-z0-9-]{1,62}")
 _JOINED: Final = re.compile(r"[\"'`]?https?://[\w.-]+\.[a-z]{2,24}(?=[:/?\"'`]|$)")
 _STOLEN: Final = re.compile(r"AWS_|GITHUB_TOKEN|GH_TOKEN|NPM_TOKEN|SSH|\w*(?:PRIVATE_KEY|MNEMONIC|DECOY_SECRET)")
@@ -45,19 +37,10 @@ MINIFIED: Final = re.compile(
 )  # the engine's time is not linear in such lines, and no reader can check them
 _LINE: Final = 8_000  # characters of a line that are decoded
 _BETWEEN_LINES: Final = re.compile(r"\\[nr]|[\"'`],?\s*\+?\s*[\"'`]|\s")
+_HERE_DOCUMENT: Final = re.compile(rb"<<-?\s{0,3}[\"'\\]?(\w{1,40})")
+_FUNCTION: Final = re.compile(rb"(?m)^[ \t]{0,40}(?:function[ \t]{1,8})?([\w-]{1,80})[ \t]{0,8}\(\)")
 _MOST_OF_KEY: Final = 8_000
 _FEWEST_OF_KEY: Final = 200  # characters
-_BINARY: Final = 1_024  # bytes in which a NUL tells that a file is no text
-
-
-def language_of(source: SourceFile) -> str:
-    """Return the language of a source that the rules read; empty for anything else."""
-    first = source.content[:128]
-    if first.startswith(b"#!"):
-        for pattern, language in ((_PYTHON_LINE, "python"), (_NODE_LINE, "javascript"), (_SHELL_LINE, "bash")):
-            if pattern.match(first):
-                return language
-    return LANGUAGES.get(source.suffix, "")
 
 
 class Semgrep:
@@ -92,7 +75,7 @@ def _targets(bundle: Bundle) -> tuple[list[Target], list[Finding]]:
     code, text = MAX_CODE, MAX_TEXT
     beyond: list[Finding] = []
     for source in sorted(bundle.sources.values(), key=lambda s: (s.path.count("/"), len(s.content), s.path)):
-        language = language_of(source)
+        language = source.language if not source.unread else ""
         size = len(source.content)
         cost = size * _SCRIPT_COST if language in ("javascript", "typescript") else size
         if language and size <= MAX_FILE and cost <= code and not MINIFIED.search(source.content):
@@ -100,7 +83,7 @@ def _targets(bundle: Bundle) -> tuple[list[Target], list[Finding]]:
             targets.append(Target(source, language, source.content))
         elif language and not beyond:
             beyond.append(_beyond(source))
-        if size <= min(text, MAX_FILE) and source.suffix != "map" and b"\0" not in source.content[:_BINARY]:
+        if size <= min(text, MAX_FILE) and source.suffix != "map" and not source.unread:
             text -= size
             trusted = is_trusted(source, bundle)
             targets.append(Target(source, "regex", source.content, trusted=trusted))
@@ -177,17 +160,29 @@ def _is_credential(match: Match) -> bool:
     if not name:
         return False
     joined = _JOINED.search(match.text_of("$A"))
-    host = _host(match) or (host_of(joined[0].strip("\"'`")) if joined else "")
+    host = _host(match) or (host_of(joined[0].strip("\"'`")) if joined else _host_of_constant(match))
     if not host:
         return _STOLEN.match(name) is None and bool(match.text_of("$URL"))
     return name.split("_")[0].lower() in host.replace("-", "")
 
 
+def _host_of_constant(match: Match) -> str:
+    """Return the host of the address that the file gives to a name in what is sent, if it spells one out."""
+    constants = _addresses(match.target.source.text)
+    names = re.findall(r"\b[A-Za-z_]\w{0,80}", match.text_of("$A"))
+    return next((host_of(constants[name]) for name in names if name in constants), "")
+
+
+@lru_cache(maxsize=8)
+def _addresses(text: str) -> dict[str, str]:
+    return dict(re.findall(r"\b([A-Za-z_]\w{0,80})\s{0,3}=\s{0,3}[\"'`](https?://[\w.-]{1,200})", text))
+
+
 def _uses(match: Match) -> Iterator[Use]:
     kind, _, rest = match.rule.partition(".")
-    if kind == "command":
+    if kind == "command" and match.text.split()[0] not in _shell_text(match.target.content).functions:
         yield from uses_of_command(words_of(match.text), match.place)
-    if kind != "use":
+    if kind != "use" or ("redirect" in match.rule and _is_quoted(match)):
         return
     capability = rest.partition(".")[0]
     if capability == cap.NETWORK:
@@ -203,6 +198,34 @@ def _uses(match: Match) -> Iterator[Use]:
             words = pattern.split()
             pattern = words[0].rpartition("/")[2] if words and "$" not in words[0] else ""
         yield Use(capability, match.place, "" if "$" in pattern else pattern)
+
+
+class _ShellText(NamedTuple):
+    """A shell's script: the functions that it defines, and where each line begins that is in no document."""
+
+    functions: frozenset[str]
+    starts: dict[int, int]
+
+
+@lru_cache(maxsize=8)
+def _shell_text(content: bytes) -> _ShellText:
+    starts, at, mark = dict[int, int](), 0, b""
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not mark:
+            starts[number] = at
+            opened = _HERE_DOCUMENT.search(line)
+            mark = opened[1] if opened else b""
+        elif line.strip() == mark:
+            mark = b""
+        at += len(line) + 1
+    return _ShellText(frozenset(name.decode() for name in _FUNCTION.findall(content)), starts)
+
+
+def _is_quoted(match: Match) -> bool:
+    """Return whether a match in a shell's script is text: within quotes, or in a document that is written there."""
+    start = _shell_text(match.target.content).starts.get(match.line - match.target.offset)
+    before = match.target.content[start : match.start] if start is not None else b'"'
+    return before.count(b'"') % 2 == 1 or (before.count(b"'") % 2 == 1 and b'"' not in before)
 
 
 def _url(match: Match) -> str:
@@ -263,5 +286,5 @@ def _constant(name: str, bundle: Bundle) -> str:
     assigned = re.compile(
         rf"\b{re.escape(name)}\s{{0,3}}(?::\s{{0,3}}\w+\s{{0,3}})?[=:]\s{{0,3}}[\"']([\w./-]{{1,128}})[\"']"
     )
-    texts = {match[1] for one in bundle.sources.values() if language_of(one) for match in assigned.finditer(one.text)}
+    texts = {match[1] for one in bundle.sources.values() if one.language for match in assigned.finditer(one.text)}
     return texts.pop() if len(texts) == 1 else ""

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from miner.scanners.prose import TO_A_MODEL, orders_in, tool_faults
 from miner.scanners.scanner import Bundle, Report, Tool, found
-from miner.scanners.semgrep import language_of
 from miner.scanners.source import SourceFile, line_of, objects, read_object, string
 from validator.protocol.sssa import Finding
 from validator.protocol.text import printable
@@ -27,7 +26,7 @@ def tools_of_manifest(source: SourceFile) -> tuple[Tool, ...] | None:
     if document is None:
         return None
     tools, line = [], 1
-    for entry in objects(document.get("tools"))[:MAX_TOOLS]:
+    for entry in objects(document.get("tools"))[: MAX_TOOLS + 1]:
         name = string(entry.get("name"))
         line = line_of(source, name, line)
         texts = tuple(filter(None, [string(entry.get("description")), *_schema_texts(entry.get("inputSchema"))]))
@@ -54,6 +53,7 @@ def _schema_texts(schema: Any) -> list[str]:
 def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
     """Return what is wrong with the tools of the bundle; `offered` are those of its code."""
     findings: list[Finding] = []
+    unread = False
     for path, manifest in bundle.sources.items():
         if manifest.name == MANIFEST and path == f"{bundle.part_of(path).folder}{MANIFEST}":
             part = bundle.part_of(path)
@@ -61,7 +61,12 @@ def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
             of_code = [tool for tool in offered if bundle.part_of(tool.source.path) is part]
             if declared is None:
                 findings.append(found("other", "medium", manifest.place(), "The manifest is not readable JSON.", path))
+                unread = True
                 continue
+            if len(declared) > MAX_TOOLS:
+                text = f"Only the first {MAX_TOOLS} tools of the manifest are read."
+                findings.append(found("other", "medium", manifest.place(), text, path))
+                unread = True
             findings += _poisoned([*declared, *of_code])
             findings += _twice(declared)
             findings += _disagreement(declared, of_code) if of_code else ()
@@ -69,9 +74,9 @@ def tool_findings(bundle: Bundle, offered: Sequence[Tool]) -> Report:
     findings += _poisoned([tool for tool in offered if bundle.part_of(tool.source.path) not in with_manifest])
     parts = {bundle.part_of(tool.source.path) for tool in offered}
     for source in bundle.sources.values():
-        if language_of(source) in _OF_SERVERS and bundle.part_of(source.path) in parts:
+        if source.language in _OF_SERVERS and bundle.part_of(source.path) in parts:
             findings += _orders_in_code(source, {tool.text_line for tool in offered if tool.source is source})
-    return Report(findings=tuple(findings))
+    return Report(findings=tuple(findings), unread=unread)
 
 
 def _poisoned(tools: Sequence[Tool]) -> Iterator[Finding]:

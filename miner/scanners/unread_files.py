@@ -1,58 +1,58 @@
-"""Scanner that names what no other reads: other languages, programs, archives, notebooks, other documents.
+"""Scanner that names what no other reads: other languages, programs, archives, what is no text, or more than is read.
 
-They are told apart by their first bytes, then by their names. A bundle that has such files is for a person to review.
+A file is read if its text goes through the rules for prose, or its code through a parser of its language. Of pictures,
+fonts, sounds and films the runs of text are read. A bundle with anything else is for a person to review.
 """
 
+import re
 from collections import defaultdict
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
+from miner.scanners.packages import names_packages
 from miner.scanners.scanner import Bundle, Report, found
-from miner.scanners.source import SourceFile, rules_of
+from miner.scanners.source import MAX_TEXT, SourceFile, rules_of
 
 _PROGRAM: Final = "a compiled program or library"
 _TAR: Final = slice(257, 262)
 _WINDOWS_HEADER: Final = 0x3C  # where a Windows program says where its own header begins
 _NOTEBOOK: Final = "ipynb"
 _FIRST_LINE: Final = 128  # bytes
+_MAILS: Final = frozenset({"eml", "mbox", "mht", "mhtml", "ics", "vcf"})
+_ENCODED: Final = re.compile(
+    r"(?im)^(?:content-transfer-encoding:\s{0,3}|[\w;=-]{1,80}encoding=)(?:base64|quoted-printable|b\b)"
+)
 _NAMED: Final = 32  # files that have a finding each
 
 
-class _Tables(NamedTuple):
-    """Unread files by suffix, by the interpreter of a first line, and by first bytes."""
-
-    of_suffix: dict[str, str]
-    of_interpreter: dict[str, str]
-    of_program: dict[bytes, str]
-    of_container: dict[bytes, str]
-
-
 @cache
-def _tables() -> _Tables:
-    data = rules_of("unread")
-    words = {name: {word: what for what, said in one.items() for word in said.split()} for name, one in data.items()}
-    magic = [{bytes.fromhex(word): what for word, what in words[name].items()} for name in ("programs", "containers")]
-    return _Tables(words["suffixes"], words["interpreters"], *magic)
+def _table(name: str) -> dict[str, str]:
+    """Return kinds of unread files by suffix, by the interpreter of a first line, or by first bytes in hexadecimal."""
+    return {word: what for what, words in rules_of("unread")[name].items() for word in words.split()}
+
+
+def _kind_of_start(content: bytes, name: str) -> str:
+    return next((what for word, what in _table(name).items() if content.startswith(bytes.fromhex(word))), "")
 
 
 class Unread:
     """The scanner of what is not read."""
 
     def scan(self, bundle: Bundle) -> Report:
-        """Return a finding for each language, archive, notebook and document that no scanner reads."""
+        """Return a finding for each language, and for each other file, that no scanner reads."""
         of_language: defaultdict[str, list[SourceFile]] = defaultdict(list)
         alone: list[tuple[SourceFile, str]] = []
         for source in bundle.sources.values():
             if language := language_of(source):
                 of_language[language].append(source)
-            elif container := _container(source):
-                alone.append((source, container))
+            elif reason := _reason(source):
+                alone.append((source, reason))
         told = []
         for language, some in sorted(of_language.items()):
             text = f"{len(some)} files are {language}, which is not read: what they do is not known. This is the first."
             told.append((some[0], text))
-        told += [(source, f"The file is {what}: it is unread.") for source, what in alone[:_NAMED]]
-        text = f"{len(alone) - _NAMED} more archives, notebooks and documents are unread, this one first."
+        told += [(source, f"The file {reason}: it is unread.") for source, reason in alone[:_NAMED]]
+        text = f"{len(alone) - _NAMED} more files are unread, this one first."
         told += [(source, text) for source, _ in alone[_NAMED : _NAMED + 1]]
         findings = tuple(found("other", "medium", one.place(), text, one.path) for one, text in told)
         return Report(findings=findings, unread=bool(findings))
@@ -60,22 +60,32 @@ class Unread:
 
 def language_of(source: SourceFile) -> str:
     """Return what a file is written in that no analyser reads; empty for what is read, or is no code."""
-    content = source.content
-    known = next((language for magic, language in _tables().of_program.items() if content.startswith(magic)), "")
+    content = source.raw
+    known = _kind_of_start(content, "programs")
     if known or _is_windows_program(content):
         return known or _PROGRAM
     if content.startswith(b"#!"):
         words = content[:_FIRST_LINE].partition(b"\n")[0].decode("utf-8", "replace").replace("/", " ").split()
-        known = next((language for word in words if (language := _tables().of_interpreter.get(word))), "")
-    return known or _tables().of_suffix.get(source.suffix, "")
+        known = next((language for word in words if (language := _table("interpreters").get(word))), "")
+        if not known and not source.language:
+            return "a program of an unknown interpreter"
+    return known or _table("suffixes").get(source.suffix, "") or _table("interpreters").get(source.run_by, "")
 
 
-def _container(source: SourceFile) -> str:
+def _reason(source: SourceFile) -> str:
+    """Return the reason why a file is unread, as a verb phrase; empty if it is read."""
     if source.suffix == _NOTEBOOK:
-        return "a notebook"
-    if source.content[_TAR] == b"ustar":
-        return "an archive"
-    return next((what for magic, what in _tables().of_container.items() if source.content.startswith(magic)), "")
+        return "is a notebook"
+    if source.raw[_TAR] == b"ustar":
+        return "is an archive"
+    known = _kind_of_start(source.raw, "containers")
+    if known or source.is_media:
+        return f"is {known}" if known else ""
+    if source.suffix in _MAILS and _ENCODED.search(source.text):
+        return "has parts in an encoding"
+    if not source.language and len(source.content) > MAX_TEXT and not names_packages(source):
+        return f"is longer than {MAX_TEXT:,} bytes"
+    return source.unread
 
 
 def _is_windows_program(content: bytes) -> bool:

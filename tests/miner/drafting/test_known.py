@@ -105,8 +105,8 @@ def test_many_candidates_are_cut_and_counted() -> None:
 @pytest.mark.parametrize(
     "files",
     [
-        {"manifest.json": b"{}\n", "a.bin": b"\x00\x01"},
-        {"manifest.json": b"{}\n", "a.txt": b"caf\xe9\n"},
+        {"manifest.json": b"{}\n", "a.bin": bytes(range(256))},
+        {"manifest.json": b"{}\n", "a.txt": b"\xeb\xe8\xf1\xe0\n"},
         {"manifest.json": b"{}\n", "empty.md": b"", "blank.py": b" \n"},
     ],
 )
