@@ -26,6 +26,8 @@ from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.settings.model import ChainSettings, Settings, ValidatorSettings
 from validator.settings.urls import SecretUrl
 from validator.sources import VirtualClock
+from validator.store import Store
+from validator.store.errors import OtherStoreError
 from validator.telemetry import Event
 
 ME, OWNER = "Validator", "Owner"
@@ -102,6 +104,22 @@ async def test_a_chain_that_cannot_be_used_is_one_line_without_secrets(
 async def test_a_hotkey_without_a_slot_is_refused(subnet: SimulatedSubnet, clock: VirtualClock) -> None:
     with pytest.raises(NotRegisteredError, match=r"Validator on netuid 1 at .*; register it"):
         await looked(SimulatedChain(subnet, ME), clock)
+
+
+async def test_a_start_binds_a_new_store_to_its_chain_and_another_chain_is_refused_then(
+    subnet: SimulatedSubnet, clock: VirtualClock, store: Store
+) -> None:
+    other = SimulatedSubnet.create(msgspec.structs.replace(subnet.rules, seed="other"), clock)
+    for one in (subnet, other):
+        one.register(ME)
+    for _ in range(2):
+        await check_start(SimulatedChain(subnet, ME), clock, SETTINGS, ME, store)
+    with pytest.raises(OtherStoreError, match=subnet.blocks.identity):
+        await check_start(SimulatedChain(other, ME), clock, SETTINGS, ME, store)
+    async with store.read() as tx:
+        known = await tx.chain.get()
+    assert known is not None
+    assert (known.genesis, known.netuid) == (subnet.blocks.identity, 1)
 
 
 async def test_what_only_keeps_weights_back_is_told_and_does_not_stop(

@@ -54,6 +54,16 @@ async def test_a_database_that_is_not_made_yet_stays_so(tmp_path: Path, empty_st
     assert not (tmp_path / "store.sqlite").exists()
 
 
+async def test_an_examination_binds_no_store_to_a_chain(tmp_path: Path, store_url: str) -> None:
+    place = Place.made(tmp_path)
+    place.settings["store"]["url"] = store_url
+    place.subnet()
+    found = await place.examined("subnet", *TABLES)
+    assert "registration" in {one.about for one in of_status(found, "ok")}
+    async with open_store(store_url) as store, store.read() as tx:
+        assert await tx.chain.get() is None
+
+
 async def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     place = Place.made(tmp_path)
     place.settings["store"]["url"] = f"sqlite:///{tmp_path}/nowhere/validator.sqlite"
