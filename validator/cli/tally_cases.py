@@ -37,7 +37,7 @@ Entry = Annotated[float, Meta(ge=0, le=1_000_000)]  # far above any emission, fa
 
 
 class FrozenTurn(Document, frozen=True):
-    """Turn and presence of a miner as last frozen for a type, and what came of it.
+    """Turn and presence of a miner as last frozen for a type, and their result.
 
     Attributes:
         dispatched: dispatches of the round's plan; of these `entered` gave a tally, and `uncounted` count nowhere.

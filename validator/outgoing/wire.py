@@ -260,7 +260,7 @@ async def open_wire(url: URL, resolver: AbstractResolver | None, threads: Execut
     loop = asyncio.get_running_loop()
     host, port = url.raw_host or "", url.port or 0
     addresses: list[tuple[int, str]]
-    if _is_literal(host):
+    if is_literal(host):
         addresses = [(socket.AF_INET6 if ":" in host else socket.AF_INET, host)]
     elif resolver is None:
         raise OSError("a name, where only an address may be")
@@ -279,7 +279,8 @@ async def open_wire(url: URL, resolver: AbstractResolver | None, threads: Execut
     return wire
 
 
-def _is_literal(host: str) -> bool:
+def is_literal(host: str) -> bool:
+    """Return whether this is an address and no name."""
     try:
         ip_address(host)
     except ValueError:

@@ -116,18 +116,14 @@ class _Digested:
     read: Callable[[bytes], bytes]
 
 
-def _as_stored(blob: bytes) -> bytes:
-    return blob
-
-
 _DIGESTED: Final[Sequence[_Digested]] = (
     _Digested(rounds.c.input, rounds.c.input_sha256, rounds.c.round_id, expanded),
     _Digested(sssas.c.document, sssas.c.sha256, sssas.c.sha256, expanded),
     _Digested(workflow_runs.c.document, workflow_runs.c.sha256, workflow_runs.c.sha256, expanded),
     _Digested(weight_links.c.line, weight_links.c.sha256, weight_links.c.sequence, expanded),
-    _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, _as_stored),
-    _Digested(submitted_skills.c.data, submitted_skills.c.sha256, submitted_skills.c.number, _as_stored),
-    _Digested(salts.c.salt, salts.c.commitment, salts.c.id, _as_stored),
+    _Digested(bundles.c.data, bundles.c.sha256, bundles.c.sha256, bytes),
+    _Digested(submitted_skills.c.data, submitted_skills.c.sha256, submitted_skills.c.number, bytes),
+    _Digested(salts.c.salt, salts.c.commitment, salts.c.id, bytes),
 )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from ipaddress import ip_address
 from typing import Final
 
 from yarl import URL
@@ -12,6 +11,7 @@ from validator.outgoing.addresses import AddressRefusedError, CheckedResolver, a
 from validator.outgoing.calls import Call, Reply
 from validator.outgoing.exchange import Exchange, RequestSigner
 from validator.outgoing.stalls import StalledError, StallsSince, long_stall, no_stalls
+from validator.outgoing.wire import is_literal
 from validator.protocol.limits import MAX_STEP_BODY
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon
@@ -76,11 +76,8 @@ class HttpStepClient:
 
     def _check_literal(self, url: URL) -> None:
         host = url.host or ""
-        try:
-            ip_address(host)
-        except ValueError:
-            return  # a name: the resolver looks at where it leads
-        axon_address(Axon(host, url.port or 0, url.scheme == "https"), allow_private=self._allow_private)
+        if is_literal(host):  # where a name leads, the resolver looks at
+            axon_address(Axon(host, url.port or 0, url.scheme == "https"), allow_private=self._allow_private)
 
 
 def step_url(url: str) -> URL:
