@@ -5,10 +5,9 @@ nothing, because a try is begun and ended in the table alone.
 """
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final, LiteralString, NamedTuple
 
 import psycopg
@@ -50,7 +49,10 @@ _IDLE_MS: Final = 5_000
 
 
 class Place(NamedTuple):
-    """A database and the schema of its jobs; `conninfo` may hold a password, `shown` is for messages."""
+    """A database and the schema of its jobs; `conninfo` may hold a password, `shown` is for messages.
+
+    The schema is empty until it is known: a session looks where the store's look.
+    """
 
     conninfo: str
     schema: str
@@ -58,20 +60,18 @@ class Place(NamedTuple):
 
     async def settle(self, connection: psycopg.AsyncConnection[Any]) -> None:
         """Set the options of a new session."""
-        own = {
-            "search_path": sql.Identifier(self.schema).as_string(),
+        own: dict[str, object] = {
             "statement_timeout": _STATEMENT_MS,
             "idle_in_transaction_session_timeout": _IDLE_MS,
         }
-        await _set_options(connection, "", **own)
-
-
-async def _set_options(connection: psycopg.AsyncConnection[Any], url_options: str, **own: object) -> None:
-    statements = session_sql(connection.info.server_version, url_options, **own)
-    usual = connection.autocommit
-    await connection.set_autocommit(True)  # one message: nothing is idle in between
-    await connection.execute(sql.SQL(statements))
-    await connection.set_autocommit(usual)
+        if self.schema:
+            own["search_path"] = sql.Identifier(self.schema).as_string()
+        url_options = str(conninfo_to_dict(self.conninfo).get("options", ""))
+        statements = session_sql(connection.info.server_version, url_options, **own)
+        usual = connection.autocommit
+        await connection.set_autocommit(True)  # one message: nothing is idle in between
+        await connection.execute(sql.SQL(statements))
+        await connection.set_autocommit(usual)
 
 
 async def jobs_place(url: StoreUrl) -> Place:
@@ -80,11 +80,10 @@ async def jobs_place(url: StoreUrl) -> Place:
         url.url.set(drivername="postgresql").render_as_string(hide_password=False)
     )
     wanted = {**given, "connect_timeout": CONNECT_S, "application_name": "validator queue", "client_encoding": "utf8"}
-    conninfo = make_conninfo(**wanted)
-    configure = partial(_set_options, url_options=str(given.get("options", "")))
-    async with _connected(conninfo, url.shown, configure) as connection:
+    place = Place(make_conninfo(**wanted), "", url.shown)
+    async with _connected(place) as connection:
         row = await (await connection.execute("SELECT current_schema()")).fetchone()
-    return Place(conninfo, f"{row[0] if row else 'public'}_queue", url.shown)
+    return place._replace(schema=f"{row[0] if row else 'public'}_queue")
 
 
 async def make_tables(place: Place) -> None:
@@ -97,7 +96,7 @@ async def make_tables(place: Place) -> None:
         QueueAwayError: the database does not answer.
     """
     name = sql.Identifier(place.schema)
-    async with _connected(place.conninfo, place.shown, place.settle) as connection:
+    async with _connected(place) as connection:
         found = await _mark(connection, place.schema)
         if found == _mark_of_this():
             return
@@ -129,7 +128,7 @@ async def require_tables(place: Place) -> None:
         QueueError: there are none, or another version made them; the text says what to do.
         QueueAwayError: the database does not answer.
     """
-    async with _connected(place.conninfo, place.shown, place.settle) as connection:
+    async with _connected(place) as connection:
         found = await _mark(connection, place.schema)
     if found is None:
         raise QueueError(
@@ -157,15 +156,13 @@ async def _mark(connection: psycopg.AsyncConnection[Any], schema: str) -> str | 
 
 
 @asynccontextmanager
-async def _connected(
-    conninfo: str, shown: str, configure: Callable[[psycopg.AsyncConnection[Any]], Awaitable[None]]
-) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+async def _connected(place: Place) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
     try:
-        async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
-            await configure(connection)
+        async with await psycopg.AsyncConnection.connect(place.conninfo, autocommit=True) as connection:
+            await place.settle(connection)
             yield connection
     except psycopg.OperationalError as error:
-        raise QueueAwayError(f"{shown}: {printable(str(error), 200)}") from None
+        raise QueueAwayError(f"{place.shown}: {printable(str(error), 200)}") from None
 
 
 STALLED_S: Final = 30.0
