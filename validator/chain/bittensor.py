@@ -16,7 +16,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import bittensor as bt
 import structlog
@@ -86,12 +86,6 @@ _NEXT_EPOCH: Final = ("SubnetInfoRuntimeApi", "get_next_epoch_start_block")
 _log = structlog.get_logger()
 
 
-class _Newest(NamedTuple):
-    endpoint: str
-    number: int
-    since: float
-
-
 class BittensorChain:
     """One hotkey's connection to a subnet of a real chain.
 
@@ -120,7 +114,7 @@ class BittensorChain:
         self._substrate = substrate
         self._endpoints = Endpoints(endpoints, clock, limits)
         self._connection = self._connect(stubborn=True)
-        self._newest = _Newest("", -1, 0.0)
+        self._newest = "", -1, 0.0  # the endpoint, its newest block, since when it has been that
         self._slow_heads = 0
         self._missing: set[str] = set()
         self._genesis: str | None = None
@@ -341,13 +335,14 @@ class BittensorChain:
     def _watch(self, number: int) -> None:
         """Leave an endpoint whose newest block stays the same, or that is slow while another is well."""
         now, used, call_s = self._clock.monotonic(), self._connection.endpoint, self.latency_s or 0.0
+        endpoint, newest, since = self._newest
         self._slow_heads = self._slow_heads + 1 if call_s > SLOW_S else 0
         if self._slow_heads >= _SLOW_HEADS and self._endpoints.has_other(used):
             self._slow_heads = 0
             self._connection.leave(f"slow: {call_s:.1f} s a call")
-        if number > self._newest.number or used != self._newest.endpoint:
-            self._newest = _Newest(used, number, now)
-        elif (still_s := now - self._newest.since) > self._limits.still_s:
+        if number > newest or used != endpoint:
+            self._newest = used, number, now
+        elif (still_s := now - since) > self._limits.still_s:
             self._connection.leave(f"block {number} has been its newest for {still_s:.0f} s")
 
     async def _next_block(self, number: int, seconds: float) -> bool:
