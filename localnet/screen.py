@@ -257,7 +257,7 @@ _NEXT: Final = (
     ("neurons list --config {config}", "what the validator thinks of everybody"),
     ("flags list --config {config}", "who agrees too much with whom"),
     ("weights show --config {config}", "the last vector and why"),
-    ("executions list --config {config}", "which tasks were executed, with the results"),
+    ("waiting list --config {config}", "which tasks were executed, with the results"),
     ("audit export --config {config} --out log.jsonl", "the signed log of all rounds, in a file"),
     ("audit verify log.jsonl", "every draw, score and proof computed again from that file alone"),
     ("devnet --scenario collusion", "the three miners on top start to lie"),

@@ -7,7 +7,7 @@ from cli_store import called
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("validator ex", ["explain", "executions"]),
+        ("validator w", ["worker", "waiting", "wallet", "weights"]),
         ("validator rounds ", ["list", "show"]),
         ("validator rounds list --be", ["--before"]),
         ("validator miner ch", ["check"]),

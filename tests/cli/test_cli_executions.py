@@ -1,4 +1,4 @@
-"""`validator executions …` and explain, against a real store with executions in every state."""
+"""`validator waiting …` and explain, against a real store with executions in every state."""
 
 import asyncio
 import json
@@ -73,30 +73,31 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def test_the_list(example: Made) -> None:
     store, _ = example
-    done = validator("executions", "list", "--config", str(store.config))
+    done = validator("waiting", "list", "--config", str(store.config))
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0] == "done 1, inconclusive 2, pending 1"
-    assert [line.split()[0] for line in lines[2:]] == IDS[::-1]
-    shown = json.loads(called("executions", "list", "--json", "--config", str(store.config)).stdout)
+    assert lines[0] == "executions: done 1, inconclusive 2, pending 1"
+    assert [line.split()[0] for line in lines[2:-1]] == IDS[::-1]
+    assert lines[-1] == "code checks: none"
+    shown = json.loads(called("waiting", "list", "--json", "--config", str(store.config)).stdout)["executions"]
     assert shown["counts"] == {"done": 1, "inconclusive": 2, "pending": 1}
-    some = called("executions", "list", "--state", "done", "--limit", "1", "--json", "--config", str(store.config))
-    (one,) = json.loads(some.stdout)["executions"]
+    some = called("waiting", "list", "--state", "done", "--limit", "1", "--json", "--config", str(store.config))
+    (one,) = json.loads(some.stdout)["executions"]["listed"]
     assert (one["execution_id"], [each["event"] for each in one["results"]]) == (
         IDS[0],
         ["rerun_fail", "rerun_pass", None],
     )
-    assert called("executions", "list", "--state", "odd", "--config", str(store.config)).returncode == 2
+    assert called("waiting", "list", "--state", "odd", "--config", str(store.config)).returncode == 2
 
 
 def test_a_store_without_any(tmp_path_factory: pytest.TempPathFactory) -> None:
     store = example_in(tmp_path_factory.getbasetemp() / "example")
-    assert called("executions", "list", "--config", str(store.config)).stdout == "no executions\n"
+    assert called("waiting", "list", "--config", str(store.config)).stdout == "executions: none\ncode checks: none\n"
 
 
 def test_the_runs_next_to_what_each_miner_claims(example: Made) -> None:
     store, (caught, fine) = example
-    done = called("executions", "show", IDS[0], "--config", str(store.config))
+    done = called("waiting", "show", IDS[0], "--config", str(store.config))
     assert (done.returncode, done.stderr) == (0, "")
     words = " ".join(done.stdout.split())
     for said in (
@@ -112,12 +113,12 @@ def test_the_runs_next_to_what_each_miner_claims(example: Made) -> None:
         "the next round that is settled counts it",
     ):
         assert said in words, said
-    unsure = " ".join(called("executions", "show", IDS[1], "--config", str(store.config)).stdout.split())
+    unsure = " ".join(called("waiting", "show", IDS[1], "--config", str(store.config)).stdout.split())
     assert "execution_varies: Two runs of the bundle differ by more than they have in common." in unsure
     assert "it says nothing of any miner" in unsure
-    missing = called("executions", "show", "no\x1bsuch", "--config", str(store.config))
+    missing = called("waiting", "show", "no\x1bsuch", "--config", str(store.config))
     assert (missing.returncode, missing.stdout) == (1, "")
-    assert "no execution has this id: no\\u001bsuch" in missing.stderr
+    assert "no execution and no code check has this id: no\\u001bsuch" in missing.stderr
 
 
 def test_explain_shows_a_miner_its_own_result_alone(example: Made) -> None:
@@ -134,13 +135,13 @@ def test_explain_shows_a_miner_its_own_result_alone(example: Made) -> None:
 def test_what_waits_or_was_given_up_can_be_tried_again(example: Made) -> None:
     store, _ = example
     for execution_id in IDS[1:]:
-        done = called("executions", "retry", execution_id, "--config", str(store.config))
+        done = called("waiting", "retry", execution_id, "--config", str(store.config))
         assert (done.returncode, done.stderr) == (0, "")
-    found = called("executions", "list", "--state", "pending", "--json", "--config", str(store.config))
+    found = called("waiting", "list", "--state", "pending", "--json", "--config", str(store.config))
     shown = json.loads(found.stdout)
-    assert {one["execution_id"] for one in shown["executions"]} == set(IDS[1:])
-    assert all(one["due_at"] < "2027" for one in shown["executions"])
-    refused = called("executions", "retry", IDS[0], "--config", str(store.config))
+    assert {one["execution_id"] for one in shown["executions"]["listed"]} == set(IDS[1:])
+    assert all(one["due_at"] < "2027" for one in shown["executions"]["listed"])
+    refused = called("waiting", "retry", IDS[0], "--config", str(store.config))
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "is done: only what waits or ended inconclusive can be tried again" in refused.stderr
-    assert called("executions", "retry", "nothing", "--config", str(store.config)).returncode == 1
+    assert called("waiting", "retry", "nothing", "--config", str(store.config)).returncode == 1

@@ -18,7 +18,7 @@ def test_the_help_of_all_commands_loads_none_of_them() -> None:
     assert own == {"validator.cli.commands", "validator.cli.errors"}
 
 
-@pytest.mark.parametrize("command", ["rounds list", "executions list", "db state"])
+@pytest.mark.parametrize("command", ["rounds list", "waiting list", "db state"])
 def test_a_listing_loads_no_more_than_it_needs(command: str, sqlite_url: str, tmp_path: Path) -> None:
     config = write_config(tmp_path, sqlite_url)
     heavy = {"alembic", "mako", "aiohttp", "aiodocker", "bittensor", "psycopg", "sqlalchemy.dialects.postgresql"}

@@ -155,7 +155,7 @@ async def every_execution(store: Store) -> tuple[Execution, ...]:
 
 
 async def due_now(store: Store) -> None:
-    """Make postponed executions due at once, as `validator executions retry` does."""
+    """Make postponed executions due at once, as `validator waiting retry` does."""
     async with store.begin() as tx:
         for one in await tx.executions.listing(10_000, "pending"):
             await tx.executions.retry(one.work_id, datetime.now(UTC))

@@ -12,13 +12,13 @@ from validator.audit.explain.effects import Collusion, ReputationChange, TypeWin
 from validator.audit.explain.miner import MinerExplanation, Point, TalliesTold, explain_miner
 from validator.audit.explain.round_explanation import NothingToExplainError, RoundExplanation, explain_round
 from validator.cli.errors import say_no
-from validator.cli.executions import write_execution
 from validator.cli.kinds import page_of
 from validator.cli.kinds.page_parts import ROLES
 from validator.cli.options import Config, Json
 from validator.cli.output import NONE, cell, print_json
 from validator.cli.rendering import Page
 from validator.cli.session import ask_store
+from validator.cli.waiting import write_execution
 from validator.kinds.explained.task import TaskExplanation
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.scoring import Rules, version

@@ -544,7 +544,7 @@ _ALL: Final = (
         "executions_late",
         "executions",
         "More than a third of the last day's tasks were not executed in time: they say nothing of any miner.",
-        "Look at what `validator executions list` says of their tries; give the engine more, or add worker machines.",
+        "Look at what `validator waiting list` says of their tries; give the engine more, or add worker machines.",
         "counts the executions of the last day",
         unseen=_LOAD,
         metric="validator_queue",

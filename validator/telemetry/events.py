@@ -228,8 +228,8 @@ class Event(StrEnum):
         "work_ended",
         "The end of an execution or a code check, its canonical line: done with a result, or inconclusive.",
         f"{_NAMED} outcome reason detail seconds",
-        todo="Nothing; `validator executions show` and `validator code-checks show` have the rest. Code that is"
-        " inconclusive with `sandbox_tests`: correct the task.",
+        todo="Nothing; `validator waiting show` has the rest. Code that is inconclusive with `sandbox_tests`: correct"
+        " the task.",
     )
     WORK_POSTPONED = _entry(
         "work_postponed",
