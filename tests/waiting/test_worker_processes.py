@@ -109,6 +109,7 @@ async def test_what_a_killed_worker_had_is_taken_back_and_its_place_is_free(
 
 
 @pytest.mark.attack
+@pytest.mark.timeout(1_200)  # each kill costs the start of a process: many minutes on a busy machine
 async def test_whichever_workers_are_killed_every_execution_ends_once(
     store: Store, postgres_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
