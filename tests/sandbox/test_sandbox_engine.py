@@ -34,8 +34,8 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
         ({"SecurityOptions": []}, None, ["a seccomp profile"]),
         ({"SecurityOptions": ["name=seccomp,profile=unconfined"]}, None, ["a seccomp profile"]),
         ({"SecurityOptions": None, "Runtimes": None}, None, ["a seccomp profile"]),
-        ({"Architecture": "aarch64"}, None, ["images for linux/x86_64"]),
-        ({"OSType": "windows"}, None, ["images for linux/x86_64"]),
+        ({"Architecture": "aarch64"}, None, ["images for linux/amd64"]),
+        ({"OSType": "windows"}, None, ["images for linux/amd64"]),
     ],
 )
 def test_an_engine_that_cannot_hold_a_limit_is_unfit(changed: Any, runtime: str | None, missing: list[str]) -> None:

@@ -32,10 +32,12 @@ from validator.sandbox.engine import (
     RefusedError,
     TooLargeError,
     lacks,
+    platform_of,
 )
 from validator.sandbox.interface import (
     BUNDLE,
     EVIDENCE,
+    PLATFORM,
     SCRATCH,
     TRACER,
     USER,
@@ -219,7 +221,6 @@ class Owner:
         return until.isdecimal() and int(until) < self.clock.now().timestamp()
 
 
-_PLATFORM: Final = ("linux", "amd64")
 _AGAIN_S: Final = 60.0
 
 
@@ -254,8 +255,8 @@ class Images:
                 found = await self._engine.image(image.pinned)
         if found is None or not any(name.endswith(f"@{image.digest}") for name in found["RepoDigests"] or ()):
             raise NoImageError(f"{image.pinned}: what was pulled has another digest")
-        if (found["Os"], found["Architecture"]) != _PLATFORM:
-            raise NoImageError(f"{image.pinned} is not for {'/'.join(_PLATFORM)}")
+        if platform_of(found["Os"], found["Architecture"]) != PLATFORM:
+            raise NoImageError(f"{image.pinned} is not for {PLATFORM}")
         return found
 
     async def _pull(self, image: RuntimeImage) -> None:

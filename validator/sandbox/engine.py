@@ -265,12 +265,16 @@ _LIMITS: Final = {
 }
 
 
+def platform_of(system: object, architecture: object) -> str:
+    """Return a platform by the name that images have; an engine names its own architecture as the kernel does."""
+    return f"{system}/{architecture}".replace("x86_64", "amd64")
+
+
 def lacks(info: Mapping[str, Any], runtime: str | None) -> list[str]:
     """Return what the engine cannot do, by what it says of itself, in words; empty if it is fit for the OCI runtime."""
     found = [words for name, words in _LIMITS.items() if info.get(name) is not True]
-    platform = (info.get("OSType"), info.get("Architecture"))
-    if platform != PLATFORM:
-        found.append(f"images for {'/'.join(PLATFORM)}")
+    if platform_of(info.get("OSType"), info.get("Architecture")) != PLATFORM:
+        found.append(f"images for {PLATFORM}")
     options = [str(option).split(",") for option in info.get("SecurityOptions") or []]
     if not any("name=seccomp" in option and "profile=unconfined" not in option for option in options):
         found.append("a seccomp profile")

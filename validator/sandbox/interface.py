@@ -158,7 +158,7 @@ SCRATCH: Final = "/tmp"  # noqa: S108 - the image's own, inside the container
 TRACER: Final = "tracer"
 JUDGE: Final = "code_runner"
 USER: Final = "65534:65534"
-PLATFORM: Final = ("linux", "x86_64")
+PLATFORM: Final = "linux/amd64"
 
 
 def environment(job: SandboxJob) -> dict[str, str]:
