@@ -23,10 +23,11 @@ from miner.scanners.scanner import Target
 Rules = str | dict[str, Any]
 """The name of a file of rules, or one rule."""
 
-CPU_S: Final = 8  # of processor time for all targets together: several times what any honest bundle takes
-ALONE_CPU_S: Final = 2  # for a target alone, where all together took too long
+CPU_S: Final = 3  # of processor time for all targets together: twice what any honest bundle takes
+ALONE_CPU_S: Final = 1  # for a target alone, where all together took too long
 _ALONE: Final = 64  # targets that are tried alone
 _MOST_KILLS: Final = 4  # of those: the rest is unread then
+_ONE_SOURCE: Final = 2  # groups, that of texts among them: it is the source then that takes too long
 _HUNG_S: Final = 900  # an engine that neither ends nor works: no answer, which is no other answer
 _MEMORY_MIB: Final = 1_500
 _SUFFIXES: Final = {"python": "py", "javascript": "js", "typescript": "ts", "bash": "sh", "regex": "txt"}
@@ -123,7 +124,8 @@ def run(targets: Sequence[Target], *rules: Rules) -> tuple[list[Match], list[Tar
     groups = [texts, *([one] for one in targets if one.language != "regex")]
     kills = 0
     for number, group in enumerate(groups):
-        done = _run_once(group, rules, ALONE_CPU_S) if kills < _MOST_KILLS and number <= _ALONE else None
+        is_tried = kills < _MOST_KILLS and number <= _ALONE and (group is texts or len(groups) > _ONE_SOURCE)
+        done = _run_once(group, rules, ALONE_CPU_S) if is_tried else None
         kills += done is None
         matches += done[0] if done is not None else ()
         unread += done[1] if done is not None else group
