@@ -30,6 +30,7 @@ _MOST_KILLS: Final = 4  # of those: the rest is unread then
 _ONE_SOURCE: Final = 2  # groups, that of texts among them: it is the source then that takes too long
 _HUNG_S: Final = 900  # an engine that neither ends nor works: no answer, which is no other answer
 _MEMORY_MIB: Final = 1_500
+_MOST_MATCHES: Final = 5_000  # in a file: beyond them it is unread
 _SUFFIXES: Final = {"python": "py", "javascript": "js", "typescript": "ts", "bash": "sh", "regex": "txt"}
 _LITERAL: Final = re.compile(r"^([rbuf]{0,2})(\"\"\"|'''|[\"'`])(.*)\2$", re.DOTALL)
 _GIVEN_UP: Final = ("Timeout", "Too many matches", "Out of memory", "Stack overflow", "Fixpoint")
@@ -149,7 +150,7 @@ def _run_once(targets: Sequence[Target], rules: Sequence[Rules], cpu_s: int) -> 
         paths_of_rules = [str(shipped.joinpath(one) if isinstance(one, str) else own) for one in rules]
         command = [engine(), *(word for path in paths_of_rules for word in ("-rules", path))]
         command += ["-targets", f"{folder}/targets.json", "-json_nodots", "-j", "1", "-fast"]
-        command += ["-max_memory", str(_MEMORY_MIB)]
+        command += ["-max_memory", str(_MEMORY_MIB), "-max_match_per_file", str(_MOST_MATCHES)]
         done = subprocess.run(  # noqa: S603 - the engine; no word of the bundle is in the command
             command,
             env={},
