@@ -3,16 +3,16 @@
 import asyncio
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from audit_file import export, fault_of, with_document, with_weights
+from audit_file import export, fault_of, verified, with_document, with_weights
 from pay_world import PayWorld
-from truths_world import TruthsWorld
+from truths_world import MINERS, TruthsWorld
 from world import VALIDATOR, WINDOWS
 
 from validator.audit.explain.miner import explain_miner
@@ -20,7 +20,9 @@ from validator.audit.log.verify import verify_file
 from validator.audit.replay import Past, replay_round
 from validator.cli.explain import print_miner_explanation
 from validator.kinds.assessment.supply import Bundles
-from validator.protocol.round import AssessedMember, AssessmentTask
+from validator.protocol.canonical import canonical_bytes
+from validator.protocol.receipt import wrapped
+from validator.protocol.round import AssessedMember, AssessmentTask, RoundTask, truth_sha256
 from validator.protocol.skill_types import ASSESSED_TYPES
 from validator.protocol.tallies import Tally
 from validator.rounds.receipts import close_epoch
@@ -33,6 +35,8 @@ from validator.tasks.canary import Canaries
 from validator.weights.plan import mechanisms
 
 BEFORE, AFTER = 2, 4
+TRUTHS = 4  # of a round of `played`
+CURATED, OUTCOME = b'{"curated":', b'{"outcome":'
 
 
 async def played(store: Store) -> PayWorld:
@@ -118,7 +122,8 @@ FORGED_ROUNDS: dict[str, tuple[str, Callable[[dict[str, Any]], Any]]] = {
     "miners[0].turns": ("input", lambda line: line["miners"][0]["turns"].update(declarative=99)),
     "miners[0].record": ("input", lambda line: line["miners"][0]["record"].update(score=0.5)),
     "miners[0].presence": ("input", lambda line: line["miners"][0]["presence"]["declarative"].update(asked=9)),
-    "miners[0].curated": ("input", lambda line: line["miners"][0]["curated"].update(score=0.5, answers=1)),
+    "miners[0].curated": ("input", lambda line: line["miners"][0].update(curated={"score": 0.5, "answers": 1})),
+    "curated_random": ("input", lambda line: line.update(curated_random="00" * 32)),
     "tasks[0].first": ("input", lambda line: line["tasks"][0].update(first=not line["tasks"][0]["first"])),
     "groups[0]": ("plan", lambda line: line["groups"][0]["primaries"].reverse()),
     "members[": ("outcome", lambda line: first_assessed(line).update(weight=0.125)),
@@ -132,14 +137,51 @@ def test_a_forger_of_what_a_round_freezes_or_comes_to_is_found(log: bytes, tmp_p
     assert fault.path.startswith(place), str(fault)
 
 
-@pytest.mark.parametrize("name", ["capabilities", "verdict", "epsilon"])
-def test_a_forger_of_an_entry_is_found(log: bytes, tmp_path: Path, name: str) -> None:
+def forged_entry(name: str) -> Callable[[dict[str, Any]], None]:
+    """Return a change of a field of an outcome's first entry."""
     forged: dict[str, Any] = {"capabilities": [0, 9], "verdict": "REVIEW", "epsilon": 0.5}
 
     def change(line: dict[str, Any]) -> None:
         first_assessed(line)["tally"][name] = forged[name]
 
-    fault = fault_of(tmp_path, with_document(log, "outcome", change, BEFORE))
+    return change
+
+
+FORGED_CURATED = {
+    "line": ("curated", ""),
+    "both": ("input", "miners[0].curated"),  # line and commitment
+    "neither": ("input", "curated_sha256"),
+}
+
+
+@pytest.mark.parametrize(("forged", "found"), FORGED_CURATED.items())
+def test_a_forger_of_curated_records_is_found(log: bytes, tmp_path: Path, forged: str, found: tuple[str, str]) -> None:
+    lines = log.splitlines()
+    place = [i for i, data in enumerate(lines) if data.startswith(CURATED)][-1]
+    document = json.loads(lines[place])["curated"]
+    hotkey = json.loads(lines[place - 1 - TRUTHS])["input"]["miners"][0]["hotkey"]
+    document["records"][hotkey] = {"score": 0.5, "answers": 1}
+    lines[place : place + 1] = [] if forged == "neither" else [wrapped("curated", canonical_bytes(document))]
+    commitment = truth_sha256(document["random"], document["records"])
+    data = b"".join(line + b"\n" for line in lines)
+    if forged == "both":
+        data = with_document(data, "input", lambda line: line.update(curated_sha256=commitment), BEFORE + AFTER - 1)
+    elif forged == "neither":
+        data = with_document(data, "input", lambda line: line.pop("curated_sha256"), BEFORE + AFTER - 1)
+    fault = fault_of(tmp_path, data)
+    assert (fault.kind, fault.path) == found, str(fault)
+
+
+def test_a_log_without_curated_records_holds_and_its_entries_are_checked_still(log: bytes, tmp_path: Path) -> None:
+    data = b"".join(one for one in log.splitlines(keepends=True) if not one.startswith(CURATED))
+    assert verified(tmp_path, data).word["curated records"] > 0
+    fault = fault_of(tmp_path, with_document(data, "outcome", forged_entry("epsilon"), BEFORE))
+    assert fault.path.startswith("members["), str(fault)
+
+
+@pytest.mark.parametrize("name", ["capabilities", "verdict", "epsilon"])
+def test_a_forger_of_an_entry_is_found(log: bytes, tmp_path: Path, name: str) -> None:
+    fault = fault_of(tmp_path, with_document(log, "outcome", forged_entry(name), BEFORE))
     assert fault.path.startswith("members["), str(fault)
 
 
@@ -174,6 +216,20 @@ def test_an_input_of_1_1_0_has_no_turns(log: bytes, tmp_path: Path) -> None:
     assert fault.path == "miners[0].turns", str(fault)
 
 
+async def sourced(store: Store) -> tuple[Sequence[RoundTask], Sequence[RoundTask]]:
+    """Return the stored assessments of a source, and all other tasks."""
+    async with store.read() as tx:
+        rounds = [await tx.rounds.get(round_id) for round_id in range(4)]
+    tasks = [task for one in rounds if one is not None and one.input is not None for task in one.input.tasks]
+    curated = [one for one in tasks if isinstance(one, AssessmentTask) and one.provenance == "curated"]
+    return curated, [one for one in tasks if one not in curated]
+
+
+def last_of(path: Path, start: bytes) -> list[bytes]:
+    """Return the last line of a file that starts so."""
+    return [one for one in path.read_bytes().splitlines() if one.startswith(start)][-1:]
+
+
 async def test_a_part_of_a_log_and_one_without_truths_hold_too(tmp_path: Path) -> None:
     async with open_store(f"sqlite:///{tmp_path}/store.sqlite", create=True) as store:
         world = TruthsWorld(store)
@@ -184,9 +240,27 @@ async def test_a_part_of_a_log_and_one_without_truths_hold_too(tmp_path: Path) -
         whole = verify_file(await export(store, tmp_path / "whole.jsonl"))
         part = verify_file(await export(store, tmp_path / "part.jsonl", since=2))
         public = await export(store, tmp_path / "public.jsonl", public=True)
+        curated, others = ({one.source_sha256 for one in tasks} for tasks in await sourced(store))
+        shown: list[Path] = []
+        for retired in (set(sorted(curated)[:1]), curated, others):
+            async with store.begin() as tx:
+                await tx.retired.add(retired, world.clock.now())
+            shown.append(await export(store, tmp_path / f"{len(shown)}.jsonl", public=True))
     assert whole.untold == {}
     assert part.rounds == {"settled": 2}
     assert verify_file(public).untold == {"assessment": 4 * 2 * 4, "workflow": 4 * 2 * 4}
+    for path, rounds in ((tmp_path / "whole.jsonl", 4), (public, 1), *zip(shown, (1, 4, 4), strict=True)):
+        assert path.read_bytes().count(b"\n" + CURATED) == rounds, path
+        assert b'"weight":' not in b"".join(one for one in path.read_bytes().splitlines() if one.startswith(OUTCOME))
+        counted = verify_file(path).word
+        ends = [json.loads(one)["outcome"] for one in path.read_bytes().splitlines() if one.startswith(OUTCOME)]
+        entries = sum(bool(one.get("tally")) for end in ends[1:] for one in end["members"])
+        assert entries >= 3 * 4 * MINERS
+        unknown = (3 * MINERS, entries) if rounds == 1 else (0, 0)
+        assert (counted.get("curated records", 0), counted.get("entries by curated records", 0)) == unknown
+    records = [json.loads(one)["curated"]["records"] for one in last_of(tmp_path / "whole.jsonl", CURATED)]
+    assert {one["answers"] for of_round in records for one in of_round.values()} == {2}
+    assert shown[2].read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     data = public.read_bytes()
     assert b"planted.example" not in data
     outcomes = [json.loads(one)["outcome"] for one in data.splitlines() if one.startswith(b'{"outcome":')]

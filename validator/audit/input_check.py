@@ -53,6 +53,8 @@ def input_fault(scored_by: Version, state: State, frozen: RoundInput) -> Fault |
 
 def _frozen_fault(scored_by: Version, state: State, frozen: RoundInput) -> str | None:
     """Return the first place of what 2.0.0 freezes besides that does not follow; earlier versions freeze none."""
+    if (frozen.curated_random is frozen.curated_sha256 is UNSET) is scored_by.pays_tallies:
+        return "curated_sha256"
     if not scored_by.pays_tallies:
         miners = (i for i, one in enumerate(frozen.miners) if any(getattr(one, name) is not UNSET for name in _EXTRA))
         first = next(miners, None)
@@ -60,7 +62,8 @@ def _frozen_fault(scored_by: Version, state: State, frozen: RoundInput) -> str |
     if not state.whole or state.shared.blind > 1:
         return None
     expected = scored_by.complete(state, frozen)
-    follow = _EXTRA[:-1] if state.shared.blind else _EXTRA  # curated records follow from truths of tasks of a source
+    # Curated records follow from truths of tasks of a source.
+    follow = _EXTRA[:-1] if state.shared.blind or frozen.curated_sha256 is not UNSET else _EXTRA
     for i, (told, miner) in enumerate(zip(frozen.miners, expected.miners, strict=True)):
         for name in follow:
             if getattr(told, name) != getattr(miner, name):

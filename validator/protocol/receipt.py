@@ -27,6 +27,7 @@ from validator.protocol.round import (
     RoundInput,
     RoundOutcome,
     RoundPlan,
+    take_curated,
     take_truths,
 )
 from validator.protocol.skill_types import Kind
@@ -34,7 +35,7 @@ from validator.protocol.sssa import Document, Signature, Unit
 
 RECEIPT_VERSION: Final = "1"
 
-LineKind = Literal["receipt", "input", "plan", "answers", "sssa", "outcome", "proof", "weights", "truth"]
+LineKind = Literal["receipt", "input", "plan", "answers", "sssa", "outcome", "proof", "weights", "truth", "curated"]
 ReceiptKind = Literal["opening", "round", "closing", "weights", "fate", "key", "revocation"]
 FateState = Literal["confirmed", "rejected", "unknown", "expired"]
 RoundEndState = Literal["settled", "void", "skipped", "abandoned"]
@@ -221,15 +222,15 @@ def input_line(frozen: RoundInput) -> bytes:
     return input_lines(msgspec.to_builtins(frozen))[0]
 
 
-def input_lines(plain: dict[str, Any]) -> tuple[bytes, list[dict[str, Any]]]:
-    """Return the line of an input's plain form, and the documents of the truths that it commits to.
+def input_lines(plain: dict[str, Any]) -> tuple[bytes, list[dict[str, Any]], dict[str, Any] | None]:
+    """Return the line of an input's plain form, and the documents of truths and curated records that it commits to.
 
-    It is without the seed, which follows from the salt once that is public (SPEC 8), and without those truths, which
-    have their own lines (SPEC 16, D-31). The form is used up.
+    It is without the seed, which follows from the salt once that is public (SPEC 8), and without those documents, which
+    have their own lines (SPEC 16, D-31; SPEC 17). The form is used up.
     """
     del plain["seed"]
-    truths = take_truths(plain["tasks"])
-    return line("input", plain), truths
+    truths, curated = take_truths(plain["tasks"]), take_curated(plain)
+    return line("input", plain), truths, curated
 
 
 def plan_line(plan: RoundPlan) -> bytes:

@@ -91,6 +91,18 @@ class TruthDocument(Document, frozen=True):
     reference: Reference | UnsetType = UNSET
 
 
+class CuratedDocument(Document, frozen=True):
+    """Content of the line of a round's curated records (SPEC 17, D-49).
+
+    Attributes:
+        random: hex of 32 bytes.
+        records: by hotkey, of every miner of the input.
+    """
+
+    random: Digest
+    records: dict[str, Record]
+
+
 class AnyTask(Document, frozen=True, tag_field="kind"):
     """Fields of a task of any kind.
 
@@ -392,6 +404,8 @@ class RoundInput(Document, frozen=True):
         executions: results since the last round, by round, then plan order of the task, then group order.
         filled: qualities of earlier rounds' answers since the last round, by check id.
         acts: of the operator since the last round, by time, then hotkey (SPEC 16, D-28).
+        curated_random: hex of the bytes that curated records are committed to with (SPEC 17); unset before 2.0.0.
+        curated_sha256: the commitment, in a log that does not show the records; unset everywhere else.
     """
 
     input_version: Literal["1"]
@@ -408,6 +422,8 @@ class RoundInput(Document, frozen=True):
     executions: tuple[ExecutionResult, ...]
     filled: tuple[FilledQuality, ...]
     acts: Acts
+    curated_random: Digest | UnsetType = UNSET
+    curated_sha256: Digest | UnsetType = UNSET
 
     @property
     def index(self) -> int:
@@ -660,6 +676,16 @@ def _take(task: dict[str, Any]) -> dict[str, Any]:
     return {"task_id": task["task_id"], "random": random, name: secret}
 
 
+def take_curated(frozen: dict[str, Any]) -> dict[str, Any] | None:
+    """Put a commitment in the place of curated records in an input's plain form; return their document, if any."""
+    random = frozen.pop("curated_random", None)
+    if random is None:
+        return None
+    records = {one["hotkey"]: one.pop("curated") for one in frozen["miners"]}
+    frozen["curated_sha256"] = truth_sha256(random, records)
+    return {"random": random, "records": records}
+
+
 def commands_of(documents: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Return by task the expected commands of every truth that `take_truths` took."""
     return {one["task_id"]: tuple((one.get("truth") or {}).get("shell_commands") or ()) for one in documents}
@@ -671,28 +697,34 @@ def committed_tasks(frozen: RoundInput) -> set[str]:
 
 
 def outcome_as_told(outcome: RoundOutcome, committed: Collection[str]) -> RoundOutcome:
-    """Return what a round came to as the log tells it: without what follows from the truths of `committed` tasks."""
-    if not committed:
-        return outcome
+    """Return what a round came to as the log tells it.
+
+    It is without what follows from the truths of `committed` tasks, and without the weights, which would tell curated
+    records and follow from them (SPEC 17).
+    """
     return structs.replace(
         outcome,
         groups=tuple(
             structs.replace(one, scored_verdict=None) if one.task_id in committed else one for one in outcome.groups
         ),
-        members=tuple(_as_told(one) if one.task_id in committed else one for one in outcome.members),
+        members=tuple(_as_told(one, committed) for one in outcome.members),
     )
 
 
-_TALLY_FROM_TRUTH: Final = ("hits", "said", "known", "reference", "risk", "risk_null")
+TALLY_FROM_TRUTH: Final = ("hits", "said", "known", "reference", "risk", "risk_null")
 
 
-def _as_told(member: MemberOutcome) -> MemberOutcome:
-    """Return what an answer came to without what follows from a truth (SPEC 17)."""
+def _as_told(member: MemberOutcome, committed: Collection[str]) -> MemberOutcome:
+    """Return what an answer came to without what follows from a committed truth, and without its weight (SPEC 17)."""
     if not isinstance(member, AssessedMember | FailedMember) or member.tally is UNSET:
         return member
+    if isinstance(member, AssessedMember):
+        member = structs.replace(member, weight=UNSET)
+    if member.task_id not in committed:
+        return member
     tally = member.tally
-    if tally is not None:
-        tally = structs.replace(tally, **dict.fromkeys(_TALLY_FROM_TRUTH))
+    if isinstance(tally, Tally):
+        tally = structs.replace(tally, **dict.fromkeys(TALLY_FROM_TRUTH))
     if isinstance(member, FailedMember):
         return structs.replace(member, tally=tally, answer_score=None, curated_score=None)
     return structs.replace(member, tally=tally, answer_score=None, curated_score=None)

@@ -215,8 +215,11 @@ class Preparer:
             runtime_image=self.images.image_at(snapshot.epoch),
             executes=self.executes,
         )
+        scored_by = version(scoring_version)
+        if scored_by.pays_tallies:
+            frozen = replace(frozen, curated_random=self.random.token(TRUTH_BYTES).hex())
         known = await tx.tasks.first_rounds({task.source_sha256 for task in frozen.tasks})
-        return version(scoring_version).complete(replace(state, shared=replace(state.shared, sources=known)), frozen)
+        return scored_by.complete(replace(state, shared=replace(state.shared, sources=known)), frozen)
 
     def _committed(self, task: RoundTask) -> RoundTask:
         """Return the task with the bytes that the log commits to its truth with; drawn here, once (SPEC 16, D-31)."""

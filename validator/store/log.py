@@ -147,10 +147,12 @@ async def round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[RoundLine
         raise DamagedError(f"round {round_id} has a receipt and no record")
     truths: list[dict[str, Any]] = []
     if lines.input is not None:
-        data, truths = _input(head, round_id)
+        data, truths, curated = _input(head, round_id)
         yield _held(end, "input", lines.input, data)
         for truth in truths:
             yield RoundLine("truth", line("truth", truth), truth["task_id"])
+        if curated is not None:
+            yield RoundLine("curated", line("curated", curated))
     if lines.plan is not None:
         yield _held(end, "plan", lines.plan, wrapped("plan", head.plan or b""))
     if lines.answers is not None:
@@ -191,8 +193,8 @@ def _document(named: Mapping[str, bytes], sha256: str | None) -> bytes:
     return named[sha256]
 
 
-def _input(head: Head, round_id: int) -> tuple[bytes, list[dict[str, Any]]]:
-    """Return the line of the input, and the documents of the truths that it commits to."""
+def _input(head: Head, round_id: int) -> tuple[bytes, list[dict[str, Any]], dict[str, Any] | None]:
+    """Return the line of the input, and the documents that it commits to; see `input_lines`."""
     try:
         return input_lines(msgspec.json.decode(head.input or b""))
     except (msgspec.MsgspecError, KeyError, TypeError):

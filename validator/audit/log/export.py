@@ -22,7 +22,8 @@ async def first_sequence(tx: Transaction, since: int | None) -> int | None:
 async def audit_lines(tx: Transaction, sequence: int, *, public: bool = False) -> AsyncIterator[bytes]:
     """Yield the lines of one receipt, without newlines: the receipt, then what its digests name, in their order.
 
-    `public`: for everybody's eyes, with the truths of retired tasks alone; else with all of them.
+    `public`: for everybody's eyes, with the truths of retired tasks alone, and with curated records once all tasks that
+    they may be of are retired; else with all of them.
 
     Raises:
         DamagedError: there is no such receipt, or what is stored is not what it was written for.
@@ -38,7 +39,10 @@ async def audit_lines(tx: Transaction, sequence: int, *, public: bool = False) -
     if end is None:
         return
     shown = await tx.retired.of_round(end.index) if public else ()
+    hidden = public and await tx.retired.hides_curated(end.index)
     async for found in round_lines(tx, end):
+        if found.kind == "curated" and hidden:
+            continue
         if found.kind != "truth" or not public or found.task_id in shown:
             yield found.data
 

@@ -15,6 +15,7 @@ from validator.protocol.errors import ValidatorError
 from validator.protocol.limits import MAX_JSON_DEPTH, MAX_LOG_LINE, MAX_RECEIPT
 from validator.protocol.receipt import RoundEnd, line_digest
 from validator.protocol.round import (
+    CuratedDocument,
     GoalTask,
     RoundInput,
     RoundOutcome,
@@ -201,6 +202,7 @@ class LineReader:
 
 UNKNOWN_SEED: Final = "00" * 32  # stands where the salt is not public yet
 _TRUTH: Final = b'{"truth":'
+_CURATED: Final = b'{"curated":'
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,7 @@ def read_planned(reader: LineReader, end: RoundEnd, input_digest: str, plan_dige
     frozen = found.parsed(RoundInput, complete)
     found.require_canonical()
     found.refuse(_contradictions(frozen))
-    frozen = _with_truths(reader, frozen)
+    frozen = _with_curated(reader, _with_truths(reader, frozen))
     snapshot = frozen.snapshot
     own = {
         "round_id": (frozen.round_id, end.round_id),
@@ -263,7 +265,12 @@ def _others(told: dict[str, tuple[object, object]]) -> Iterator[Wrong]:
 
 
 def _contradictions(frozen: RoundInput) -> Iterator[Wrong]:
-    """Yield where the input contradicts itself about truths."""
+    """Yield where the input contradicts itself about truths and curated records."""
+    if frozen.curated_random is not UNSET:
+        yield "curated_random", "belongs into the line of the curated records"
+    for i, miner in enumerate(frozen.miners):
+        if miner.curated is not UNSET:
+            yield f"miners[{i}].curated", "belongs into the line of the curated records"
     for i, task in enumerate(frozen.tasks):
         if task.truth_random is not UNSET:
             yield f"tasks[{i}].truth_random", "belongs into the line of the truth"
@@ -288,6 +295,21 @@ def _with_truths(reader: LineReader, frozen: RoundInput) -> RoundInput:
         position = place
         tasks[position] = _shown(found, tasks[position], document)
     return structs.replace(frozen, tasks=tuple(tasks))
+
+
+def _with_curated(reader: LineReader, frozen: RoundInput) -> RoundInput:
+    """Return an input with the curated records behind it, if it has them (FaultError: it does not commit to them)."""
+    if frozen.curated_sha256 is UNSET or not reader.begins(_CURATED):
+        return frozen
+    found = reader.require("curated", frozen.round_id, None)
+    document = found.parsed(CuratedDocument)
+    found.require_canonical()
+    if truth_sha256(document.random, document.records) != frozen.curated_sha256:
+        raise found.fault("is not what the input commits to: it was changed")
+    if document.records.keys() != {miner.hotkey for miner in frozen.miners}:
+        raise found.fault("is not of the miners of the input", "records")
+    miners = tuple(structs.replace(miner, curated=document.records[miner.hotkey]) for miner in frozen.miners)
+    return structs.replace(frozen, miners=miners, curated_random=document.random, curated_sha256=UNSET)
 
 
 def _shown(found: Line, task: RoundTask, document: TruthDocument) -> RoundTask:

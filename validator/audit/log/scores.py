@@ -23,6 +23,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.receipt import ProofNote, RoundEnd, outcome_line
 from validator.protocol.results import Passed, Submission
 from validator.protocol.round import (
+    TALLY_FROM_TRUTH,
     AssessedMember,
     AssessmentTask,
     Emission,
@@ -33,6 +34,7 @@ from validator.protocol.round import (
     RoundOutcome,
     RoundTask,
     committed_tasks,
+    is_committed,
     outcome_as_told,
 )
 from validator.protocol.sssa import Verdict
@@ -60,7 +62,8 @@ _KNOWN: Final = ("alpha", "eta")  # the axes that a verdict and the time alone g
 class Scores:
     """The results of the groups of a settled round, from the lines after its outcome's.
 
-    `untold` counts scores that rest on a truth that is not shown, by kind of task; `measured` is as in `Ended`.
+    `untold` counts scores that rest on a truth that is not shown, by kind of task, `weighed` entries compared with
+    others whose weights rest on curated records that are not shown; `measured` is as in `Ended`.
     """
 
     reader: LineReader
@@ -72,6 +75,7 @@ class Scores:
     measured: dict[tuple[str, str], WorkflowRun] = field(default_factory=dict)
     untold: Counter[str] = field(default_factory=Counter)
     proofs: int = 0
+    weighed: int = 0
 
     def check(self, told: RoundOutcome, found: Line) -> RoundOutcome:
         """Read the round's proofs, and compare them and the outcome, which has the line `found`, with the answers.
@@ -131,6 +135,10 @@ class Scores:
                     shown = _with_told_tallies(task, scored, said)
                 else:
                     shown = _with_told_axes(self.scored_by, frozen, task, answers, scored, said)
+        if frozen.curated_sha256 is not UNSET:
+            said = [member for member in told.members if member.task_id == task.task_id]
+            shown, weighed = _with_told_shares(task, shown, said)
+            self.weighed += weighed
         proof = kind_of(task).prove(ProvenTask(frozen, task, answers, shown, keys))
         return shown, None if proof is None else Unsealed.of(proof)
 
@@ -176,6 +184,23 @@ def _told_tally(again: Tally | UnsetType | None, told: Tally | UnsetType | None)
     if not isinstance(again, Tally) or not isinstance(told, Tally):
         return told
     return structs.replace(told, capabilities=again.capabilities, dependencies=again.dependencies)
+
+
+_WEIGHED: Final = ("capabilities", "dependencies", "rules")  # these rest on the others' weights whatever a truth says
+
+
+def _with_told_shares(task: RoundTask, scored: ScoredTask, told: Sequence[MemberOutcome]) -> tuple[ScoredTask, int]:
+    """Return what a task comes to with what is told of entries that rest on weights (D-37), and the number of those."""
+    names = _WEIGHED if is_committed(task) else (*_WEIGHED, *TALLY_FROM_TRUTH)
+    members, weighed = list(scored.members), 0
+    for i, (member, said) in enumerate(zip(members, told, strict=False)):
+        if not isinstance(member, AssessedMember | FailedMember) or not isinstance(said, AssessedMember | FailedMember):
+            continue
+        if isinstance(member.tally, Tally) and isinstance(said.tally, Tally):
+            tally = structs.replace(member.tally, **{name: getattr(said.tally, name) for name in names})
+            members[i] = structs.replace(member, tally=tally)
+            weighed += 1
+    return ScoredTask(scored.group, tuple(members)), weighed
 
 
 def _with_told_axes(  # noqa: PLR0913, PLR0917 - a task, and what is told of it

@@ -102,7 +102,10 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
     after = apply(before, scored_by.step(before, Ended(frozen, planned.plan, "settled", outcome, scores.measured)))
     if scored_by.pays_tallies:
         hidden = [task.made_here for task in frozen.tasks if task.truth_sha256 is not UNSET]
-        after = blinded(after, 0 if not hidden else 2 if any(hidden) else 1)
+        after = blinded(after, 2 if any(hidden) else 1 if hidden or frozen.curated_sha256 is not UNSET else 0)
+        if frozen.curated_sha256 is not UNSET:
+            counts.word["curated records"] += len(frozen.miners)
+            counts.word["entries by curated records"] += scores.weighed
     late, waiting = late_counts(before.shared, after.shared, frozen)
     counts.numbers.update(late)
     counts.word.update(waiting)

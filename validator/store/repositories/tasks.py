@@ -238,6 +238,19 @@ class RetiredTasks(Repository):
         statement = select(tasks.c.task_id).where(tasks.c.round_id == round_id, may, source.not_in(asked_now))
         return {row.task_id for row in await self._all(statement)}
 
+    async def hides_curated(self, round_id: int) -> bool:
+        """Return whether an assessment of a source before this round is not retired, or asked in an open round.
+
+        One that gave no curated record counts too: what the truth lists is not in these rows.
+        """
+        open_rounds = select(rounds.c.round_id).where(rounds.c.state == "open")
+        asked_now = select(tasks.c.source_sha256).where(tasks.c.round_id.in_(open_rounds))
+        source = tasks.c.source_sha256
+        may_not = or_(source.not_in(select(retired_tasks.c.source_sha256)), source.in_(asked_now))
+        sourced = and_(tasks.c.provenance == "curated", tasks.c.skill_type != SkillType.WORKFLOW)
+        statement = select(tasks.c.round_id).where(tasks.c.round_id < round_id, sourced, may_not)
+        return bool(await self._all(statement.order_by(tasks.c.round_id).limit(1)))
+
     async def known(
         self,
         names: Collection[str] | None = None,
