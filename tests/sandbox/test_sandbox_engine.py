@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from subprocess import run
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from sandbox_jobs import DIGEST, make_job
 
 from validator.protocol.reasons import Reason
 from validator.sandbox import containers as recipe
-from validator.sandbox.containers import OWNER, ContainerSandbox, Owner, open_sandbox, program
+from validator.sandbox.containers import OWNER, ContainerSandbox, Owner, open_sandbox
 from validator.sandbox.engine import Engine, lacks
 from validator.sandbox.interface import SandboxFailure, SandboxLimits
 from validator.settings.model import SandboxSettings
@@ -50,13 +49,6 @@ def test_an_images_labels_and_health_check_are_emptied() -> None:
     assert made["Healthcheck"] == {"Test": ["NONE"]}
     assert (made["Image"], made["HostConfig"]["Runtime"]) == (DIGEST, "runsc")
     assert "Runtime" not in recipe.container(theirs, "sssa-run-0", run, {}, None)["HostConfig"]
-
-
-def test_the_holders_program_waits_until_it_is_killed(tmp_path: Path) -> None:
-    file = tmp_path / "wait"
-    file.write_bytes(program())
-    file.chmod(0o755)
-    assert run(["timeout", "--signal=KILL", "0.5", file], check=False).returncode in (-9, 137)
 
 
 @contextlib.asynccontextmanager

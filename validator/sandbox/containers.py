@@ -1,17 +1,12 @@
 """The runtime image in containers of an engine, one for each run, in which every limit holds (SPEC 15).
 
-A tmpfs is gone with the last container that uses it. So a container of ours, the holder, keeps a run's folders: what an
-image wrote is read from a container that still runs after the image's has ended, and whose own files no stranger made.
-Its image holds one program, which waits; it is written down here because there is no compiler where a validator runs,
-and no registry that every engine reaches.
+A tmpfs is gone with the last container that uses it. So a second container of the image, the holder, keeps a run's
+folders while its `sleep` waits, sealed in the same way: what the run wrote is read from a container that still runs
+after the run has ended, and in which no bundle ran.
 """
 
 import asyncio
-import hashlib
-import io
 import os
-import struct
-import tarfile
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -52,42 +47,6 @@ from validator.settings.model import SandboxSettings
 from validator.sources import Clock, SystemClock, SystemRandom
 from validator.telemetry import Event
 
-REPOSITORY: Final = "sssa-sandbox/holder"
-PROGRAM: Final = "/wait"
-_BASE: Final = 0x400000
-_HEADERS: Final = 64 + 56
-_CODE: Final = bytes.fromhex("b822000000 0f05 ebf7")  # mov eax, 34 (pause); syscall; jmp to the start
-
-
-def program() -> bytes:
-    """Return an ELF executable for x86_64 that does nothing until it is killed."""
-    size = _HEADERS + len(_CODE)
-    kind = b"\x7fELF\x02\x01\x01"  # 64 bits, little endian, version 1
-    header = struct.pack("<16sHHIQQQIHHHHHH", kind, 2, 62, 1, _BASE + _HEADERS, 64, 0, 0, 64, 56, 1, 0, 0, 0)
-    segment = struct.pack("<IIQQQQQQ", 1, 5, 0, _BASE, _BASE, size, size, 4096)
-    return header + segment + _CODE
-
-
-def layer() -> bytes:
-    """Return the tar of the image's one layer."""
-    raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w") as tar:
-        info = tarfile.TarInfo(PROGRAM.lstrip("/"))
-        info.size, info.mode = len(program()), 0o555
-        tar.addfile(info, io.BytesIO(program()))
-    return raw.getvalue()
-
-
-async def holder_image(engine: Engine) -> str:
-    """Return the name of the image, which is made if it is not there."""
-    tar = layer()
-    tag = hashlib.sha256(tar).hexdigest()[:16]
-    name = f"{REPOSITORY}:{tag}"
-    if await engine.image(name) is None:
-        await engine.load(tar, REPOSITORY, tag)
-    return name
-
-
 _PAGE: Final = 4_096
 _HOLDER: Final = SandboxLimits(memory=64 * MIB, processes=64, open_files=256)  # what starts it needs more than it does
 _SHARED: Final = 64 * MIB  # /dev/shm, which counts as memory
@@ -117,10 +76,10 @@ def evidence_options(limits: SandboxLimits) -> dict[str, str]:
     return _tmpfs(limits.evidence + _PAGE * limits.entries, limits.entries, "1777", ",noexec")
 
 
-def holder(image: str, name: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    """Return the container that keeps both volumes, in the engine's own runtime: its program is ours."""
-    config = _sealed(image, _HOLDER, labels, None)
-    config["Entrypoint"] = [PROGRAM]
+def holder(image: Mapping[str, Any], name: str, run: Run, labels: Mapping[str, str], runtime: str | None) -> Any:
+    """Return the container that keeps both volumes for as long as the run may take; arguments as of `container`."""
+    config = _sealed(image, _HOLDER, labels, runtime)
+    config["Entrypoint"] = ["sleep", str(int(run.limits.wall_s + _SLACK_S))]
     config["HostConfig"]["Mounts"] = [_volume(f"{name}-bundle", BUNDLE), _volume(f"{name}-evidence", EVIDENCE)]
     return config
 
@@ -131,8 +90,7 @@ def container(image: Mapping[str, Any], name: str, run: Run, labels: Mapping[str
     `name` prefixes the volumes' names. The image's own labels are emptied, so that no other program on this engine acts
     on them. `runtime` is the OCI runtime; None for the engine's own.
     """
-    theirs = dict.fromkeys(image["Config"].get("Labels") or {}, "")
-    config = _sealed(image["Id"], run.limits, theirs | dict(labels), runtime)
+    config = _sealed(image, run.limits, labels, runtime)
     config["Cmd"] = [run.program]
     config["Env"] = [f"{key}={value}" for key, value in run.variables.items()]
     host = config["HostConfig"]
@@ -142,7 +100,10 @@ def container(image: Mapping[str, Any], name: str, run: Run, labels: Mapping[str
     return config
 
 
-def _sealed(image: str, limits: SandboxLimits, labels: Mapping[str, str], runtime: str | None) -> dict[str, Any]:
+def _sealed(
+    image: Mapping[str, Any], limits: SandboxLimits, labels: Mapping[str, str], runtime: str | None
+) -> dict[str, Any]:
+    theirs = dict.fromkeys(image["Config"].get("Labels") or {}, "")
     host: dict[str, Any] = {
         "NetworkMode": "none",
         "Dns": ["127.0.0.1"],  # instead of the host's, which are nobody's business
@@ -169,10 +130,10 @@ def _sealed(image: str, limits: SandboxLimits, labels: Mapping[str, str], runtim
     if runtime is not None:
         host["Runtime"] = runtime
     return {
-        "Image": image,
+        "Image": image["Id"],
         "Hostname": "sandbox",
         "User": USER,
-        "Labels": dict(labels),
+        "Labels": theirs | dict(labels),
         "Healthcheck": {"Test": ["NONE"]},
         "StopSignal": "SIGKILL",
         "HostConfig": host,
@@ -369,18 +330,17 @@ class Containers:
         name = f"sssa-run-{SystemRandom().token(8).hex()}"
         self._live.add(name)
         try:
-            await self._hold(name, run)
+            await self._hold(name, image, run)
             return await self._watched(name, image, run)
         finally:
             await complete(self._remove(name))
 
-    async def _hold(self, name: str, run: Run) -> None:
+    async def _hold(self, name: str, image: Mapping[str, Any], run: Run) -> None:
         """Make the two volumes, keep them, and put the bundle into its own."""
         labels = self._labels(run)
         await self._engine.make_volume(f"{name}-bundle", labels, bundle_options())
         await self._engine.make_volume(f"{name}-evidence", labels, evidence_options(run.limits))
-        image = await holder_image(self._engine)
-        await self._engine.make_container(f"{name}-holder", holder(image, name, labels))
+        await self._engine.make_container(f"{name}-holder", holder(image, name, run, labels, self._runtime))
         await self._engine.start(f"{name}-holder")
         await self._engine.put(f"{name}-holder", BUNDLE, run.bundle)
 

@@ -98,12 +98,6 @@ class Engine:
                 if "error" in event:
                     raise EngineError(f"pull an image: {printable(str(event['error'])[:_TOLD])}")
 
-    async def load(self, tar: bytes, repository: str, tag: str) -> None:
-        """Make an image whose one layer is the tar."""
-        params = {"fromSrc": "-", "repo": repository, "tag": tag}
-        async with self._call("load an image"), self._reply("images/create", params, "POST", tar) as reply:
-            await reply.read()
-
     async def make_volume(self, name: str, labels: Mapping[str, str], options: Mapping[str, str]) -> None:
         """Make a volume of the local driver; once asked for it is made, and a cancellation waits for that."""
         config = {"Name": name, "Labels": dict(labels), "Driver": "local", "DriverOpts": dict(options)}

@@ -25,7 +25,7 @@ pathlib.Path(os.environ["SSSA_EVIDENCE"], "told").write_text(told.stdout + sys.b
 
 def made(**changed: Any) -> Image:
     files = {"app/__main__.py": File(PROGRAM)}
-    given: dict[str, Any] = {"env": {"GREETING": "hello"}, "tools": ["bash", "id"]}
+    given: dict[str, Any] = {"env": {"GREETING": "hello"}, "tools": ["bash", "id", "sleep"]}
     return python_image(files, [PYTHON, "-I", "/app"], **given | changed)
 
 
