@@ -1,8 +1,8 @@
 """One validator's network, round after round: its inputs are frozen, planned, scored, stepped and paid by the core."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple
 
 from laboratory.behaviours import Crowd, Deed
 from laboratory.population import Player, Population
@@ -12,7 +12,7 @@ from validator.protocol.answer import Role
 from validator.protocol.draws import round_seed, salt_commitment
 from validator.protocol.execution import ExecutionEvent
 from validator.protocol.reasons import Reason
-from validator.protocol.results import Checks, Rejection, RoundResults, Submission
+from validator.protocol.results import Checks, Rejection, RoundResults, Submission, VoidDispatch
 from validator.protocol.round import (
     AssessmentTask,
     ExecutionResult,
@@ -27,7 +27,6 @@ from validator.protocol.skill_types import KINDS, SkillType, is_runtime
 from validator.protocol.sssa import Evidence, Policy, Signature, Skill, Sssa
 from validator.scoring import (
     FindingKeys,
-    Version,
     WeightPlan,
     executed_tasks,
     plan_round,
@@ -77,14 +76,14 @@ class Network:
 
     def __init__(self, population: Population, place: str = "0") -> None:
         self.population, self._place = population, place
-        self.version = _version(population)
+        self.version = version(population.version)
         self.state = State({}, Shared(since=0, sources={}))
         self.index = 0
         self.names: dict[str, str] = {}
         self._seed = population.seed
         self._library = Library(population.world, self.version, population.seed, place)
         self._players = population.members
-        self._crowd = Crowd(self._players, population.world, population.seed, place, self._library.kinds)
+        self._crowd = Crowd(self._players, population.world, population.seed, place)
         self._results: tuple[ExecutionResult, ...] = ()
 
     def play(self) -> Played:
@@ -96,7 +95,9 @@ class Network:
         plan = plan_round(self.version, frozen)
         self._crowd.laboratory.begin()
         deeds: dict[tuple[str, str], Deed] = {}
-        results = RoundResults.of(self._judgements(plan, latent, deeds))
+        judgements = [one for one in self._judgements(plan, latent, deeds) if one is not None]
+        void = tuple(VoidDispatch(*key, Reason.LOCAL_STALL) for key, deed in deeds.items() if deed.void)
+        results = RoundResults.of(judgements, alone=void)
         outcome = score_round(self.version, frozen, plan, results, FindingKeys())
         ended = Ended(frozen, plan, "settled", outcome)
         self.state = apply(self.state, self.version.step(self.state, ended))
@@ -173,7 +174,7 @@ class Network:
             miners=miners,
             tasks=tasks,
             runtime_image=UNPUBLISHED,
-            executes=world.executes,
+            executes=True,
             executions=self._results,
             filled=(),
             acts=(),
@@ -182,13 +183,16 @@ class Network:
 
     def _judgements(
         self, plan: RoundPlan, latent: Mapping[str, Latent], deeds: dict[tuple[str, str], Deed]
-    ) -> Iterator[Submission | Rejection]:
+    ) -> Iterator[Submission | Rejection | None]:
         for group in plan.groups:
-            told = latent[group.task_id]
+            task = latent[group.task_id]
+            players = {hotkey: self._crowd.players[self.names[hotkey]] for hotkey, _ in group.members}
+            members = Counter(player.group.name for player in players.values())
             for hotkey, role in group.members:
-                player = self._crowd.players[self.names[hotkey]]
-                deed = deeds[group.task_id, hotkey] = self._crowd.deed(player, told)
-                yield _judged(told.task, hotkey, role, player, deed)
+                player = players[hotkey]
+                majority = 2 * members[player.group.name] > len(players)
+                deed = deeds[group.task_id, hotkey] = self._crowd.deed(player, task, role, majority=majority)
+                yield _judged(task.task, hotkey, role, player, deed)
 
     def _executed(
         self,
@@ -210,31 +214,19 @@ class Network:
         return tuple(results)
 
 
-def _version(population: Population) -> Version:
-    """Return the version that is played: the core's, or one with rules switched off."""
-    played: Any = version(population.version)
-    for name in population.world.without:
-        rules = played.rules
-        match name:
-            case "ramp":
-                rules = replace(rules, components=replace(rules.components, ramp=0))
-        played = replace(played, rules=rules)
-    return cast("Version", played)
-
-
 def _event(*, ran: bool) -> ExecutionEvent:
     return "rerun_pass" if ran else "rerun_fail"
 
 
 def _declares(player: Player, index: int) -> bool:
-    """Return whether a miner declares anything in a round: a thinner is absent in one of every few."""
-    return player.group.behaviour != "thinner" or index % player.group.every != 0
+    """Return whether a miner declares anything in a round: a thinner is absent in some of ten, evenly spread."""
+    return player.group.behaviour != "thinner" or 7 * index % 10 < 10 * player.group.share
 
 
-def _judged(task: AssessmentTask, hotkey: str, role: Role, player: Player, deed: Deed) -> Submission | Rejection:
-    """Return an answer as the gates leave it."""
+def _judged(task: AssessmentTask, hotkey: str, role: Role, player: Player, deed: Deed) -> Submission | Rejection | None:
+    """Return an answer as the gates leave it; None of a void dispatch."""
     if deed.answer is None:
-        return Rejection(task.task_id, hotkey, role, Reason.DEADLINE_LATE, None)
+        return None if deed.void else Rejection(task.task_id, hotkey, role, Reason.DEADLINE_LATE, None)
     analysis, rules = deed.answer.analysis, deed.answer.rules
     window = task.windows.of(role)
     name: SkillType = task.skill_type

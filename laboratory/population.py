@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal, NamedTuple, get_args
 import msgspec
 from msgspec import Meta, Struct
 
+from validator.protocol.answer import Role
 from validator.protocol.errors import ValidatorError
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Verdict
@@ -30,6 +31,7 @@ Behaviour = Literal[
     "hopper",
     "thinner",
     "inventor",
+    "selective",
 ]
 MOST_MINERS: Final = 1_024
 _LARGEST_FILE: Final = 1 << 20
@@ -45,34 +47,28 @@ class World(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     Attributes:
         kinds: of faults that there are.
         hardness: spread of the log odds of finding them.
-        slope: of the curve from ability to chance.
-        tasks_per_type: in a round.
         planted: tasks made for the round with a known truth; absent: as many as the version has.
-        known: share of the ordinary tasks whose verdict and risk are known.
+        curated: share of the ordinary tasks that are curated: the validator knows their faults (D-49).
+        advisories: share of the kinds that are advisories of dependencies.
         wording: share of the findings that are in the words that most use.
         alarms: false findings of an analyst that finds nothing, per task.
         tool_share: share of an analyst's luck that is its tool's.
         blind: share of the kinds that a tool never finds.
-        executes: the validator executes bundles (SPEC 15).
         epoch: of the first round.
         epoch_rounds: rounds between two vectors.
-        without: rules of 2.0.0 that are switched off, to see what they cost.
     """
 
     kinds: Annotated[int, Meta(ge=12, le=500)] = 48
     hardness: Annotated[float, Meta(ge=0, le=3)] = 0.8
-    slope: Annotated[float, Meta(gt=0, le=8)] = 1.0
-    tasks_per_type: Annotated[int, Meta(ge=1, le=2)] = 2
     planted: Annotated[int, Meta(ge=0, le=6)] | None = None
-    known: Part = 0.0
+    curated: Part = 0.0
+    advisories: Part = 0.0
     wording: Part = 0.85
     alarms: Annotated[float, Meta(ge=0, le=20)] = 2.0
     tool_share: Part = 0.3
     blind: Part = 0.15
-    executes: bool = True
     epoch: Annotated[int, Meta(ge=0, le=1_000_000)] = 100
     epoch_rounds: Annotated[int, Meta(ge=1, le=1_000)] = 10
-    without: tuple[Literal["ramp"], ...] = ()
 
 
 class Group(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -83,18 +79,23 @@ class Group(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         count: how many.
         behaviour: what they do.
         skill: chance of finding a fault of middling difficulty; two numbers: graded evenly from one to the other.
-        spread: of the skill over kinds, in log odds.
         tool: whose luck and blindness they share.
         speed: part of the time window that they take.
         fails: share of the dispatches that fail a gate.
         types: that they declare; absent: all.
         arrives, leaves: first round with them, first without.
         share: of the tasks in which they share, copy, frame or invent; in the others they do what honest miners do.
+            Of a thinner: the part of the rounds, in tenths, in which it declares.
+        role, majority: they share, copy, frame or invent in this role alone; where they are most of the group alone.
         redone: part of a shared analysis that each does again.
+        omits: what each leaves out of its findings: `place`: the n-th fault of each task, n its number modulo eight;
+            `kind`: those of an eighth of the kinds, another one for each; `chance`: one of eight; `easy`: easy kinds.
+        sprays: advisories of which each answer has findings with so many in each, until all known ones are listed.
+        voids: dispatches that a miner makes void: those with `hard` faults, or all but the planted that it `knows`.
         effort: share of the tasks that a lazy miner analyses.
         knows: share of the planted tasks that are recognized (fabricator, poisoner).
         stock: they run their tool as it comes, so that all who run it say the same.
-        every: rounds after which a hopper takes a new hotkey; a thinner declares in one of so many rounds less one.
+        every: rounds after which a hopper takes a new hotkey.
         of: name of the miner that is copied or framed.
         verdict, risk: that a constant miner says.
     """
@@ -103,7 +104,6 @@ class Group(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     behaviour: Behaviour
     count: Annotated[int, Meta(ge=1, le=MOST_MINERS)] = 1
     skill: Level | Annotated[tuple[float, ...], Meta(min_length=2, max_length=2)] = 0.6
-    spread: Annotated[float, Meta(ge=0, le=3)] = 0.0
     tool: Name | Literal[""] = ""
     speed: Annotated[float, Meta(ge=0, le=1)] = 0.2
     fails: Part = 0.0
@@ -111,7 +111,12 @@ class Group(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     arrives: Annotated[int, Meta(ge=0)] = 0
     leaves: Annotated[int, Meta(ge=1)] | None = None
     share: Part = 1.0
+    role: Role | Literal[""] = ""
+    majority: bool = False
     redone: Part = 0.0
+    omits: Literal["", "place", "kind", "chance", "easy"] = ""
+    sprays: Annotated[int, Meta(ge=0, le=64)] = 0
+    voids: Literal["", "hard", "ordinary"] = ""
     effort: Part = 0.3
     knows: Part = 0.0
     stock: bool = False

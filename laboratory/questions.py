@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 from laboratory.population import Population, population_of
-from laboratory.report import caught_up, correlated, honest_pays, part_of, peer_pays, spread_of
+from laboratory.report import caught_up, correlated, honest_pays, part_of, spread_of
 from laboratory.results import Result, rank_correlation
 
 Results = Mapping[str, Result]
@@ -14,10 +13,11 @@ Results = Mapping[str, Result]
 
 
 class Bound(NamedTuple):
-    """Bound on a mean under 2.0.0."""
+    """Bound on a mean under a version."""
 
     side: Literal["≥", "≤"]
     value: float
+    version: str = "2.0.0"
 
     def holds(self, mean: float) -> bool:
         """Return whether a mean is within the bound."""
@@ -25,7 +25,7 @@ class Bound(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """A number of one seed; `bound` is what its mean must show under 2.0.0."""
+    """A number of one seed; `bound` is what its mean must show."""
 
     name: str
     of: Callable[[Results], float]
@@ -76,8 +76,7 @@ def _honest(count: int, skill: Any = (0.3, 0.9), **more: Any) -> dict[str, Any]:
 
 
 def _network(*miners: dict[str, Any], rounds: int = 100, **world: Any) -> dict[str, Any]:
-    graded = [one | ({"skill": list(one["skill"])} if isinstance(one.get("skill"), tuple) else {}) for one in miners]
-    return {"miners": graded, "rounds": rounds, "world": world}
+    return {"miners": miners, "rounds": rounds, "world": world}
 
 
 def _some(behaviour: str, count: int = 1, **more: Any) -> dict[str, Any]:
@@ -86,6 +85,10 @@ def _some(behaviour: str, count: int = 1, **more: Any) -> dict[str, Any]:
 
 def _at(network: str, of: Callable[..., float], *arguments: Any) -> Callable[[Results], float]:
     return lambda results: of(results[network], *arguments)
+
+
+def _peer_pays(result: Result, group: str, round_number: int = 1 << 30) -> float:
+    return honest_pays(result, group, round_number, within=0.1)
 
 
 def _each(result: Result, group: str, round_number: int = 1 << 30) -> float:
@@ -129,13 +132,24 @@ def _least(result: Result) -> float:
     return min(pays) / (math.fsum(pays) / len(pays))
 
 
-def _cost(rule: str, results: Results) -> float:
-    return _least(results["all rules"]) / _least(results[f"without {rule}"])
+def _flags(result: Result, *groups: str) -> float:
+    """Return the collusion flags of a miner of these groups; without any, of an honest one."""
+    members = result.of(*groups)
+    return sum(one.flags for one in members) / len(members)
 
 
 _SIZES: Final = (16, 64, 256)
 _SHARING: Final = {"skill": 0.6, "redone": 0.05, "tool": "open"}  # of two keys a tenth of the faults is apart
-_RULES: Final = ("ramp",)
+_TOOLS: Final = ("one", "two", "three")
+_SKILLS: Final = (0.6, 0.85, 0.95)
+_OMISSIONS: Final = {"place": "one fault of eight", "kind": "an eighth of the kinds", "chance": "an eighth by chance"}
+_FABRICATORS: Final[Mapping[str, tuple[dict[str, Any], float, Bound | None]]] = {
+    "0% of the planted tasks recognized": ({"knows": 0.0}, 0.0, Bound("≤", 0.10)),
+    "50% recognized": ({"knows": 0.5}, 0.0, None),
+    "90% recognized": ({"knows": 0.9}, 0.0, None),
+    "90% recognized, one ordinary task in 16 curated": ({"knows": 0.9}, 1 / 16, Bound("≤", 0.15)),
+    "invent only where they are most of the group": ({"majority": True, "tool": "open"}, 0.0, None),
+}  # what they do, the share of curated tasks, and the bound on their part of the pay
 
 QUESTIONS: Final[tuple[Question, ...]] = (
     Question(
@@ -151,76 +165,84 @@ QUESTIONS: Final[tuple[Question, ...]] = (
                 )
                 for size in _SIZES
             ),
-            *(
-                Measure(f"the same with all faults known to all, {size} miners, round 60", _at(f"{size}", _oracle, 60))
-                for size in _SIZES
-            ),
+            Measure("the same with all faults known to all, 64 miners, round 60", _at("64", _oracle, 60)),
         ),
         tuple(Line(f"{size} miners", f"{size}", correlated) for size in _SIZES),
         "rank correlation of skill and pay",
     ),
     Question(
-        "equals",
-        "How much of the pay of equals is luck?",
-        {f"{size}": _network(_honest(size, 0.6)) for size in _SIZES},
-        tuple(
-            Measure(
-                f"largest to smallest pay, {size} miners, round 100",
-                _at(f"{size}", spread_of, 100),
-                Bound("≤", 1.5) if size == 64 else None,
-            )
-            for size in _SIZES
-        ),
-        (Line("64 miners", "64", lambda result, number: min(8.0, spread_of(result, number))),),
-        "largest to smallest pay, 64 miners; 8 stands for more",
-        1.5,
-    ),
-    Question(
-        "newcomer",
-        "How soon does an able newcomer have half of the median pay?",
+        "luck",
+        "How much of the pay is luck, and how soon does an able newcomer have half of the median pay?",
         {
-            f"{size}": _network(
-                _honest(size - 1),
-                _some("honest", name="late", skill=0.8, tool="open", arrives=60),
-                rounds=140,
-                epoch_rounds=5,
-            )
-            for size in (16, 64, 256)
+            **{f"equals {size}": _network(_honest(size, 0.6)) for size in _SIZES[1:]},
+            **{
+                f"newcomer {size}": _network(
+                    _honest(size - 1),
+                    _some("honest", name="late", skill=0.8, tool="open", arrives=60),
+                    rounds=140,
+                    epoch_rounds=5,
+                )
+                for size in _SIZES[1:]
+            },
+            "validators 64": _network(_honest(64)) | {"validators": 2},
         },
-        tuple(
-            Measure(
-                f"rounds, {size} miners",
-                _at(f"{size}", caught_up, "late", 60),
-                Bound("≤", 30) if size == 64 else None,
-            )
-            for size in (16, 64, 256)
+        (
+            *(
+                Measure(
+                    f"largest to smallest pay among {size} equals, round 100",
+                    _at(f"equals {size}", spread_of, 100),
+                    {64: Bound("≤", 1.5)}.get(size),
+                )
+                for size in _SIZES[1:]
+            ),
+            *(
+                Measure(
+                    f"rounds until a newcomer among {size} has half of the median",
+                    _at(f"newcomer {size}", caught_up, "late", 60),
+                    {64: Bound("≤", 30)}.get(size),
+                )
+                for size in _SIZES[1:]
+            ),
+            Measure("spread of a pay between two validators, 64 miners", _at("validators 64", _apart)),
         ),
-        (Line("64 miners", "64", lambda result, number: _each(result, "late", number)),),
-        "pay of the newcomer, in honest pays",
+        seeds=(8, 1),
     ),
     Question(
         "sharing",
         "Do eight keys with one analysis earn more than one?",
         {
-            f"8 of {size}": _network(_honest(size - 8), _some("sharer", 8, **_SHARING), rounds=200, epoch_rounds=20)
+            f"8 of {size}": _network(_honest(size - 8), _some("sharer", 8, **_SHARING), epoch_rounds=20)
             for size in (18, 64)
-        },
-        tuple(
-            Measure(
-                f"all eight of {size}, in pays of honest miners of like skill, round 100",
-                _at(f"8 of {size}", peer_pays, "sharer", 100),
+        }
+        | {"same": _network(_honest(10, 0.6), _some("sharer", 8, tool="open"), rounds=60)}
+        | {
+            f"{omits} {skill}": _network(
+                _honest(10, skill), _some("sharer", 8, skill=skill, tool="open", omits=omits), rounds=60
             )
-            for size in (18, 64)
+            for omits in _OMISSIONS
+            for skill in _SKILLS
+        },
+        (
+            *(
+                Measure(f"eight of {size}, {text}", _at(f"8 of {size}", of, "sharer"))
+                for size in (18, 64)
+                for text, of in (("together", _peer_pays), ("pay per analysis", _per_work))
+            ),
+            Measure("eight of 18 with skill 0.6 that say the same", _at("same", honest_pays, "sharer")),
+            *(
+                Measure(
+                    f"eight of 18 with skill {skill}, each leaves out {text}",
+                    _at(f"{omits} {skill}", honest_pays, "sharer"),
+                )
+                for omits, text in _OMISSIONS.items()
+                for skill in _SKILLS
+            ),
         ),
-        tuple(
-            Line(f"8 of {size}", f"8 of {size}", lambda result, number: peer_pays(result, "sharer", number))
-            for size in (18, 64)
-        ),
-        "pay of all eight, in pays of honest miners of like skill",
+        seeds=(8, 1),
     ),
     Question(
         "nothing",
-        "What do little work and no work earn?",
+        "What do little work, no work, and work on recognized tasks alone earn?",
         {
             "mixed": _network(
                 _honest(20),
@@ -231,7 +253,15 @@ QUESTIONS: Final[tuple[Question, ...]] = (
                 _some("honest", name="weak", skill=0.15, tool="open"),
                 _some("inventor", skill=0.6, tool="open"),
                 _some("copier", of="honest-12"),
-            )
+                _some("poisoner", knows=0.9, skill=0.8, tool="open"),
+                _some("fabricator", knows=0.9),
+            ),
+            "advisories": _network(
+                _honest(20, 0.6),
+                _some("selective", name="one-list", tool="open", sprays=64),
+                _some("selective", name="many-lists", tool="open", sprays=4),
+                advisories=1 / 6,
+            ),
         },
         (
             Measure("always ALLOW and nothing else", _at("mixed", _each, "empty"), Bound("≤", 0.05)),
@@ -242,125 +272,109 @@ QUESTIONS: Final[tuple[Question, ...]] = (
             Measure("weak: a skill of 0.15 (the others: 0.3 to 0.9)", _at("mixed", _each, "weak")),
             Measure("inventor: reports in full, never runs", _at("mixed", _each, "inventor"), Bound("≤", 0.20)),
             Measure("copier: is given the answers of an older key", _at("mixed", _each, "copier")),
+            Measure("recognizes 90% of the planted, analyses those, ALLOW else", _at("mixed", _each, "poisoner")),
+            Measure("knows the truth of those, invents else", _at("mixed", _each, "fabricator")),
+            Measure(
+                "honest, and lists 64 advisories in one finding", _at("advisories", _each, "one-list"), Bound("≤", 1.1)
+            ),
+            Measure(
+                "honest, and lists four in each of 16 findings", _at("advisories", _each, "many-lists"), Bound("≤", 1.1)
+            ),
         ),
     ),
     Question(
         "fabricating",
         "What do twelve fabricators earn next to ten honest miners?",
         {
-            f"{known:.0%} known": _network(_honest(10), _some("fabricator", 12, knows=known))
-            for known in (0.0, 0.25, 0.5, 0.9)
+            text: _network(_honest(10), _some("fabricator", 12, **more), curated=curated)
+            for text, (more, curated, _) in _FABRICATORS.items()
         },
         tuple(
-            Measure(
-                f"part of all pay, {known:.0%} of the planted tasks recognized",
-                _at(f"{known:.0%} known", part_of, "fabricator", 100),
-                Bound("≤", 0.10) if not known else None,
-            )
-            for known in (0.0, 0.9)
+            Measure(f"part of all pay: {text}", _at(text, part_of, "fabricator", 100), bound)
+            for text, (_, _, bound) in _FABRICATORS.items()
         ),
-        tuple(
-            Line(f"{known:.0%} recognized", f"{known:.0%} known", lambda result, n: part_of(result, "fabricator", n))
-            for known in (0.0, 0.25, 0.5, 0.9)
-        ),
+        tuple(Line(text, text, lambda result, number: part_of(result, "fabricator", number)) for text in _FABRICATORS),
         "part of all pay",
         0.1,
     ),
     Question(
-        "recognizing",
-        "What does a single miner earn that recognizes planted tasks?",
-        {
-            "90%": _network(
-                _honest(20), _some("poisoner", knows=0.9, skill=0.8, tool="open"), _some("fabricator", knows=0.9)
-            )
-        },
-        (
-            Measure("analyses those alone, invents an ALLOW else, 90% recognized", _at("90%", _each, "poisoner")),
-            Measure("knows the truth of those, invents else, 90% recognized", _at("90%", _each, "fabricator")),
-        ),
-    ),
-    Question(
         "tools",
-        "What do miners of a stock tool earn?",
+        "What do miners of one stock tool earn?",
         {
             "tools": _network(
-                _honest(24),
-                *(
-                    _some("honest", 4, name=f"stock-{tool}", skill=0.6, tool=tool, stock=True)
-                    for tool in ("one", "two", "three")
-                ),
+                _honest(24), *(_some("honest", 4, name=f"stock-{tool}", tool=tool, stock=True) for tool in _TOOLS)
             ),
-            "own": _network(
-                _honest(12, 0.6),
-                *(_some("honest", 8, name=f"tool-{tool}", skill=0.6, tool=tool) for tool in ("one", "two", "three")),
-            ),
+            "16 of 20": _network(_honest(4, 0.6, name="own", tool="own"), _honest(16, 0.6, name="shipped", stock=True)),
+            "20 of 20": _network(_honest(20, 0.6, name="shipped", stock=True)),
         },
         (
-            Measure("four keys of one stock tool, together", _at("tools", honest_pays, "stock-one")),
-            Measure("the same tool with own work: each", _at("own", _each, "tool-one")),
+            Measure("four keys of one tool next to 32 others, together", _at("tools", honest_pays, "stock-one")),
+            Measure(
+                "launch: each of 16, in pays of four others",
+                _at("16 of 20", _against, "shipped", "own"),
+                Bound("≥", 0.9),
+            ),
+            Measure("launch: least paid of 20, in mean pays", _at("20 of 20", _least), Bound("≥", 0.9)),
         ),
     ),
     Question(
         "identity",
-        "Does it help to change the hotkey, to declare seldom, or to declare one type?",
+        "Does it help to change the hotkey, to be absent, to void dispatches, or to declare one type?",
         {
             "mixed": _network(
                 _honest(20, 0.6),
-                _some("hopper", name="hop-ten", skill=0.6, tool="open", every=10),
-                _some("hopper", name="hop-thirty", skill=0.6, tool="open", every=30),
-                _some("thinner", name="thin-two", skill=0.6, tool="open", every=2),
-                _some("thinner", name="thin-three", skill=0.6, tool="open", every=3),
-                _some("honest", name="mcp-alone", skill=0.6, tool="open", types=["mcp_server"]),
+                _some("hopper", name="hop-thirty", tool="open", every=30),
+                _some("thinner", name="part-time", tool="open", share=0.6),
+                _some("selective", name="voids-hard", tool="open", voids="hard"),
+                _some("selective", name="voids-ordinary", tool="open", voids="ordinary", knows=0.9),
+                _some("selective", name="mcp-alone", tool="open", types=["mcp_server"]),
+                _some("selective", name="composition-alone", tool="open", types=["agent_composition"]),
                 rounds=120,
                 epoch_rounds=5,
             )
         },
-        tuple(
-            Measure(f"{text}: {unit}", _at("mixed", of, group))
-            for group, text in (
-                ("hop-thirty", "a new hotkey every 30 rounds"),
-                ("thin-three", "declares in two of three rounds"),
-                ("mcp-alone", "declares mcp_server alone"),
-            )
-            for unit, of in (("pay", _whole), ("pay per analysis", _per_work))
+        (
+            Measure("a new hotkey every 30 rounds", _at("mixed", _whole, "hop-thirty")),
+            Measure("declares in six of ten rounds", _at("mixed", _whole, "part-time"), Bound("≤", 0.75)),
+            Measure("the same, per analysis", _at("mixed", _per_work, "part-time")),
+            Measure("voids what looks hard", _at("mixed", _whole, "voids-hard"), Bound("≤", 0.75)),
+            Measure(
+                "voids all but nine of ten planted tasks", _at("mixed", _whole, "voids-ordinary"), Bound("≤", 0.75)
+            ),
+            Measure("declares mcp_server alone, per analysis", _at("mixed", _per_work, "mcp-alone")),
+            Measure("declares agent_composition alone, per analysis", _at("mixed", _per_work, "composition-alone")),
         ),
     ),
     Question(
-        "framing",
-        "What does a victim lose to keys that run what it runs?",
+        "victims",
+        "What can others do to honest miners?",
         {
-            f"{keys}": _network(
+            "younger": _network(
                 _honest(20, 0.6),
-                _some("honest", name="victim", skill=0.6, tool="open"),
-                _some("framer", keys, of="victim-1", redone=0.1, arrives=arrives),
+                _some("honest", name="victim", tool="open"),
+                _some("framer", 3, of="victim-1", redone=0.1, arrives=40),
                 rounds=140,
-            )
-            for keys, arrives in ((1, 40), (3, 40))
+            ),
+            "older": _network(
+                _honest(20, 0.6),
+                _some("honest", name="victim", tool="open", arrives=60),
+                _some("framer", of="victim-1", redone=0.1),
+                rounds=140,
+            ),
+            "auditors": _network(
+                _honest(12, 0.6, stock=True), _some("fabricator", 12, tool="open", stock=True, role="auditor")
+            ),
+            "saboteurs": _network(_honest(16), _some("selective", 8, tool="open", omits="easy")),
         },
         (
-            Measure("victim's pay next to one younger key", _at("1", _each, "victim"), Bound("≥", 0.9)),
-            Measure("victim's pay next to three younger keys", _at("3", _each, "victim"), Bound("≥", 0.9)),
-            Measure("one younger key", _at("1", _each, "framer")),
-            Measure("three younger keys, together", _at("3", honest_pays, "framer")),
-        ),
-    ),
-    Question(
-        "validators",
-        "How far are validators apart about one miner?",
-        {f"{size}": _network(_honest(size)) | {"validators": 2} for size in (16, 64)},
-        tuple(
-            Measure(f"standard deviation of a miner's pay, as part of it, {size} miners", _at(f"{size}", _apart))
-            for size in (16, 64)
-        ),
-    ),
-    Question(
-        "costs",
-        "What does each rule of 2.0.0 cost honest miners?",
-        {"all rules": _network(_honest(64, 0.6))}
-        | {f"without {rule}": _network(_honest(64, 0.6), without=[rule]) for rule in _RULES},
-        (
-            Measure("least paid of 64 equals, in mean pays", _at("all rules", _least)),
-            *(Measure(f"the same, in that without {rule}", partial(_cost, rule), Bound("≥", 0.9)) for rule in _RULES),
+            Measure("victim's pay next to three younger keys", _at("younger", _each, "victim"), Bound("≥", 0.9)),
+            Measure("three younger keys, together", _at("younger", honest_pays, "framer")),
+            Measure("newcomer's pay next to one older key", _at("older", _each, "victim"), Bound("≥", 0.9)),
+            Measure("one older key", _at("older", _each, "framer")),
+            Measure("flags of each of 12 honest miners", _at("auditors", _flags), Bound("≤", 0, "1.0.0")),
+            Measure("each of 12 that lie as auditors", _at("auditors", _each, "fabricator")),
+            Measure("rank correlation of 16 next to 8 saboteurs", _at("saboteurs", correlated, 60)),
+            Measure("eight saboteurs, together", _at("saboteurs", _peer_pays, "selective")),
         ),
     ),
 )

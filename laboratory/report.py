@@ -141,18 +141,10 @@ def spread_of(result: Result, round_number: int = 1 << 30) -> float:
     return max(pays) / min(pays) if min(pays) else math.inf
 
 
-def honest_pays(result: Result, group: str, round_number: int = 1 << 30) -> float:
-    """Return what a group is paid together, in mean pays of an honest miner."""
-    place = result.at(round_number)
-    base = _mean([one.pay[place] for one in result.of()])
-    return math.fsum(one.pay[place] for one in result.of(group)) / base if base else math.inf
-
-
-def peer_pays(result: Result, group: str, round_number: int = 1 << 30) -> float:
-    """Return what a group is paid together, in mean pays of honest miners whose skill is within 0.1 of theirs."""
+def honest_pays(result: Result, group: str, round_number: int = 1 << 30, within: float = 1.0) -> float:
+    """Return the pay of a group together, in mean pays of honest miners whose skill is `within` so much of theirs."""
     place, members = result.at(round_number), result.of(group)
-    peers = [one for one in result.of() if abs(one.level - members[0].level) <= 0.1]
-    base = _mean([one.pay[place] for one in peers])
+    base = _mean([one.pay[place] for one in result.of() if abs(one.level - members[0].level) <= within])
     return math.fsum(one.pay[place] for one in members) / base if base else math.inf
 
 

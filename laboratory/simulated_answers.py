@@ -1,13 +1,14 @@
 """Answers of simulated miners: the faults of a task that an analyst of some skill finds, as claims of an answer."""
 
-import math
-from collections.abc import Mapping
+from collections.abc import Collection
 from random import Random
 from typing import Final, NamedTuple
 
+from msgspec import structs
+
 from laboratory.population import World
 from laboratory.streams import poisson, stream
-from laboratory.world import ANYTHING, Kind, Latent, false_alarm
+from laboratory.world import ADVISORIES, ANYTHING, Kind, Latent, false_alarm
 from validator.protocol.findings import risk_of, verdict_of
 from validator.protocol.sssa import Analysis, Dependency, Finding, Rule, Verdict
 
@@ -28,16 +29,14 @@ class Skill(NamedTuple):
     Attributes:
         level: chance of finding a fault of middling difficulty, in (0, 1).
         tool: whose draws it shares; empty for none.
-        kinds: kind to odds by which it is better or worse at it than others of its level.
     """
 
     level: float
     tool: str = ""
-    kinds: Mapping[str, float] = {}
 
-    def chance(self, world: World, kind: Kind) -> float:
+    def chance(self, kind: Kind) -> float:
         """Return the chance of finding a fault of a kind."""
-        odds = math.pow(self.level / (1 - self.level) * kind.odds * self.kinds.get(kind.name, 1.0), world.slope)
+        odds = self.level / (1 - self.level) * kind.odds
         return odds / (1 + odds)
 
 
@@ -53,7 +52,14 @@ class Laboratory:
         """Forget the tasks of the last round."""
         self._luck.clear()
 
-    def analysis(self, latent: Latent, analyst: str, skill: Skill, redone: tuple[str, float] = ("", 0.0)) -> Answer:
+    def analysis(
+        self,
+        latent: Latent,
+        analyst: str,
+        skill: Skill,
+        redone: tuple[str, float] = ("", 0.0),
+        omitted: Collection[int] = (),
+    ) -> Answer:
         """Return what an analyst says of a task.
 
         Args:
@@ -61,6 +67,7 @@ class Laboratory:
             analyst: whose draws decide.
             skill: of the analyst.
             redone: who does the analysis again, and in which part of the faults.
+            omitted: places of faults that are left out of the answer.
         """
         world, name = self._world, latent.task.task_id
         draws = stream(self._seed, self._place, "analysis", analyst, name)
@@ -73,7 +80,8 @@ class Laboratory:
             if anew is not None and anew.random() < redone[1]:
                 luck = anew.random()
             blind = bool(skill.tool) and self._is_blind(skill.tool, kind)
-            if luck < skill.chance(world, kind) and not (blind and shares < world.tool_share):
+            missed = place in omitted or (blind and shares < world.tool_share)
+            if luck < skill.chance(kind) and not missed:
                 ways = latent.worded[place]
                 found.append(ways[0] if words < world.wording else ways[1 + int(words * 997) % (len(ways) - 1)])
         hits = len(found)
@@ -127,6 +135,15 @@ def perfect(latent: Latent) -> Answer:
         ),
         latent.rules,
     )
+
+
+def sprayed(answer: Answer, ids: int) -> Answer:
+    """Return an answer with findings that list all known advisories, so many in each; its verdict and risk stay."""
+    sprays = tuple(
+        Finding(f"s{start}", "dependency_cve", "low", "", "lock.txt#L1", ADVISORIES[start : start + ids], f"p{start}")
+        for start in range(0, len(ADVISORIES), ids)
+    )
+    return answer._replace(analysis=structs.replace(answer.analysis, findings=answer.analysis.findings + sprays))
 
 
 def invented(latent: Latent, author: str, verdict: Verdict = "BLOCK") -> Answer:

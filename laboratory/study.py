@@ -19,7 +19,6 @@ from laboratory.runs import play_all
 from validator.protocol.errors import ValidatorError
 
 VERSIONS: Final = ("1.0.0", "2.0.0")
-_ONLY_LATER: Final = frozenset({"costs"})  # of rules that earlier versions do not have
 
 
 class StudyError(ValidatorError):
@@ -76,7 +75,6 @@ def cells_of(questions: Sequence[Question], *, quick: bool, most: int | None = N
         for seed in range(1, max(question.seeds[quick] for question in questions) + 1)
         for question in questions
         for version in VERSIONS
-        if version == VERSIONS[-1] or question.name not in _ONLY_LATER
         if seed <= min(question.seeds[quick], most or seed)
     ]
 
@@ -133,7 +131,6 @@ def study(  # noqa: PLR0913 - where, what, and how much of it
                     if (found := results[cell.path(folder)]) is not None
                 ]
                 for version in VERSIONS
-                if any(cell.question is question and cell.version == version for cell in cells)
             },
         )
         for question in questions
@@ -165,12 +162,13 @@ def rows_of(answered: Answered) -> list[tuple[str, ...]]:
     rows = []
     for measure in answered.question.measures:
         values = {version: [measure.of(one) for one in seeds] for version, seeds in answered.results.items()}
-        newest = values[VERSIONS[-1]]
         bound, verdict = "", ""
         if measure.bound is not None:
-            bound = f"{measure.bound.side} {measure.bound.value:g}"
-            verdict = "yes" if measure.bound.holds(math.fsum(newest) / len(newest)) else "**no**"
-        columns = [shown(values[version]) if version in values else "-" for version in VERSIONS]
+            bounded = values[measure.bound.version]
+            version = "" if measure.bound.version == VERSIONS[-1] else f" under {measure.bound.version}"
+            bound = f"{measure.bound.side} {measure.bound.value:g}{version}"
+            verdict = "yes" if measure.bound.holds(math.fsum(bounded) / len(bounded)) else "**no**"
+        columns = [shown(values[version]) for version in VERSIONS]
         rows.append((measure.name, *columns, bound, verdict))
     return rows
 
@@ -214,7 +212,7 @@ def written(page: str, answers: Sequence[Answered], pictures: str = "pictures") 
         pattern = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
         if not pattern.search(page):
             raise StudyError(f"the page has no `{begin}` … `{end}`; add both lines")
-        text = "\n".join((begin, "", *section(one, pictures), end))
+        text = "\n".join((begin, *section(one, pictures), end))
         page = pattern.sub(text.replace("\\", r"\\"), page)
     return page
 

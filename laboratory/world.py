@@ -26,12 +26,14 @@ _SPACING: Final = 40  # lines between faults: no finding names two
 _CAPABILITIES: Final = tuple(f"capability-{number}" for number in range(40))
 _PACKAGES: Final = tuple(f"package-{number}" for number in range(60))
 _PATTERNS: Final = tuple(f"pattern-{number}" for number in range(50))
+ADVISORIES: Final = tuple(f"CVE-2024-{number:04}" for number in range(64))
 
 
 class Kind(NamedTuple):
     """A kind of fault; `odds` say by which factor it is easier to find than one of middling difficulty."""
 
     name: str
+    number: int
     category: Category
     odds: float
 
@@ -70,7 +72,8 @@ class Library:
         self.kinds = tuple(
             Kind(
                 f"family-{number % 7}/shape-{number}",
-                _CATEGORIES[number % len(_CATEGORIES)],
+                number,
+                "dependency_cve" if number < world.advisories * world.kinds else _CATEGORIES[number % len(_CATEGORIES)],
                 math.exp(world.hardness * (1 - number % 3) + draws.gauss(0, world.hardness / 2)),
             )
             for number in range(world.kinds)
@@ -82,7 +85,7 @@ class Library:
         planted = canary_types(salt, str(index), slots)
         found = []
         for name in ASSESSED_TYPES:
-            for slot in range(self._world.tasks_per_type):
+            for slot in range(2):
                 draws = stream(self._seed, self._place, "task", index, name, slot)
                 source = token(self._seed, self._place, "bundle", index, name, slot)
                 found.append(self._task(draws, index, name, slot, source, planted=name in planted and slot == 0))
@@ -96,12 +99,17 @@ class Library:
         severities = _severities(draws, draws.choice(VERDICTS), len(kinds))
         known = tuple(
             KnownFinding(
-                kind.category, severity, f"src/part.py#L{_SPACING * place + 10}", (), f"target-{place}", kind.name
+                kind.category,
+                severity,
+                f"src/part.py#L{_SPACING * place + 10}",
+                (draws.choice(ADVISORIES),) if kind.category == "dependency_cve" else (),
+                f"target-{place}",
+                kind.name,
             )
             for place, (kind, severity) in enumerate(zip(kinds, severities, strict=True))
         )
         truth = _truth(known)
-        told = planted or draws.random() < self._world.known
+        has_truth = planted or draws.random() < self._world.curated
         rules = self._version.rules.types[name]
         task = AssessmentTask(
             task_id=task_id(str(index), name, slot, source),
@@ -111,8 +119,8 @@ class Library:
             bundle_sha256=source,
             nonce=source,
             windows=rules.windows,
-            provenance="canary" if planted else "curated" if told else "none",
-            truth=truth if planted else _without_findings(truth) if told else None,
+            provenance="canary" if planted else "curated" if has_truth else "none",
+            truth=truth if has_truth else None,
             canary=None,
             index=(),
         )
@@ -152,14 +160,12 @@ def _truth(known: tuple[KnownFinding, ...]) -> Truth:
     return Truth(verdict_of(risk), None, None, risk, None, None, None, None, known)
 
 
-def _without_findings(truth: Truth) -> Truth:
-    return Truth(truth.verdict, None, None, truth.reference_risk, None, None, None, None)
-
-
 def _worded(one: KnownFinding, place: int) -> tuple[Finding, ...]:
     line = _SPACING * place + 10
     refs = (one.evidence_ref, *(f"src/part.py#L{line - more}-L{line + more}" for more in (1, 2, 3)))
-    return tuple(Finding(f"f{place}", one.category, one.severity, "", ref, (), one.target_pattern) for ref in refs)
+    return tuple(
+        Finding(f"f{place}", one.category, one.severity, "", ref, one.cve_ids, one.target_pattern) for ref in refs
+    )
 
 
 def false_alarm(name: str, severity: Severity) -> Finding:

@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,15 +17,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from laboratory.network import Network
+from laboratory.behaviours import Deed
+from laboratory.network import Network, Played
 from laboratory.population import Behaviour, PopulationError, population_of, read_population
 from laboratory.report import html_page, report_of
 from laboratory.results import play, rank_correlation, ranks
 from laboratory.runs import play_all
+from laboratory.world import Latent
 from validator.protocol import typed
+from validator.protocol.answer import Role
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.results import RoundResults, packed
-from validator.protocol.round import RoundInput
+from validator.protocol.round import AssessmentTask, GroupPlan, RoundInput
 from validator.protocol.sssa import check_sssa
 from validator.scoring import FindingKeys, plan_round, score_round, version
 from validator.state.round_end import Ended, apply
@@ -109,6 +114,79 @@ def test_one_process_and_two_give_the_same() -> None:
     assert one == two
     assert sorted(ended) == [0, 1, 2]
     assert one[0].spread is not None
+
+
+def watched(rounds: int = 6, **group: Any) -> Iterator[tuple[Played, GroupPlan, Role, Latent, Deed]]:
+    """Every dispatch of six miners of the group next to six honest ones."""
+    miners = [{"name": "honest", "behaviour": "honest", "count": 6}, {"name": "watched", "count": 6} | group]
+    network = Network(population_of({"miners": miners}))
+    for _ in range(rounds):
+        played = network.play()
+        for plan in played.plan.groups:
+            for hotkey, role in plan.members:
+                if network.names[hotkey].startswith("watched"):
+                    yield played, plan, role, played.latent[plan.task_id], played.deeds[plan.task_id, hotkey]
+
+
+def is_invented(deed: Deed) -> bool:
+    assert deed.answer is not None
+    return any(one.target_pattern.startswith("made-up") for one in deed.answer.analysis.findings)
+
+
+def test_a_liar_lies_in_its_role_or_where_its_keys_are_most_of_the_group() -> None:
+    lies = Counter((role, is_invented(deed)) for _, _, role, _, deed in watched(behaviour="fabricator", role="auditor"))
+    assert set(lies) == {("auditor", True), ("primary", False)}
+    seen: defaultdict[str, list[bool]] = defaultdict(list)
+    for _, plan, _, _, deed in watched(behaviour="fabricator", majority=True):
+        seen[plan.task_id].append(is_invented(deed))
+    assert all(set(lied) == {len(lied) >= 3} for lied in seen.values())
+    assert {len(lied) >= 3 for lied in seen.values()} == {True, False}
+
+
+@pytest.mark.parametrize("omits", ["place", "kind", "chance", "easy"])
+def test_an_omission_takes_findings_from_a_shared_analysis_and_nothing_else(omits: str) -> None:
+    kept = defaultdict(set)
+    for sharing in ("", omits):
+        for _, plan, _, latent, deed in watched(behaviour="sharer", skill=0.95, omits=sharing):
+            assert deed.answer is not None
+            assert deed.analyst == "watched"
+            findings = {one.id for one in deed.answer.analysis.findings}
+            kept[plan.task_id, sharing].add(frozenset(findings))
+            if sharing == "easy":
+                assert not findings & {f"f{place}" for place, kind in enumerate(latent.kinds) if kind.odds > 1}
+    wholes = {task: next(iter(kept[task, ""])) for task, sharing in list(kept) if not sharing}
+    parts = [(wholes[task], part) for (task, sharing), all_parts in kept.items() if sharing for part in all_parts]
+    assert all(len(kept[task, ""]) == 1 for task in wholes)
+    assert all(part <= whole for whole, part in parts)
+    left_out = sum(len(whole - part) for whole, part in parts) / sum(len(whole) for whole, _ in parts)
+    assert (0.4 if omits == "easy" else 0.05) < left_out < (0.8 if omits == "easy" else 0.25)
+
+
+def test_sprayed_advisories_are_all_listed_and_a_voider_fails_no_gate() -> None:
+    for _, _, _, _, deed in watched(rounds=1, behaviour="selective", sprays=4):
+        assert deed.answer is not None
+        lists = [one.cve_ids for one in deed.answer.analysis.findings if one.category == "dependency_cve"]
+        assert {len(one) for one in lists} == {4}
+        assert len({name for one in lists for name in one}) == 64
+    for played, plan, _, latent, deed in watched(behaviour="selective", voids="ordinary", knows=1.0):
+        assert deed.void is not latent.planted
+        assert (plan.task_id in {one.task_id for one in played.results.alone}) or not deed.void
+        assert not played.results.rejections
+
+
+def test_a_curated_task_has_its_truth_and_a_part_time_miner_declares_in_six_rounds_of_ten() -> None:
+    part_time = {"name": "part", "behaviour": "thinner", "share": 0.6}
+    miners = [{"name": "honest", "behaviour": "honest", "count": 6}, part_time]
+    network = Network(population_of({"miners": miners, "world": {"curated": 0.5, "advisories": 0.5}}))
+    declared, provenances = 0, Counter[str]()
+    for _ in range(10):
+        played = network.play()
+        declared += len(played.frozen.miners) == 7
+        provenances.update(task.provenance for task in played.frozen.tasks if isinstance(task, AssessmentTask))
+    assert declared == 6
+    assert provenances["canary"] == 40
+    assert 20 < provenances["curated"] < 60
+    assert any(network.state.miner(hotkey).curated for hotkey in network.names)
 
 
 def test_what_is_drawn_for_tasks_does_not_move_with_the_miners() -> None:

@@ -32,6 +32,7 @@ TINY = Question(
     (
         Measure("pay", lambda results: part_of(results["few"], "honest"), Bound("≥", 0.5)),
         Measure("rank", lambda results: correlated(results["many"], 4), Bound("≤", -2.0)),
+        Measure("older", lambda results: float(results["few"].version == "1.0.0"), Bound("≥", 1, "1.0.0")),
     ),
     (Line("few", "few", correlated),),
     "rank & pay",
@@ -73,18 +74,17 @@ def test_a_study_goes_on_where_it_stopped_and_one_process_writes_what_two_do(
 
 def test_tables_pictures_and_pages_say_what_holds(tmp_path: Path) -> None:
     answers = study(tmp_path, [TINY], 1, QUIET, quick=True)
-    pay, rank = rows_of(answers[0])
+    pay, rank, older = rows_of(answers[0])
     assert pay == ("pay", "0.75", "0.75", "≥ 0.5", "yes")
     assert rank[3:] == ("≤ -2", "**no**")
+    assert older == ("older", "1", "0", "≥ 1 under 1.0.0", "yes")
     drawn = picture(answers[0])
     assert drawn is not None
     assert drawn.startswith("<svg ")
     assert "rank &amp; pay" in drawn
     page = "before\n<!-- study: tiny -->\nold\n<!-- end: tiny -->\nafter\n"
     text = written(page, answers)
-    assert text.startswith(
-        "before\n<!-- study: tiny -->\n\n| means over 1 seeds | 1.0.0 | 2.0.0 | must show | holds |\n"
-    )
+    assert text.startswith("before\n<!-- study: tiny -->\n| means over 1 seeds | 1.0.0 | 2.0.0 | must show | holds |\n")
     assert text.endswith("![rank & pay](pictures/mechanism-tiny.svg)\n<!-- end: tiny -->\nafter\n")
     assert written(text, answers) == text
     with pytest.raises(StudyError, match=r"<!-- study: tiny -->.*add both lines"):
@@ -110,7 +110,7 @@ def test_the_command_names_questions_and_ends_with_1_where_something_does_not_ho
 ) -> None:
     unknown = called("simulate", "study", "--only", "nope", "--folder", str(tmp_path))
     assert unknown.returncode == 2
-    assert "write one of skill, equals" in unknown.stderr
+    assert "write one of skill, luck" in unknown.stderr
     folder = tmp_path / "folder"
     answers: dict[str, Any] = {}
     for bound, code in ((Bound("≥", 0.5), 0), (Bound("≥", 0.9), 1)):
