@@ -175,6 +175,8 @@ def test_a_forger_of_curated_records_is_found(log: bytes, tmp_path: Path, forged
 def test_a_log_without_curated_records_holds_and_its_entries_are_checked_still(log: bytes, tmp_path: Path) -> None:
     data = b"".join(one for one in log.splitlines(keepends=True) if not one.startswith(CURATED))
     assert verified(tmp_path, data).word["curated records"] > 0
+    believed = verified(tmp_path, with_document(data, "outcome", forged_entry("capabilities"), BEFORE))
+    assert believed.word["entries by curated records"] > 0
     fault = fault_of(tmp_path, with_document(data, "outcome", forged_entry("epsilon"), BEFORE))
     assert fault.path.startswith("members["), str(fault)
 
