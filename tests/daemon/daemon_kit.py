@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import aiohttp
+import msgspec
 import structlog
 from inline_sqlite import handles
 from state_kit import enter_scores
@@ -26,6 +27,10 @@ from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch
 from validator.daemon.world import World, http_clients
+from validator.protocol.capabilities import Capabilities
+from validator.protocol.skill_types import SkillType
+from validator.protocol.sssa import Signature
+from validator.protocol.times import format_time
 from validator.settings.model import Settings
 from validator.sources import Clock, SeededRandom, VirtualClock
 from validator.store.rows import WeightsRecord
@@ -40,6 +45,7 @@ TEMPO = 9  # epochs of 10 blocks: 0-9, 10-19, …
 BEFORE_END = 4  # weights go at block 5 of each
 MINERS = [f"miner{number}" for number in range(8)]
 STEP_S = 0.5
+UNASKED = SkillType.RAG_KNOWLEDGE
 
 
 @dataclass
@@ -99,7 +105,6 @@ def settings_for(store_url: str, **rounds: Any) -> Settings:
             "rounds": {"interval_s": 20.0, **rounds},
             "weights": {"blocks_before_epoch_end": BEFORE_END},
             "health": {"port": 0},
-            "scoring": {"schedule": {"1.0.0": 0}},  # pays miners that declare nothing: there are no servers here
         }
     )
 
@@ -230,6 +235,7 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
     async def give_scores(daemon: Daemon) -> None:
         await _give_scores(daemon, subnet)
         if not judges_rounds:
+            await _declare(daemon)
             daemon.board.saw_round = lambda facts: None  # type: ignore[method-assign]
 
     async with _assembled(settings, world, clock, subnet, give_scores) as daemon:
@@ -270,4 +276,16 @@ async def _give_scores(daemon: Daemon, subnet: SimulatedSubnet) -> None:
     snapshot = subnet.snapshot()
     async with daemon.store.begin() as tx:
         await tx.miners.seen(snapshot)
-        await enter_scores(tx, snapshot, VALIDATOR.hotkey, dict.fromkeys(MINERS, 1.0), daemon.rounds.clock.now())
+        scores = dict.fromkeys(MINERS, 1.0)
+        await enter_scores(tx, snapshot, VALIDATOR.hotkey, scores, daemon.rounds.clock.now(), skill_type=UNASKED)
+
+
+async def _declare(daemon: Daemon) -> None:
+    """Let all miners declare a type of which there is no task: they are paid for it, and no round asks them."""
+    now = daemon.rounds.clock.now()
+    until = now + timedelta(days=365)
+    async with daemon.store.begin() as tx:
+        for hotkey in MINERS:
+            signature = Signature(hotkey, "sr25519", "0x" + "0" * 128)
+            document = Capabilities("1.0", hotkey, (UNASKED,), "test", format_time(now), format_time(until), signature)
+            await tx.capabilities.put(hotkey, msgspec.json.encode(document), now, until, now)
