@@ -103,9 +103,8 @@ async def enter_scores(  # noqa: PLR0913 - a round without tasks, and what it le
     round_id: int = 0,
     skill_type: str = "declarative",
 ) -> None:
-    """Fill windows as of a void round without tasks in which all of these hotkeys declared the type."""
-    name = SkillType(skill_type)
-    miners = tuple(MinerState(hotkey, (name,), 2, {}, 0, {}, {}) for hotkey in sorted(scores))
+    """Fill windows of a type as of a void round without tasks in which all of these hotkeys declared every type."""
+    miners = tuple(MinerState(hotkey, tuple(SkillType), 2, {}, 0, {}, {}) for hotkey in sorted(scores))
     frozen = RoundInput(
         "1", "1.0.0", str(round_id), validator, snapshot, "00" * 32, "00" * 32, miners, (), **NOTHING_LATE
     )

@@ -20,6 +20,7 @@ from validator.telemetry import Event
 from validator.weights.preview import PlanView, planned_weights
 
 SCORES = {hotkey: 1.0 + n for n, hotkey in enumerate(MINERS)}
+SHARES = pytest.approx({hotkey: score / sum(SCORES.values()) for hotkey, score in SCORES.items()})
 
 
 async def plan_in(world: World, **weights: Any) -> tuple[PlanView, ...]:
@@ -38,7 +39,7 @@ async def test_the_plan_is_what_is_sent_and_then_equals_the_chain(store: Store) 
     assert world.subnet.state == before
     assert (view.block, view.epoch, view.epoch_end, view.due_block, view.blocks_until) == (12, 0, 19, 14, 2)
     assert (view.state, view.hindrances, view.owner) == (None, (), None)
-    assert {line.hotkey: line.score for line in view.lines} == SCORES
+    assert {line.hotkey: line.score for line in view.lines} == SHARES
     assert [line.planned for line in view.lines] == sorted((line.planned for line in view.lines), reverse=True)
     assert all(line.difference == line.planned > 0 for line in view.lines)
     assert view.lines[0].planned_u16 == 65535
@@ -133,7 +134,7 @@ async def test_a_dry_run_says_what_it_would_have_sent_and_sends_nothing(store: S
         (1, 34, "weights_dry_run"),
     ]
     assert set(lines[0]) - {"event", "log_level"} == Event.WEIGHTS_PLANNED.fields
-    assert lines[0]["scores"] == SCORES
+    assert lines[0]["scores"] == SHARES
     assert await world.records() == []
     assert world.subnet.weights(0, 0) == {3: 65535}
 
@@ -141,8 +142,8 @@ async def test_a_dry_run_says_what_it_would_have_sent_and_sends_nothing(store: S
 async def test_each_mechanism_gets_its_own_kind_and_its_own_submission(store: Store) -> None:
     apart = {"workflow_mechid": 1}
     world = build(store, settings=apart, mechanisms=2)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    await give_scores(store, world.subnet, {"miner1": 1.0}, round_id=1, skill_type="workflow")
+    await give_scores(store, world.subnet, {"miner0": 1.0, "miner1": 0.0})
+    await give_scores(store, world.subnet, {"miner0": 0.0, "miner1": 1.0}, round_id=1, skill_type="workflow")
     world.signing, world.sleepers = asyncio.Lock(), 4
     first = restarted(world).service
     world.mechid = 1
