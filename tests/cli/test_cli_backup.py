@@ -84,6 +84,7 @@ def test_a_check_says_what_was_looked_at_and_how_it_ends(own: Example) -> None:
         "tables",
         "references",
         "digests",
+        "rows",
         "receipts",
         "state",
     ]

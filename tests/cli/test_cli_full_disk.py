@@ -24,7 +24,6 @@ WITHOUT_STORE: dict[str, tuple[Asked, Exit]] = {
 OF_STORE: dict[str, tuple[Asked, Exit]] = {
     "audit export": (lambda own, disk: ["audit", "export", "--out", str(disk / "log"), *at(own)], Exit.NOT_READY),
     "db backup": (lambda own, disk: ["db", "backup", str(disk / "backup.sqlite"), *at(own)], Exit.NOT_READY),
-    "db export": (lambda own, disk: ["db", "export", str(disk / "tables"), *at(own)], Exit.INPUT),
     "db restore": (lambda own, disk: ["db", "restore", str(_backup(own)), *at(own, disk)], Exit.NOT_READY),
 }
 

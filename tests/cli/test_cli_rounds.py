@@ -226,7 +226,7 @@ def test_codes_that_this_version_does_not_know_are_shown_as_they_are(own_example
         assert (done.returncode, done.stderr) == (0, ""), asked
     replay = called("replay", "0", *where)
     assert (replay.returncode, replay.stderr) == (1, "")
-    assert "code_of_tomorrow" in replay.stdout
+    assert "the stored plan is not what its receipt was written for" in replay.stdout
 
 
 def test_a_round_as_text_tells_reasons_and_what_they_mean(example: Example) -> None:

@@ -1,6 +1,7 @@
 """`validator db …`: the tables of the store, copies of them, its size, and the removal of old rows."""
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -175,14 +176,19 @@ def restore(
 
 
 async def _replayed(url: str, many: int) -> list[RoundReplay]:
-    """Replay the newest rounds."""
+    """Replay the newest rounds; their rows have to be those of their records, too."""
+    from validator.store.row_check import row_faults  # noqa: PLC0415 - as heavy as replay
+
     async with open_store(url) as store:
         async with store.read() as tx:
             ids = (await tx.rounds.ids())[-many:]
         with progress("replaying", len(ids)) as advance:
             found = []
             async for replayed in replay_rounds(store, ids):
-                found.append(replayed)
+                async with store.read() as tx:
+                    faults = await row_faults(tx, replayed.round_id)
+                differs = bool(faults) and replayed.difference is None
+                found.append(replace(replayed, verdict="different", difference=faults[0]) if differs else replayed)
                 advance()
             return found
 

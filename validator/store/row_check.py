@@ -10,12 +10,14 @@ from validator.protocol import typed
 from validator.protocol.differences import first_difference
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.scoring import UnknownScoringVersionError, struck_entries, version
+from validator.store.dispatch_record import planned_dispatches
 from validator.store.rows import RoundSummary, TaskRecord, WindowEntry, entries_of, planned_tasks
 from validator.store.transaction import Transaction
 from validator.store.waiting_work import CodeCheck, Execution, QueuedWork, queued_checks, queued_executions
 
 _TASK_END: Final = {"state", "reason"}
 _TASK: Final = [field.name for field in fields(TaskRecord) if field.name not in {"round_id", "task_id"}]
+_DISPATCH: Final = ("task_id", "hotkey", "skill_type", "role", "rank")
 Rows = Mapping[str, Any]
 
 
@@ -48,6 +50,10 @@ async def row_faults(tx: Transaction, round_id: int) -> list[str]:
             for one in await tx.tasks.of_round(round_id)
         }
         expected["tasks"] = _tasks(frozen, plan, outcome)
+        stored["dispatches"] = [[getattr(one, name) for name in _DISPATCH] for one in head.dispatches]
+        expected["dispatches"] = [
+            [getattr(one, name) for name in _DISPATCH] for one in planned_dispatches(frozen, plan)
+        ]
         if outcome is not None:
             summary = RoundSummary.of(outcome)
             stored["summary"] = {field.name: getattr(record, field.name) for field in fields(RoundSummary)}
