@@ -135,7 +135,17 @@ def test_what_the_chain_asks_for_is_logged_at_the_start(tmp_path: Path) -> None:
     with running(settings_in(tmp_path), "daemon_started") as (_, log):
         events = takewhile(lambda line: line["event"] != "daemon_started", log)
         told = [(line["event"], line.get("name")) for line in events]
-    names = "registered mechanism permit stake version_key commit_reveal commitments rate_limit least_weights".split()
+    names = [
+        "registered",
+        "mechanism",
+        "permit",
+        "stake",
+        "version_key",
+        "commit_reveal",
+        "commitments",
+        "rate_limit",
+        "least_weights",
+    ]
     assert told == [("store_chain_adopted", None), *(("precondition", name) for name in names)]
 
 
