@@ -334,13 +334,11 @@ QUESTIONS: Final[tuple[Question, ...]] = (
             )
         },
         (
-            Measure("a new hotkey every 30 rounds", _at("mixed", _whole, "hop-thirty")),
-            Measure("declares in six of ten rounds", _at("mixed", _whole, "part-time"), Bound("≤", 0.75)),
+            Measure("a new hotkey every 30 rounds", _at("mixed", _whole, "hop-thirty"), Bound("≤", 1)),
+            Measure("declares in six of ten rounds", _at("mixed", _whole, "part-time"), Bound("≤", 1)),
             Measure("the same, per analysis", _at("mixed", _per_work, "part-time")),
-            Measure("voids what looks hard", _at("mixed", _whole, "voids-hard"), Bound("≤", 0.75)),
-            Measure(
-                "voids all but nine of ten planted tasks", _at("mixed", _whole, "voids-ordinary"), Bound("≤", 0.75)
-            ),
+            Measure("voids what looks hard", _at("mixed", _whole, "voids-hard"), Bound("≤", 1)),
+            Measure("voids all but nine of ten planted tasks", _at("mixed", _whole, "voids-ordinary"), Bound("≤", 1)),
             Measure("declares mcp_server alone, per analysis", _at("mixed", _per_work, "mcp-alone")),
             Measure("declares agent_composition alone, per analysis", _at("mixed", _per_work, "composition-alone")),
         ),
