@@ -19,6 +19,7 @@ from validator.protocol.receipt import anchor_of
 from validator.rounds.facts import PASSED
 from validator.store import Store
 from validator.store.checking import checks
+from validator.store.columns import unsealed
 
 if TYPE_CHECKING:
     from simulation.history import History
@@ -208,7 +209,11 @@ def _weights_are_set_once(history: "History", database: sqlite3.Connection, *, w
     late = database.execute(_TOLD_AFTER).fetchall()
     require(not late, f"told in the log after the epoch's weights were confirmed: {[tuple(row) for row in late]}")
     rows = database.execute("SELECT mechid, block, state, sent, vector FROM weight_submissions").fetchall()
-    confirmed = {(row["mechid"], row["block"]): json.loads(row["sent"]) for row in rows if row["state"] == "confirmed"}
+    confirmed = {
+        (row["mechid"], row["block"]): json.loads(unsealed(row["sent"].encode()))
+        for row in rows
+        if row["state"] == "confirmed"
+    }
     require(confirmed.keys() <= blocks.keys(), f"confirmed, not on chain: {sorted(confirmed.keys() - blocks.keys())}")
     for key, sent in confirmed.items():
         require(sent == blocks[key], f"mechanism and block {key}: the chain has {blocks[key]}, the store {sent}")

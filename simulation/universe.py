@@ -52,6 +52,7 @@ from validator.sandbox.interface import CodeJob, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedCheck, ScriptedCodeSandbox, ScriptedRun, ScriptedSandbox
 from validator.settings.model import Settings
 from validator.sources import SeededRandom, ns_of
+from validator.store.columns import unsealed
 from validator.tasks.canary import make_canary
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import FETCH_S, MemorySource, Order, SourcedTask, TaskSourceError
@@ -492,7 +493,7 @@ class Universe:
         if (
             row is None
             or row[0] != "submitted"
-            or json.loads(row[1]) != {str(k): v for k, v in to_u16(weights).items()}
+            or json.loads(unsealed(row[1].encode())) != {str(k): v for k, v in to_u16(weights).items()}
         ):
             self.violations.append(f"{where}: handed over what is not written down: {row}")
             return
@@ -509,7 +510,7 @@ class Universe:
             self.violations.append(f"{where}: handed over at block {shown}; weights of ours are in block {highest}")
         if self.frozen is None and self.time.now > self.moved_at + _SETTLED_S:
             uids = {one.hotkey: one.uid for one in self.subnet.snapshot().neurons}
-            for hotkey, weight in json.loads(row[2]).items():
+            for hotkey, weight in json.loads(unsealed(row[2].encode())).items():
                 if weight and weights.get(uids.get(hotkey, -1)) is None:
                     self.violations.append(f"{where}: {hotkey} has weight {weight} and its uid gets none")
 
