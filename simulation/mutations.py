@@ -117,8 +117,8 @@ MUTATIONS: Final = (
     Mutation(
         "our own stall is charged to the miner",
         "validator/outgoing/exchange.py",
-        "if seconds - overlap(self._call.stalls(started), started, started + seconds) > self._call.deadline_s:",
-        "if seconds > self._call.deadline_s:",
+        "if seconds - overlap(self.call.stalls(started), started, started + seconds) > self.call.deadline_s:",
+        "if seconds > self.call.deadline_s:",
         ("stall",),
     ),
     Mutation(

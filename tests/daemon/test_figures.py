@@ -69,7 +69,7 @@ async def test_a_forgotten_reader_is_named_once_the_log_is_large_and_over_when_i
         assert await store.log_size() <= WAL_KEPT
 
 
-NOT_KNOWN = {"answers", "descriptors", "executions"}
+NOT_KNOWN = {"answers", "descriptors", "executions", "trust"}
 
 
 async def test_weights_that_do_not_come_are_old_after_three_epochs_and_new_once_they_are_there(sqlite_url: str) -> None:

@@ -94,7 +94,7 @@ LISTEN = ("", "signal.set_wakeup_fd(-1); signals.stop.listen()")  # as a validat
 
 @pytest.mark.parametrize("listen", LISTEN)
 def test_a_terminal_that_closes_asks_once_and_signals_without_a_meaning_do_nothing(listen: str) -> None:
-    with running(UNTIL_ASKED.format(listen=listen)) as process:
+    with running(UNTIL_ASKED.format(listen=listen), "", "env", "--default-signal=HUP") as process:
         for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGHUP, signal.SIGHUP):
             process.send_signal(number)
         out, err = process.communicate(timeout=30)

@@ -28,13 +28,10 @@ def test_a_condition_is_in_every_view_of_the_catalogue(tmp_path: Path) -> None:
     )
     tree.put(
         WATCHING,
-        "            if waited > _BEHIND_S:\n",
-        """            if waited > 60 * _BEHIND_S:
-                board.raise_("gates_hopeless", f"one has waited for {waited:.0f} s")
-            else:
-                board.clear("gates_hopeless")
-            if waited > _BEHIND_S:
-""",
+        '            board.mark("gates_behind",',
+        """            hopeless = f"one has waited for {waited:.0f} s" if waited > 60 * _BEHIND_S else None
+            board.mark("gates_hopeless", hopeless)
+            board.mark("gates_behind",""",
     )
     tree.use("""
         import asyncio

@@ -126,7 +126,6 @@ def test_a_skill_type_is_declared_planned_dispatched_judged_and_scored(tmp_path:
         PLAYED
         + """
     from test_docs_numbers import test_the_table_of_types as told
-    from validator.cli.reference import index_text
 
     frozen, outcome = asyncio.run(play(SkillType.NOTEBOOK))
     assert {task.skill_type for task in frozen.tasks} == {"notebook"}
@@ -135,7 +134,6 @@ def test_a_skill_type_is_declared_planned_dispatched_judged_and_scored(tmp_path:
     assert {member.emission.base_weight for member in outcome.members} == {0.9}
     assert all(member.window_entry == member.emission.emission > 0 for member in outcome.members)
     assert "notebook" not in version("1.0.0").rules.types
-    assert "notebook" in index_text()
     told()
     """,
         str(tree.folder / "store.sqlite"),
