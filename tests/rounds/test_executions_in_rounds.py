@@ -126,16 +126,6 @@ async def test_a_result_without_an_event_is_counted_and_costs_nothing(store: Sto
     assert verify_file(await export(store, tmp_path / "log.jsonl")).executions == 6
 
 
-async def test_under_1_0_0_a_result_costs_reputation_alone(store: Store) -> None:
-    world = world_of(store, scoring="1.0.0")
-    outcome = await one_round(world)
-    await end_all(world, LIAR.hotkey)
-    assert "rerun_fail" in {one.kind for one in (await one_round(world)).reputation[:6]}
-    async with store.read() as tx:
-        assert [entry.value for entry in await tx.windows.of_round(0)] == [m.window_entry for m in outcome.members]
-    await all_equal(store, 2)
-
-
 async def test_what_has_not_begun_when_the_next_round_settles_is_inconclusive(store: Store) -> None:
     world = world_of(store)
     await one_round(world)
