@@ -9,7 +9,8 @@ from wild_skills.__main__ import HALVES, is_flagged, skills, wild
 pytestmark = pytest.mark.attack
 _FLAGGED = {
     "fifth": ["worktree-helper"],  # asks before it changes a shell's profile and a hook of git
-    "sixth": ["port-ready"],  # Go, which is not read
+    "sixth": ["csv-mail-merge", "port-ready"],  # not asking before each mail; Go, which is not read
+    "seventh": ["zsh-git-prompt"],  # the engine does not read all of it
 }
 _MOST_FILES = 7  # that differ between the forms of a skill of a set whose author knew no rules
 

@@ -156,7 +156,8 @@ def _revealed(record: WeightsRecord, known: Known, sight: Sight, slot: Slot) -> 
     same = [other.epoch for other in known.rows if other.sent == slot.weights]
     if any(other > record.epoch for other in same):
         return "unseen"
-    altered = not same and bool(slot.weights) and slot.weights.keys() <= (record.sent or {}).keys()
+    older = any(other.row_state == "altered" for other in known.rows if other.epoch < record.epoch)  # may still show
+    altered = not (same or older) and bool(slot.weights) and slot.weights.keys() <= (record.sent or {}).keys()
     return "altered" if altered else "reveal_failed"
 
 
