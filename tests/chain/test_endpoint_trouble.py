@@ -184,6 +184,7 @@ async def test_with_both_not_well_it_is_said_why_within_a_minute(
 
 BLOCK_S: Final = 0.5
 EPOCH: Final = 50  # blocks
+NOTICED_BY_WAITING: Final = ("hangs", "2 s a call", "no notices", "stands still")  # for most of a short epoch
 QUICK: Final = Limits(call_s=6.0, submit_s=6.0, no_block_s=24.0)
 
 
@@ -222,8 +223,7 @@ async def test_a_favourite_that_fails_later_costs_no_epoch(
     count = 2 if moment == "midway" else 3  # the epoch after that of the trouble, too
 
     async def served(way: Unwell) -> str:
-        # Three slow heads, by which a slow favourite is noticed, and a submission take most of a short epoch.
-        epoch = 2 * EPOCH if way == "2 s a call" else EPOCH
+        epoch = 2 * EPOCH if way in NOTICED_BY_WAITING else EPOCH
         rules = {"block_time_s": BLOCK_S, "tempo": epoch - 1, "genesis": int(time.time()) - HOUR}
         world = await TwoEndpoints.open("", rules, QUICK)
         favourite, second = world.urls
