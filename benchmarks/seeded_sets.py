@@ -22,13 +22,12 @@ from pathlib import Path, PurePosixPath
 from random import Random
 from typing import Final, NamedTuple
 
-from validator.planting.lexicon import Draws
 from validator.planting.planting import Planted
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import SeededRandom
+from validator.sources import Draws, SeededRandom
 from validator.tasks.seeding import Base, Seeding, seeded
 from validator.tasks.source import TaskError
 

@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
+from validator.sources import Clock
+
 T = TypeVar("T")
 
 
@@ -108,3 +110,26 @@ async def complete(work: Coroutine[Any, Any, T]) -> T:
     if cancelled is not None:
         raise cancelled from failure
     return task.result()
+
+
+async def within(
+    clock: Clock, seconds: float, call: Coroutine[Any, Any, T], *, before_cut: Callable[[], None] = lambda: None
+) -> T:
+    """Return what `call` returns, if it does so in time. It has ended when this returns or raises.
+
+    `before_cut` is called before a call is cut off, which may continue for some steps before it ends.
+
+    Raises:
+        TimeoutError: it did not and was cancelled; what it has done until then is not known.
+    """
+    work = asyncio.create_task(call)
+    timer = asyncio.create_task(clock.sleep(seconds))
+    try:
+        await asyncio.wait({work, timer}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        raise TimeoutError(f"no answer within {seconds:g} s")
+    finally:
+        if not work.done():
+            before_cut()
+        await ended((work, timer))

@@ -1,4 +1,4 @@
-"""Sources of time and random bytes: real ones, and seeded or virtual ones for tests, simulation and local network."""
+"""Sources of time, random bytes and draws: real ones, and seeded or virtual ones for tests and local network."""
 
 import asyncio
 import hashlib
@@ -6,11 +6,11 @@ import heapq
 import itertools
 import secrets
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
-from validator.cancellation import ended
+T = TypeVar("T")
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -127,27 +127,38 @@ class SeededRandom:
         return out[:count]
 
 
-T = TypeVar("T")
+class Draws:
+    """Draws numbers and elements; the same bytes give the same draws.
 
-
-async def within(
-    clock: Clock, seconds: float, call: Coroutine[Any, Any, T], *, before_cut: Callable[[], None] = lambda: None
-) -> T:
-    """Return what `call` returns, if it does so in time. It has ended when this returns or raises.
-
-    `before_cut` is called before a call is cut off, which may continue for some steps before it ends.
-
-    Raises:
-        TimeoutError: it did not and was cancelled; what it has done until then is not known.
+    Args:
+        random: the bytes.
     """
-    work = asyncio.create_task(call)
-    timer = asyncio.create_task(clock.sleep(seconds))
-    try:
-        await asyncio.wait({work, timer}, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-        raise TimeoutError(f"no answer within {seconds:g} s")
-    finally:
-        if not work.done():
-            before_cut()
-        await ended((work, timer))
+
+    def __init__(self, random: RandomBytes) -> None:
+        self._random = random
+
+    def number(self, low: int, high: int) -> int:
+        """Return an integer from `low` to `high`, both included."""
+        return low + int.from_bytes(self._random.token(8), "big") % (high - low + 1)
+
+    def pick(self, choices: Sequence[T]) -> T:
+        """Return one element."""
+        return choices[self.number(0, len(choices) - 1)]
+
+    def some(self, choices: Sequence[T], low: int, high: int) -> list[T]:
+        """Return `low` to `high` different elements in drawn order; all of them where there are fewer."""
+        left = list(choices)
+        count = min(self.number(low, high), len(left))
+        return [left.pop(self.number(0, len(left) - 1)) for _ in range(count)]
+
+    def bytes(self, count: int) -> bytes:
+        """Return as many bytes."""
+        return self._random.token(count)
+
+    def version(self) -> str:
+        """Return a version number such as `1.4.12`."""
+        return f"{self.number(0, 4)}.{self.number(0, 19)}.{self.number(0, 29)}"
+
+    def date(self) -> str:
+        """Return a day of recent years, `YYYY-MM-DD`."""
+        return f"{self.number(2021, 2026)}-{self.number(1, 12):02}-{self.number(1, 28):02}"

@@ -10,8 +10,8 @@ from typing import Any, Final, cast
 
 from miner.scanners.scanner import Bundle, Report, found
 from miner.scanners.source import KIB, SourceFile, rules_of
-from validator.planting.planting import quietly
 from validator.protocol.sssa import Category, Finding, Severity
+from validator.protocol.text import quietly
 
 # Bandit grades what could go wrong in a service; a skill is judged by what it does, so its grades count one less.
 _SEVERITY: Final[dict[str, Severity]] = {"HIGH": "medium", "MEDIUM": "low", "LOW": "low"}

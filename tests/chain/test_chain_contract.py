@@ -10,11 +10,11 @@ import pytest
 from chain_worlds import ME, Break, Build, World
 from subtensor_world import NodeWorld
 
+from validator.cancellation import within
 from validator.chain.base import ChainError, ChainUnreachableError, SubnetParameters, WeightsResult
 from validator.chain.weight_rows import U16_MAX, to_u16
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
-from validator.sources import within
 
 NEWCOMER = Signer.from_uri("//Newcomer").hotkey
 

@@ -2,7 +2,8 @@ import asyncio
 
 import pytest
 
-from validator.sources import VirtualClock, within
+from validator.cancellation import within
+from validator.sources import VirtualClock
 
 
 async def answer(clock: VirtualClock, seconds: float) -> str:

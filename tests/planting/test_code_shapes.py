@@ -18,13 +18,12 @@ from tree_sitter import Language, Parser
 
 from miner.bundles.written import written_bundles
 from validator.planting.code.insertion import CODE_TYPES
-from validator.planting.lexicon import Draws
 from validator.planting.look_alikes import known_labels
 from validator.planting.planting import ANY, Files, Plant, Shape
 from validator.planting.shapes import builtin_shapes
 from validator.protocol.bundles import count_lines
 from validator.protocol.skill_types import SkillType
-from validator.sources import SeededRandom
+from validator.sources import Draws, SeededRandom
 
 LATER_CODE = tuple(filter(is_code, later_shapes()))
 ALL = (*filter(is_code, builtin_shapes()), *LATER_CODE)

@@ -12,14 +12,13 @@ from pathlib import Path
 import pytest
 from Crypto.PublicKey import ECC, RSA
 
-from validator.planting.lexicon import Draws
 from validator.planting.look_alikes import domain, key, known_labels
 from validator.planting.planting import ANY, Asked, Planted, plant
 from validator.planting.shapes import Own, builtin_lists, builtin_shapes, company_with, shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.planting.variation import recorded, varied
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import SeededRandom
+from validator.sources import Draws, SeededRandom
 
 pytestmark = pytest.mark.attack
 

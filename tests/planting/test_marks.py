@@ -18,13 +18,12 @@ from builders import IMAGE, V1
 from marked_bundles import LANGUAGES, files_in, marked
 
 from validator.kinds.assessment.supply import Bundles, dispatch_bodies
-from validator.planting.lexicon import Draws
 from validator.planting.marks import COMPUTATIONS, _templates, plant_mark
 from validator.protocol.answer import Dispatch
 from validator.protocol.bundles import read_bundle
 from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import SkillType, is_runtime
-from validator.sources import SeededRandom
+from validator.sources import Draws, SeededRandom
 from validator.tasks.canary import make_canary
 from validator.tasks.source import MemorySource, Shuffled
 

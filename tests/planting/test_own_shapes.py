@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from validator.planting.lexicon import Draws, Lists, Scope
+from validator.planting.lexicon import Lists, Scope
 from validator.planting.planting import ANY
 from validator.planting.shapes import (
     Own,
@@ -20,7 +20,7 @@ from validator.planting.shapes import (
 from validator.planting.skeletons import draw_skeleton
 from validator.planting.templates import TemplateError, read_template
 from validator.protocol.skill_types import SkillType
-from validator.sources import SeededRandom
+from validator.sources import Draws, SeededRandom
 from validator.tasks.canary import Canaries, planting_workers
 from validator.tasks.seeding import Base, planted_task
 from validator.tasks.source import MemorySource

@@ -2,12 +2,11 @@
 
 import pytest
 
-from validator.planting.lexicon import Draws
 from validator.planting.planting import Asked, Files, Plant, Shape, plant
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import SeededRandom
+from validator.sources import Draws, SeededRandom
 
 MOST = 12
 

@@ -7,12 +7,11 @@ from typing import Any, get_args
 import pytest
 from toy_shapes import appending, changing, shape
 
-from validator.planting.lexicon import Draws
 from validator.planting.planting import Difficulty, Family, Plant, Planted, Shape, count, fault_of, plant
 from validator.protocol import limits
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
-from validator.sources import SeededRandom
+from validator.sources import Draws, SeededRandom
 
 FILES = {
     "SKILL.md": b"# Greet\n\nSay hello.\n\nSay it well.\n",

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validator.planting.lexicon import Draws
 from validator.planting.planting import Files
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.sources import SeededRandom
+from validator.sources import Draws, SeededRandom
 from validator.tasks.layout import guess_skill_type, marker_file
 
 CONTENT = {SkillType.RAG_KNOWLEDGE, SkillType.DECLARATIVE}

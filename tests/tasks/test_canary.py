@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from validator.planting.lexicon import Draws, Scope
+from validator.planting.lexicon import Scope
 from validator.planting.planting import Files
 from validator.planting.skeletons import draw_skeleton, word_lists
 from validator.protocol.answer import canary_line
@@ -22,7 +22,7 @@ from validator.protocol.bundles import count_lines, read_bundle, with_canary
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.protocol.task import Windows
-from validator.sources import SeededRandom, SystemRandom
+from validator.sources import Draws, SeededRandom, SystemRandom
 from validator.tasks.canary import is_harmless, make_canary
 from validator.tasks.folder import faults, read_task
 

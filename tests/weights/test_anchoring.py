@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 import structlog
 
+from validator.cancellation import within
 from validator.chain.base import MissingError
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.receipt import Anchor, anchor_of
 from validator.protocol.signatures import Signer
 from validator.settings.model import WeightsSettings
-from validator.sources import SeededRandom, VirtualClock, within
+from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store, open_store
 from validator.store.log import append, commitments, open_log
 from validator.telemetry import Event

@@ -22,6 +22,7 @@ import bittensor as bt
 import structlog
 from bittensor.metagraph import fetch as metagraph
 
+from validator.cancellation import within
 from validator.chain.base import (
     MOST_BEHIND,
     SLOW_S,
@@ -65,7 +66,7 @@ from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.settings.urls import shown_url
-from validator.sources import Clock, within
+from validator.sources import Clock
 
 T = TypeVar("T")
 MAX_TEMPO: Final = 50_400

@@ -5,6 +5,7 @@ from typing import Final
 
 import structlog
 
+from validator.cancellation import within
 from validator.chain.base import (
     Chain,
     ChainError,
@@ -17,7 +18,7 @@ from validator.chain.runtime_rules import preconditions
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.text import printable
 from validator.settings.model import Settings
-from validator.sources import Clock, within
+from validator.sources import Clock
 from validator.store import Store
 from validator.store.identity import adopt_chain, require_chain, require_hotkey
 from validator.telemetry import Event

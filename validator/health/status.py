@@ -11,6 +11,7 @@ from typing import Final
 from sqlalchemy.exc import DBAPIError
 
 from validator.audit.views import MinerView, miner_list, round_list
+from validator.cancellation import within
 from validator.chain.base import Chain, Head
 from validator.chain.opening import reading_chain
 from validator.chain.wallet import WalletError, load_signer
@@ -20,7 +21,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import Neuron
 from validator.protocol.text import printable
 from validator.settings.model import Settings, StoreSettings
-from validator.sources import Clock, SystemClock, within
+from validator.sources import Clock, SystemClock
 from validator.store import Store, Transaction, open_store
 from validator.store.connections import Handles
 from validator.store.errors import DamagedError

@@ -17,11 +17,12 @@ from typing import Final, NamedTuple
 
 from validator.planting.code.insertion import READERS, imports_of, scope_of
 from validator.planting.code.source import STEP, Code, Put, Source, blocks
-from validator.planting.lexicon import Draws
-from validator.planting.planting import Files, breaks, children_of, json_object
+from validator.planting.planting import Files, breaks, children_of
 from validator.planting.shapes import HERE
 from validator.planting.templates import Template, read_template, render
+from validator.protocol.bundles import json_object
 from validator.protocol.skill_types import SkillType
+from validator.sources import Draws
 
 Row = tuple[str | int, ...]
 

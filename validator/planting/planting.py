@@ -1,19 +1,15 @@
 """Planting faults in a benign bundle, in memory, and the truth of the result (SPEC 16, D-33). Pure."""
 
 import json
-import threading
 import tomllib
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from validator.planting.lexicon import Draws
 from validator.protocol import limits
-from validator.protocol.bundles import count_lines, evidence_resolves
+from validator.protocol.bundles import count_lines, evidence_resolves, json_object
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.findings import BLOCK_FROM, REVIEW_FROM, SEVERITIES, VERDICTS, risk_of, verdict_of
 from validator.protocol.skill_types import SkillType
@@ -25,8 +21,9 @@ from validator.protocol.sssa import (
     Verdict,
     parse_evidence_ref,
 )
-from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.task import KnownFinding, Truth
+from validator.protocol.text import quietly
+from validator.sources import Draws
 
 Family = Literal[
     "exfiltration", "secret", "injection", "capability", "poisoned_description", "vulnerable_pin", "transitive_risk"
@@ -132,9 +129,6 @@ class Company(NamedTuple):
     blank: Sequence[Shape]
 
 
-_compiling: Final = threading.Lock()  # catch_warnings changes the whole process
-
-
 def breaks(path: str, before: bytes | None, after: bytes) -> bool:
     """Return whether a file can no longer be read as what its name says, though it could before, or is new.
 
@@ -142,14 +136,6 @@ def breaks(path: str, before: bytes | None, after: bytes) -> bool:
     """
     reader = _READERS.get(path.rpartition(".")[2].lower(), bytes.decode)
     return not _reads(reader, after) and (before is None or _reads(reader, before))
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Let Python's compiler read what strangers wrote without a warning."""
-    with _compiling, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _compiled(content: bytes) -> None:
@@ -254,15 +240,6 @@ def children_of(files: Files, within: str = "") -> list[tuple[str, Any]]:
     said = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     named = [(entry.get("path"), entry.get("skill_type")) for entry in said]
     return [(path.strip("/"), kind) for path, kind in named if isinstance(path, str) and path.strip("/")]
-
-
-def json_object(files: Files, name: str) -> dict[str, Any]:
-    """Return the JSON object in a file of a bundle; an empty one where there is none, or more than 1 MiB."""
-    try:
-        document = decode_plain(files.get(name, b"{}"), limit=limits.MIB)
-    except JsonError:
-        return {}
-    return document if isinstance(document, dict) else {}
 
 
 USUAL: Final = 8

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from validator.planting import documents, json_edits
 from validator.planting.code.insertion import CODE_TYPES, place_in_code, quoted_in_code
-from validator.planting.lexicon import Draws, Lists, NoWordsError, Scope, WordsError, check_lists
+from validator.planting.lexicon import Lists, NoWordsError, Scope, WordsError, check_lists
 from validator.planting.planting import HARMLESS_BY_WORDS, Asked, Company, Files, Placed, Plant, Planter, Shape
 from validator.planting.templates import (
     LANGUAGES,
@@ -30,6 +30,7 @@ from validator.planting.templates import (
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Category, Severity
 from validator.protocol.text import printable
+from validator.sources import Draws
 
 Place = Callable[[Form, Scope, Files, SkillType], Placed | None]
 

@@ -16,8 +16,9 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from validator.planting.code.source import MAX_BYTES
-from validator.planting.lexicon import Draws
-from validator.planting.planting import Files, quietly, readable
+from validator.planting.planting import Files, readable
+from validator.protocol.text import quietly
+from validator.sources import Draws
 
 _WAYS: Final = (
     ("for example", "for instance"),

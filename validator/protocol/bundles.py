@@ -1,12 +1,14 @@
 """Skill bundles: their files, their index, and the canary marker (SPEC 5, 13)."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from validator.protocol import limits
 from validator.protocol.answer import canary_line
 from validator.protocol.archives import ArchiveError, pack, tar_bound, tar_end, tar_pieces
 from validator.protocol.sssa import Document, EvidenceRef
 from validator.protocol.strict_archives import gunzip, read_tar
+from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.text import printable
 
 _PACK_AGAIN = "extract it, look at its files, and pack them again: `validator tasks pack FOLDER`"
@@ -74,3 +76,12 @@ def with_canary(files: Mapping[str, bytes], path: str, nonce: str) -> bytes:
     gap = b"" if not content or content.endswith(b"\n") else b"\n"
     marked = content + gap + canary_line(nonce, path).encode() + b"\n"
     return pack({**files, path: marked}, anew=(path, len(content)))
+
+
+def json_object(files: Mapping[str, bytes], name: str) -> dict[str, Any]:
+    """Return the JSON object in a file of a bundle; an empty one where there is none, or more than 1 MiB."""
+    try:
+        document = decode_plain(files.get(name, b"{}"), limit=limits.MIB)
+    except JsonError:
+        return {}
+    return document if isinstance(document, dict) else {}

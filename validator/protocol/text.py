@@ -1,10 +1,13 @@
 """Text from outside: escaped before it is shown or logged, and brought into Unicode normal form C at a linear cost."""
 
 import re
+import threading
 import unicodedata
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -74,3 +77,14 @@ def _long_runs() -> _Found:
                 spans.append([code, code])
     marks = "".join(f"{chr(first)}-{chr(last)}" for first, last in spans)
     return _Found(re.compile(f"[{marks}]"), re.compile(f"[{marks}]{{{_RUN},}}"))
+
+
+_compiling: Final = threading.Lock()  # catch_warnings changes the whole process
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Let Python's compiler read what strangers wrote without a warning."""
+    with _compiling, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

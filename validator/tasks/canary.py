@@ -12,14 +12,13 @@ from typing import Final
 
 import structlog
 
-from validator.planting.lexicon import Draws
 from validator.planting.shapes import NOTHING_OWN, Own, company_with, shapes_with
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.draws import NONCE_BYTES
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
-from validator.sources import RandomBytes, SeededRandom
+from validator.sources import Draws, RandomBytes, SeededRandom
 from validator.tasks.seeding import Base, base_of, planted_task
 from validator.tasks.source import Shuffled, SourcedTask, TaskError, TaskSource, TaskSourceError
 from validator.workers.interface import Budget, Here, TooCostlyError, Whose, Workers, WorkersError

@@ -7,8 +7,8 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from validator.planting.planting import json_object
 from validator.protocol import limits
+from validator.protocol.bundles import json_object
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.text import printable
 

@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from validator.files import made_folders, sync, write_file
-from validator.planting.lexicon import Draws
 from validator.planting.marks import plant_mark
 from validator.planting.planting import Company, Files, Planted, Shape, plant, readable
 from validator.planting.shapes import company_with
@@ -28,7 +27,7 @@ from validator.protocol.limits import MIB
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.task import Provenance, Task, Truth, Windows
 from validator.protocol.text import printable
-from validator.sources import SeededRandom
+from validator.sources import Draws, SeededRandom
 from validator.tasks.folder import (
     ARCHIVE_ENDINGS,
     BUNDLE_NAME,

@@ -9,14 +9,14 @@ from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 
 from validator.attestations.publish import Answer, Published, Publisher
-from validator.cancellation import ended
+from validator.cancellation import ended, within
 from validator.chain.base import Chain
 from validator.chain.opening import reading_chain
 from validator.health.client import HealthAnswer, ask_health
 from validator.health.status import Observer, Overview
 from validator.protocol.errors import ValidatorError
 from validator.settings.model import Settings
-from validator.sources import Clock, within
+from validator.sources import Clock
 from validator.store import Store, Transaction, open_store
 from validator.store.connections import Handles, ThreadedConnection, connect
 from validator.store.identity import require_chain, require_known_version

@@ -9,6 +9,7 @@ from typing import Final
 
 import structlog
 
+from validator.cancellation import within
 from validator.chain.base import (
     Chain,
     ChainError,
@@ -21,7 +22,7 @@ from validator.chain.base import (
 from validator.protocol.receipt import Anchor, anchor_of
 from validator.protocol.text import printable
 from validator.settings.model import WeightsSettings
-from validator.sources import Clock, within
+from validator.sources import Clock
 from validator.store import Store
 from validator.store.errors import DamagedError, StoreAwayError, StoreLostError
 from validator.telemetry import Event

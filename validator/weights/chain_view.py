@@ -7,12 +7,12 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
-from validator.cancellation import together
+from validator.cancellation import together, within
 from validator.chain.base import Chain, Head, SubnetParameters
 from validator.chain.runtime_rules import RULES, Asked
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.sources import Clock, within
+from validator.sources import Clock
 
 READ_S: Final = 120.0  # a read that takes longer has stalled: the chain limits each of its calls
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, NamedTuple
 
+from validator.cancellation import within
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import Kind, SkillType, types_of
 from validator.scoring import CURRENT, version
-from validator.sources import Clock, within
+from validator.sources import Clock
 from validator.state.values import State
 from validator.store import Store
 from validator.store.errors import StoreAwayError

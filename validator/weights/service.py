@@ -6,6 +6,7 @@ from typing import Final
 
 import structlog
 
+from validator.cancellation import within
 from validator.chain.base import BehindError, Chain, ChainError, Head
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
@@ -14,7 +15,7 @@ from validator.protocol.skill_types import Kind
 from validator.protocol.text import printable
 from validator.scoring import UnknownScoringVersionError
 from validator.settings.model import WeightsSettings
-from validator.sources import Clock, RandomBytes, within
+from validator.sources import Clock, RandomBytes
 from validator.store import Store
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.rows import VectorRecord, WeightsRecord

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import structlog
 from msgspec import UNSET
 
-from validator.cancellation import complete
+from validator.cancellation import complete, within
 from validator.chain.base import Chain, ChainError, ChainUnreachableError
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import (
@@ -24,7 +24,7 @@ from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import Kind
 from validator.protocol.text import printable
-from validator.sources import Clock, RandomBytes, within
+from validator.sources import Clock, RandomBytes
 from validator.store import Store, Transaction
 from validator.store.errors import AlreadyPreparedError, WrongStateError
 from validator.store.log import append_link, open_log

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy.exc import DBAPIError
 
+from validator.cancellation import within
 from validator.chain.base import SLOW_S, Chain, ChainError, NoSubnetError, SubnetParameters
 from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
 from validator.chain.opening import real_chain
@@ -36,7 +37,6 @@ from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
 from validator.rounds.readiness import clock_fault
-from validator.sources import within
 from validator.store import open_store
 from validator.store.errors import StoreError
 from validator.weights.plan import mechanisms

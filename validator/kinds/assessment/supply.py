@@ -13,7 +13,6 @@ import structlog
 from msgspec import structs
 
 from validator.kinds.interface import PackedTask, Request
-from validator.planting.lexicon import Draws
 from validator.protocol.answer import Dispatch, Role, answer_limit, encode_dispatch, probe_values
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import index_bundle, read_bundle, with_canary
@@ -24,7 +23,7 @@ from validator.protocol.round import AssessmentTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, is_runtime
 from validator.scoring import Rules
-from validator.sources import RandomBytes
+from validator.sources import Draws, RandomBytes
 from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskSource, TaskSourceError
 
 _log = structlog.get_logger()

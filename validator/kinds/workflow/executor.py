@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import structlog
 
+from validator.cancellation import within
 from validator.kinds.judging import Expected
 from validator.kinds.workflow.gates import AcceptedPlan
 from validator.kinds.workflow.step import Budget, Step, StepClient, Surroundings
@@ -22,7 +23,7 @@ from validator.protocol.workflow_plan import PlanNode, WorkflowPlan, ancestors
 from validator.protocol.workflow_run import RunRecord, StepOutput, run_id_of
 from validator.protocol.workflow_task import Tool, WorkflowTask
 from validator.scoring import Version, ceiling_of, measure, read_quality, result_of, version
-from validator.sources import Clock, within
+from validator.sources import Clock
 from validator.telemetry import Event
 from validator.workers.interface import Here, Workers
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
+from validator.cancellation import within
 from validator.outgoing.stalls import OwnClock, StallsSince
 from validator.protocol import arithmetic
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
@@ -21,7 +22,6 @@ from validator.protocol.workflow_plan import REFERENCE, PlanNode
 from validator.protocol.workflow_run import Attempt, StepAnswer, StepOutput, StepRecord, StepRequest, parse_step_answer
 from validator.protocol.workflow_task import Tool
 from validator.scoring import Version
-from validator.sources import within
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
 

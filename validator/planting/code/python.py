@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final, Self
 
 from validator.planting.code.source import STEP, Block, Code, Put, Source, Style, space_of
-from validator.planting.planting import quietly
+from validator.protocol.text import quietly
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
