@@ -89,8 +89,8 @@ MUTATIONS: Final = (
     Mutation(
         "the note after a submission is not awaited when the task is cancelled",
         SUBMISSION,
-        "await complete(self._note(prepared, sight, vector, fate, started))",
-        'await __import__("asyncio").shield(self._note(prepared, sight, vector, fate, started))',
+        "await complete(self._note(prepared, view, vector, fate, started))",
+        'await __import__("asyncio").shield(self._note(prepared, view, vector, fate, started))',
         CUTS,
     ),
     Mutation(

@@ -371,7 +371,8 @@ def upgrade() -> None:
             "state IN ('prepared', 'submitted', 'confirmed', 'rejected', 'unknown', 'expired')", name="state"
         ),
         sa.CheckConstraint(
-            "row_state IN ('committed', 'revealed', 'reveal_failed', 'as_sent', 'altered', 'unseen')", name="row_state"
+            "row_state IN ('committed', 'revealed', 'reveal_failed', 'as_sent', 'altered', 'unseen', 'undetermined')",
+            name="row_state",
         ),
         sa.UniqueConstraint("netuid", "mechid", "epoch"),
     )

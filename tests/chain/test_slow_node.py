@@ -13,7 +13,7 @@ from json_codec import speak_json
 from served_world import ServedWorld
 
 from validator.chain.limits import LIMITS
-from validator.weights.chain_view import Eyes
+from validator.weights.chain_view import ChainReader
 
 pytestmark = pytest.mark.faults
 BLOCK_S: Final = 5.0  # a signature has eight blocks of time
@@ -46,8 +46,8 @@ async def test_a_head_takes_two_round_trips_and_a_snapshot_three_or_four() -> No
         await world.chain.head()
         world.proxy.latency_s = 0.1  # all that is asked at the same time comes before the first answer goes
         world.node.certificates.add(min(world.miners.values()))
-        eyes = Eyes(world.chain, world.clock, ME.hotkey, 0)
-        for call, most in ((world.chain.head(), 2), (world.chain.snapshot(), 4), (eyes.look(), 6)):
+        reader = ChainReader(world.chain, world.clock, ME.hotkey, 0)
+        for call, most in ((world.chain.head(), 2), (world.chain.snapshot(), 4), (reader.look(), 6)):
             world.proxy.seen.clear()
             await call
             assert trips(world) <= most

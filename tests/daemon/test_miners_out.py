@@ -55,7 +55,7 @@ async def test_what_eight_of_nine_miners_lose_is_named_before_each_vector(store_
         report = await rounds(1)
         detail = (
             "8 of 9 miners that answered in the last day are out (0 excluded, 8 failing), most of them since round 3; "
-            "chain and tasks are on this machine and do not tell whose fault"
+            "cause unknown: chain and tasks are on this machine"
         )
         assert (report["status"], named(report)) == ("degraded", {"miners_out": detail})
         await rounds(4)

@@ -49,14 +49,14 @@ class Scene:
 
     async def look(self) -> None:
         """Let the watch look as after a round."""
-        await on_virtual_time(self.world, self.watch._saw_round(self.world.subnet.snapshot()))
+        await on_virtual_time(self.world, self.watch._check_round(self.world.subnet.snapshot()))
         self.board.tick()
 
     async def vector(self, uids: dict[int, float], paid: int) -> dict[str, str]:
         """Show it a vector; return the active conditions."""
         weights = dict.fromkeys(self.hotkeys[:paid], 0.1)
         vector = Vector(uids, weights, weights, 0.0, None, "1.0.0", ())
-        await self.watch.saw_vector(0, KINDS, self.world.subnet.snapshot(), vector)
+        await self.watch.check_vector(0, KINDS, self.world.subnet.snapshot(), vector)
         return {one.condition.name: one.detail for one in self.board.active()}
 
     @property
@@ -184,7 +184,7 @@ async def test_an_endpoint_that_hangs_is_ours_and_holds_up_no_vector(store: Stor
     scene.out = set(scene.hotkeys[1:])
     await on_virtual_time(scene.world, scene.world.service.one_round())
     found = await scene.vector({1: 1.0}, 1)  # the clock stops
-    assert found["miners_out"].endswith("whose fault is not known before a round has ended")
+    assert found["miners_out"].endswith("cause unknown until a round has ended")
     await scene.look()
     assert scene.detail is not None
     assert "probably our fault" in scene.detail

@@ -118,6 +118,18 @@ async def test_a_revealed_row_that_differs_is_altered(store: Store) -> None:
     assert (await row_states(world), set(world.conditions())) == (["altered"], {"weights_altered"})
 
 
+async def test_a_row_that_differs_after_an_altered_one_is_undetermined(store: Store) -> None:
+    """It may be this reveal, altered too, or the altered row before it, of which the store has no content."""
+    world = await scored(store, reveal_epochs=1)
+    world.subnet.altered_rows = 2
+    async with running(world):
+        await world.until_block(25)
+        await give_scores(store, world.subnet, OTHERS, round_id=1)
+        await world.until_block(45)
+    assert (await row_states(world), set(world.conditions())) == (["altered", "undetermined"], {"weights_altered"})
+    assert await confirmed_epoch(world) == 0
+
+
 async def test_a_reveal_that_happened_while_nobody_looked_is_unseen_if_a_later_row_is_in_force(store: Store) -> None:
     world = await scored(store, reveal_epochs=2)
     async with running(world):

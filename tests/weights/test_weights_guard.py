@@ -337,8 +337,8 @@ class Beside(SimulatedChain):
 async def test_weights_of_another_mechanism_that_arrive_during_a_look_stand_in_nobodys_way(store: Store) -> None:
     world = build(store, chain=Beside, mechanisms=2)
     world.chain.store = store  # type: ignore[attr-defined]
-    sight, hindrance, _ = await world.service._watch.check()
-    assert (sight.snapshot.block, hindrance) == (0, None)
+    view, chain_blocker, _ = await world.service._watch.check()
+    assert (view.snapshot.block, chain_blocker) == (0, None)
     async with store.read() as tx:
         assert await tx.weights.highest_confirmed(1) == 1
 
@@ -370,5 +370,5 @@ async def test_a_look_that_fails_leaves_no_read_behind(store: Store) -> None:
 
     world = build(store, chain=Broken)
     with pytest.raises(ChainUnreachableError):
-        await world.service._eyes.look()
+        await world.service._reader.look()
     assert ended == ["parameters"]

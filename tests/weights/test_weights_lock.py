@@ -25,7 +25,7 @@ from validator.store import Store, open_store
 from validator.store.rows import WeightMark, WeightsRecord
 from validator.telemetry import Event
 from validator.weights.chain_view import Slot
-from validator.weights.guard import Finding, Known, judge
+from validator.weights.guard import KnownUpdates, UpdateOrigin, judge
 from validator.weights.watch import CLEAR, WeightsLock, WeightsLockedError, clear, stop_file_of
 
 ONE = {"miner0": 1.0}
@@ -197,34 +197,34 @@ def slot(update: int, *, registered: int = 50, uid: int = 4, weights: dict[int, 
 
 
 @pytest.mark.parametrize(
-    ("mark", "record", "seen", "finding"),
+    ("mark", "record", "seen", "origin"),
     [
-        (MARK, None, slot(100), Finding.SAME),
-        (MARK, None, slot(100, uid=9), Finding.SAME),  # the chain may move a neuron to another slot
-        (None, None, slot(100), Finding.FRESH),
-        (MARK, None, slot(101), Finding.STRANGER),
-        (MARK, None, slot(99), Finding.BEHIND),
-        (MARK, None, slot(115, registered=115), Finding.REGISTERED),
-        (MARK, None, slot(90, registered=115), Finding.REGISTERED),
-        (MARK, None, slot(116, registered=115), Finding.STRANGER),
-        (MARK, RECORD, slot(125, weights={7: 65535}), Finding.OURS),
-        (MARK, RECORD, slot(125, weights={7: 32000}), Finding.OURS),  # the same share
-        (MARK, RECORD, slot(125, weights={8: 65535}), Finding.STRANGER),
-        (MARK, RECORD, slot(125), Finding.STRANGER),
-        (MARK, RECORD, slot(119, weights={7: 65535}), Finding.STRANGER),  # before it was signed
-        (MARK, RECORD, slot(131, weights={7: 65535}), Finding.STRANGER),  # after it had expired
-        (None, RECORD, slot(125, weights={7: 65535}), Finding.OURS),
-        (None, RECORD, slot(125), Finding.FRESH),
+        (MARK, None, slot(100), UpdateOrigin.SAME),
+        (MARK, None, slot(100, uid=9), UpdateOrigin.SAME),  # the chain may move a neuron to another slot
+        (None, None, slot(100), UpdateOrigin.FRESH),
+        (MARK, None, slot(101), UpdateOrigin.STRANGER),
+        (MARK, None, slot(99), UpdateOrigin.BEHIND),
+        (MARK, None, slot(115, registered=115), UpdateOrigin.REGISTERED),
+        (MARK, None, slot(90, registered=115), UpdateOrigin.REGISTERED),
+        (MARK, None, slot(116, registered=115), UpdateOrigin.STRANGER),
+        (MARK, RECORD, slot(125, weights={7: 65535}), UpdateOrigin.OURS),
+        (MARK, RECORD, slot(125, weights={7: 32000}), UpdateOrigin.OURS),  # the same share
+        (MARK, RECORD, slot(125, weights={8: 65535}), UpdateOrigin.STRANGER),
+        (MARK, RECORD, slot(125), UpdateOrigin.STRANGER),
+        (MARK, RECORD, slot(119, weights={7: 65535}), UpdateOrigin.STRANGER),  # before it was signed
+        (MARK, RECORD, slot(131, weights={7: 65535}), UpdateOrigin.STRANGER),  # after it had expired
+        (None, RECORD, slot(125, weights={7: 65535}), UpdateOrigin.OURS),
+        (None, RECORD, slot(125), UpdateOrigin.FRESH),
         # a registration is its own update block, whatever weights the slot's last owner left
-        (MARK, RECORD, slot(125, registered=125, weights={7: 65535}), Finding.REGISTERED),
-        (None, RECORD, slot(125, registered=125, weights={7: 65535}), Finding.FRESH),
-        (MARK, RECORD, slot(125, registered=124, weights={7: 65535}), Finding.OURS),
+        (MARK, RECORD, slot(125, registered=125, weights={7: 65535}), UpdateOrigin.REGISTERED),
+        (None, RECORD, slot(125, registered=125, weights={7: 65535}), UpdateOrigin.FRESH),
+        (MARK, RECORD, slot(125, registered=124, weights={7: 65535}), UpdateOrigin.OURS),
     ],
 )
 def test_whose_an_update_is(
-    mark: WeightMark | None, record: WeightsRecord | None, seen: Slot, finding: Finding
+    mark: WeightMark | None, record: WeightsRecord | None, seen: Slot, origin: UpdateOrigin
 ) -> None:
-    assert judge(Known(mark, record, None, None), seen, hidden=False) is finding
+    assert judge(KnownUpdates(mark, record, None, None), seen, hidden=False) is origin
 
 
 def settings_with(url: str, **weights: Any) -> Settings:

@@ -38,7 +38,7 @@ async def test_the_plan_is_what_is_sent_and_then_equals_the_chain(store: Store) 
     (view,) = await plan_in(world)
     assert world.subnet.state == before
     assert (view.block, view.epoch, view.epoch_end, view.due_block, view.blocks_until) == (12, 0, 19, 14, 2)
-    assert (view.state, view.hindrances, view.owner) == (None, (), None)
+    assert (view.state, view.blockers, view.owner) == (None, (), None)
     assert {line.hotkey: line.score for line in view.lines} == SHARES
     assert [line.planned for line in view.lines] == sorted((line.planned for line in view.lines), reverse=True)
     assert all(line.difference == line.planned > 0 for line in view.lines)
@@ -49,7 +49,7 @@ async def test_the_plan_is_what_is_sent_and_then_equals_the_chain(store: Store) 
     assert world.subnet.weights(0, 0) == {line.uid: line.planned_u16 for line in view.lines}
     assert (after.state, after.blocks_until) == ("as_sent", 0)
     assert all(line.difference == 0 for line in after.lines)
-    assert [standing.reason for standing in after.hindrances] == ["weights_rate_limited"]
+    assert [standing.reason for standing in after.blockers] == ["weights_rate_limited"]
 
 
 async def test_the_plan_says_everything_that_stands_in_the_way(store: Store, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ async def test_the_plan_says_everything_that_stands_in_the_way(store: Store, tmp
     await world.clock.advance(12.0)
     world.stop_file.write_text("somebody")
     (view,) = await plan_in(world, enabled=False, dry_run=True)
-    assert [standing.reason for standing in view.hindrances] == [
+    assert [standing.reason for standing in view.blockers] == [
         "weights_locked",
         "weights_disabled",
         "weights_dry_run",
@@ -68,14 +68,14 @@ async def test_the_plan_says_everything_that_stands_in_the_way(store: Store, tmp
     assert view.lines == ()
     world.subnet.deregister(ME)
     (view,) = await plan_in(world)
-    assert "weights_not_registered" in [standing.reason for standing in view.hindrances]
+    assert "weights_not_registered" in [standing.reason for standing in view.blockers]
 
 
 async def test_the_plan_says_that_the_subnet_asks_for_more_weights(store: Store) -> None:
     world = build(store, min_allowed_weights=9, weights_rate_limit=0)
     await give_scores(store, world.subnet, SCORES)
     (view,) = await plan_in(world)
-    assert [(found.reason, found.detail) for found in view.hindrances] == [
+    assert [(found.reason, found.detail) for found in view.blockers] == [
         ("weights_too_few", f"{len(view.lines)} uids with a weight, at least 9 asked for")
     ]
 
@@ -102,7 +102,7 @@ async def test_the_plan_rules_as_a_running_validator_does(
         if mark is not None:
             await tx.weight_guard.set_mark(1, 0, ME, mark, now)
     (view,) = await plan_in(world)
-    assert [(found.reason, found.detail) for found in view.hindrances] == standing
+    assert [(found.reason, found.detail) for found in view.blockers] == standing
 
 
 async def test_the_plan_shows_the_owners_part_and_who_left(store: Store) -> None:
@@ -179,7 +179,7 @@ async def test_the_command_works_beside_a_running_daemon(store_url: str, tmp_pat
             if arguments:
                 (view,) = json.loads(done.stdout)["mechanisms"]
                 assert (view["netuid"], view["mechid"], view["lines"]) == (1, 0, [])
-                assert "weights_none_positive" in [standing["reason"] for standing in view["hindrances"]]
+                assert "weights_none_positive" in [standing["reason"] for standing in view["blockers"]]
             else:
                 assert "not now: weights_none_positive: No miner has a positive score" in done.stdout
     async with open_store(store_url) as store, store.read() as tx:

@@ -4,18 +4,18 @@ import pytest
 from validator.chain.base import VERSION_KEY, Head, SubnetParameters
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
-from validator.weights.chain_view import Sight, Slot, due_block, hindrance, validity
+from validator.weights.chain_view import ChainView, Slot, chain_blocker, due_block, validity
 
 PARAMETERS = SubnetParameters(20, 10, 50.0, 0, False, 1)
 ME = Neuron("Va", 0, 50.0, True, None)
 
 
-def sight_of(
+def view_of(
     neuron: Neuron | None = ME, *, block: int = 50, updated: int = 0, commits: int = 0, version_key: int = 0
-) -> Sight:
+) -> ChainView:
     snapshot = MetagraphSnapshot(1, block, "ab" * 32, 0, 2, 20, None, (neuron,) if neuron else ())
     slot = None if neuron is None else Slot(neuron, updated, 0, list(range(block - commits, block)), {})
-    return Sight(snapshot, PARAMETERS._replace(version_key=version_key), slot)
+    return ChainView(snapshot, PARAMETERS._replace(version_key=version_key), slot)
 
 
 @pytest.mark.parametrize(
@@ -31,24 +31,24 @@ def test_a_submission_is_not_valid_past_the_epochs_end(end: int | None, block: i
 
 
 @pytest.mark.parametrize(
-    ("sight", "mechid", "reason", "retry"),
+    ("view", "mechid", "reason", "retry"),
     [
-        (sight_of(None), 0, Reason.WEIGHTS_NOT_REGISTERED, 51),
-        (sight_of(None), 1, Reason.WEIGHTS_REJECTED, 51),
-        (sight_of(msgspec.structs.replace(ME, validator_permit=False)), 0, Reason.WEIGHTS_NO_PERMIT, 51),
-        (sight_of(msgspec.structs.replace(ME, stake_tao=49.9)), 0, Reason.WEIGHTS_LOW_STAKE, 51),
-        (sight_of(), 1, Reason.WEIGHTS_REJECTED, 51),
-        (sight_of(version_key=VERSION_KEY + 1), 0, Reason.WEIGHTS_VERSION_KEY, 51),
-        (sight_of(commits=10), 0, Reason.WEIGHTS_UNREVEALED, 51),
-        (sight_of(updated=45), 0, Reason.WEIGHTS_RATE_LIMITED, 55),
+        (view_of(None), 0, Reason.WEIGHTS_NOT_REGISTERED, 51),
+        (view_of(None), 1, Reason.WEIGHTS_REJECTED, 51),
+        (view_of(msgspec.structs.replace(ME, validator_permit=False)), 0, Reason.WEIGHTS_NO_PERMIT, 51),
+        (view_of(msgspec.structs.replace(ME, stake_tao=49.9)), 0, Reason.WEIGHTS_LOW_STAKE, 51),
+        (view_of(), 1, Reason.WEIGHTS_REJECTED, 51),
+        (view_of(version_key=VERSION_KEY + 1), 0, Reason.WEIGHTS_VERSION_KEY, 51),
+        (view_of(commits=10), 0, Reason.WEIGHTS_UNREVEALED, 51),
+        (view_of(updated=45), 0, Reason.WEIGHTS_RATE_LIMITED, 55),
     ],
 )
-def test_what_the_chain_would_refuse(sight: Sight, mechid: int, reason: Reason, retry: int) -> None:
-    found = hindrance(sight, mechid)
+def test_what_the_chain_would_refuse(view: ChainView, mechid: int, reason: Reason, retry: int) -> None:
+    found = chain_blocker(view, mechid)
     assert found is not None
     assert (found.reason, found.retry) == (reason, retry)
 
 
 def test_nothing_stands_in_the_way_once_the_rate_limit_has_passed() -> None:
-    assert hindrance(sight_of(updated=40, commits=9, version_key=VERSION_KEY), 0) is None
-    assert hindrance(sight_of(updated=40, block=49), 0) is not None
+    assert chain_blocker(view_of(updated=40, commits=9, version_key=VERSION_KEY), 0) is None
+    assert chain_blocker(view_of(updated=40, block=49), 0) is not None

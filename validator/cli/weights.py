@@ -89,7 +89,7 @@ def _print_plan(view: "PlanView") -> None:
     print_line(f"computed under scoring version {view.scoring_version}")
     if view.commit_reveal:
         print_line("weights are committed first: what is on chain shows them only once they are revealed")
-    for standing in view.hindrances:
+    for standing in view.blockers:
         detail = f" ({standing.detail})" if standing.detail else ""
         print_line(f"not now: {standing.reason}: {standing.meaning}{detail}")
     print_rows("uid> hotkey score> planned:.6f> u16=planned_u16> on_chain=on_chain:.6f> difference:+.6f>", view.lines)

@@ -29,7 +29,7 @@ from validator.store.identity import require_known_version
 from validator.store.rows import LogHead, RoundRecord, WeightsRecord
 from validator.store.size import DiskUse, disk_use
 from validator.store.urls import parse_url
-from validator.weights.chain_view import Eyes, due_block
+from validator.weights.chain_view import ChainReader, due_block
 from validator.weights.figures import OwnFigures, own_figures
 from validator.weights.plan import mechanisms
 
@@ -80,10 +80,10 @@ class OnChain:
 async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) -> OnChain:
     """Return what the chain shows now (ChainError, TimeoutError: it could not be read)."""
     wanted = tuple(mechanisms(settings.weights))
-    looks = asyncio.gather(*(Eyes(chain, clock, hotkey, mechid).look() for mechid in wanted))
-    head, sights, validators = await asyncio.gather(chain.head(), looks, chain.validators())
-    snapshot, parameters, _ = sights[-1]
-    slots = [sight.slot for sight in sights]
+    looks = asyncio.gather(*(ChainReader(chain, clock, hotkey, mechid).look() for mechid in wanted))
+    head, views, validators = await asyncio.gather(chain.head(), looks, chain.validators())
+    snapshot, parameters, _ = views[-1]
+    slots = [view.slot for view in views]
     return OnChain(
         netuid=snapshot.netuid,
         head=head,

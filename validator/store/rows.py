@@ -29,7 +29,7 @@ RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]
 TaskState = Literal["open", "settled", "void", "skipped"]
 WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
-RowState = Literal["committed", "revealed", "reveal_failed", "as_sent", "altered", "unseen"]
+RowState = Literal["committed", "revealed", "reveal_failed", "as_sent", "altered", "unseen", "undetermined"]
 
 
 class StoreChain(NamedTuple):
@@ -303,7 +303,8 @@ class WeightsRecord:
         link: number of the receipt of what is sent (SPEC 16, D-28).
         row_state: of a confirmed one, the result of comparing the row on chain with `sent`; None before that.
             `committed`: the chain reveals it later; `revealed`, `as_sent`: it is in force as sent; `altered`: with
-            other weights; `reveal_failed`: the row before it stayed; `unseen`: a later row replaced it unseen.
+            other weights; `reveal_failed`: the row before it stayed; `unseen`: a later row replaced it unseen;
+            `undetermined`: an older altered row may be the one in force.
     """
 
     id: int

@@ -441,7 +441,7 @@ waiting_work = Table(
 
 
 WEIGHT_STATES: Final = ("prepared", "submitted", "confirmed", "rejected", "unknown", "expired")
-ROW_STATES: Final = ("committed", "revealed", "reveal_failed", "as_sent", "altered", "unseen")
+ROW_STATES: Final = ("committed", "revealed", "reveal_failed", "as_sent", "altered", "unseen", "undetermined")
 
 weight_submissions = Table(
     "weight_submissions",

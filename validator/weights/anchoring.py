@@ -1,7 +1,7 @@
-"""Daily anchor: the digest of the log's newest receipt onto the chain, never in the way of weights (SPEC 16, D-28).
+"""Daily anchor: writes the digest of the log's newest receipt to the chain, and never delays weights (SPEC 16, D-28).
 
-Nothing of it is stored: what is on chain is read before anything is signed. A submission whose fate is not known, of
-this process or of one before it, is waited for until it can no longer arrive.
+The store keeps nothing of it: the service reads the chain before it signs. It sends nothing while a submission of
+unknown fate, of this process or an earlier one, can still arrive.
 """
 
 import asyncio
@@ -47,9 +47,9 @@ class AnchorService:
     Args:
         chain: where the digest goes, as the validator's hotkey.
         settings: of weights: when they are due, and how long a submission may take.
-        lock: kept by all that signs for the chain with this hotkey.
-        signing: the same; while somebody holds it, nothing is anchored.
-        metrics: told how old the anchor is.
+        lock: shared by everything that signs with this hotkey.
+        signing: also shared; nothing is anchored while another service holds it.
+        metrics: receives the age of the anchor.
     """
 
     def __init__(  # noqa: PLR0913 - the world, each by name
@@ -74,11 +74,11 @@ class AnchorService:
         self._lock = lock
         self._signing = signing
         self._metrics = metrics
-        self._said = Once(clock)
-        self._not_before: int | None = None  # block; until then a submission of before may still arrive
+        self._failures = Once(clock)
+        self._not_before: int | None = None  # block; until then an earlier submission may still arrive
 
     async def run(self) -> None:
-        """Anchor until cancelled; return where the chain's runtime keeps no commitments.
+        """Anchor until cancelled; return if the chain's runtime keeps no commitments.
 
         Raises:
             StoreLostError: another process writes to the store now, or it is damaged.
@@ -102,7 +102,7 @@ class AnchorService:
             await self._clock.sleep(_EVERY_S)
 
     async def step(self) -> None:
-        """Anchor the newest receipt, if it is time and nothing is in the way.
+        """Anchor the newest receipt if it is due and nothing prevents it.
 
         Raises:
             ChainError, TimeoutError: the chain did not do its part.
@@ -111,22 +111,22 @@ class AnchorService:
         """
         head = await within(self._clock, _READ_S, self._chain.head())
         if self._not_before is None:
-            self._doubt(head)
-        standing = await within(self._clock, _READ_S, self._chain.commitment(self._hotkey))
-        newest = await self._due(head, standing)
-        if newest is None or not self._room(head) or self._signing.locked():
+            self._hold_until_expired(head)
+        current = await within(self._clock, _READ_S, self._chain.commitment(self._hotkey))
+        newest = await self._due_anchor(head, current)
+        if newest is None or not self._has_room(head) or self._signing.locked():
             return
         async with self._signing:
             await self._lock.check()
-            await self._send(head, standing, newest)
+            await self._send(head, current, newest)
 
-    async def _due(self, head: Head, standing: Commitment | None) -> Anchor | None:
-        """Return what is to be anchored; None while what is on chain is good enough, or somebody else's."""
-        anchored = anchor_of(None if standing is None else standing.content)
-        if standing is not None and anchored is None:
-            self._blocked("foreign", f"block {standing.block} has a commitment of this hotkey that is no anchor")
+    async def _due_anchor(self, head: Head, current: Commitment | None) -> Anchor | None:
+        """Return the anchor that is due; None while the one on chain is recent enough, or is not an anchor of ours."""
+        anchored = anchor_of(None if current is None else current.content)
+        if current is not None and anchored is None:
+            self._blocked("foreign", f"block {current.block} has a commitment of this hotkey that is no anchor")
             return None
-        age = None if standing is None else max(0, head.number - standing.block)
+        age = None if current is None else max(0, head.number - current.block)
         if age is not None:
             self._metrics.anchor_age.set(age)
         if (age is not None and age < EVERY_BLOCKS) or head.number <= (self._not_before or 0):
@@ -137,15 +137,15 @@ class AnchorService:
             return None
         return Anchor(newest.sequence, newest.digest)
 
-    def _room(self, head: Head) -> bool:
+    def _has_room(self, head: Head) -> bool:
         """Return whether no weights come due while a submission is in progress."""
         due = due_block(head, self._settings.blocks_before_epoch_end)
         return head.epoch_end is not None and head.number + ROOM_BLOCKS <= due
 
-    async def _send(self, head: Head, standing: Commitment | None, anchor: Anchor) -> None:
-        await self._look_back(standing, anchor)
-        # From here on an answer may be missing: what was signed is waited for, whatever happens.
-        self._doubt(head)
+    async def _send(self, head: Head, current: Commitment | None, anchor: Anchor) -> None:
+        await self._check_replaced(current, anchor)
+        # From here on the chain's answer may get lost: wait for what was signed in any case.
+        self._hold_until_expired(head)
         sending = self._chain.set_commitment(anchor.content(), valid_blocks=self._settings.valid_blocks)
         try:
             result = await within(self._clock, min(_LONGEST_S, self._settings.timeout_s), sending)
@@ -155,35 +155,35 @@ class AnchorService:
         except (ChainError, TimeoutError) as error:
             self._blocked("unknown", str(error))
             return
-        self._tell(head, anchor, result)
+        self._report(head, anchor, result)
 
-    async def _look_back(self, standing: Commitment | None, anchor: Anchor) -> None:
-        """Say so where the anchor that is replaced is none of this store's log."""
-        before = anchor_of(None if standing is None else standing.content)
-        if standing is None or before is None:
+    async def _check_replaced(self, current: Commitment | None, anchor: Anchor) -> None:
+        """Log a warning if the anchor that is replaced does not belong to this store's log."""
+        before = anchor_of(None if current is None else current.content)
+        if current is None or before is None:
             return
         async with self._store.read() as tx:
             record = await tx.receipts.get(before.sequence)
         if record is None or record.sha256 != before.digest:
-            told = {"sequence": before.sequence, "digest": before.digest, "block": standing.block}
-            _log.warning(Event.LOG_ANCHOR_REPLACED, netuid=self._netuid, **told, by=anchor.sequence)
+            replaced = {"sequence": before.sequence, "digest": before.digest, "block": current.block}
+            _log.warning(Event.LOG_ANCHOR_REPLACED, netuid=self._netuid, **replaced, by=anchor.sequence)
 
-    def _tell(self, head: Head, anchor: Anchor, result: WeightsResult) -> None:
+    def _report(self, head: Head, anchor: Anchor, result: WeightsResult) -> None:
         if not result.accepted:
             self._not_before = head.number + _REFUSED_BLOCKS
             self._blocked("refused", result.message)
             return
-        self._said.over()
+        self._failures.over()
         fields = {"sequence": anchor.sequence, "digest": anchor.digest}
         _log.info(Event.LOG_ANCHORED, netuid=self._netuid, **fields, block=result.block, extrinsic=result.extrinsic)
         self._metrics.anchor_age.set(0)
 
-    def _doubt(self, head: Head) -> None:
-        """Let nothing be sent before what may be on its way has arrived or expired."""
+    def _hold_until_expired(self, head: Head) -> None:
+        """Send nothing until a submission that may be on its way has arrived or expired."""
         self._not_before = head.number + self._chain.submission_lifetime(self._settings.valid_blocks)
 
     def _blocked(self, cause: str, detail: str) -> None:
-        repeats = self._said.fresh(cause)
+        repeats = self._failures.fresh(cause)
         if repeats is not None:
             shown = printable(detail, _MAX_MESSAGE)
             _log.warning(Event.LOG_ANCHOR_BLOCKED, netuid=self._netuid, cause=cause, detail=shown, repeats=repeats)

@@ -1,4 +1,4 @@
-"""The chain as the weights loop sees it: subnet, this hotkey's slot, when weights may be sent, what is in the way.
+"""The chain as the weights loop reads it: subnet, this hotkey's slot, when weights are due, and what blocks them.
 
 Reads only, each read with a time limit.
 """
@@ -26,7 +26,8 @@ class Slot(NamedTuple):
         last_update: block of its last weights or commitment for the mechanism, or of its registration.
         commits: blocks of commitments that are not revealed.
         weights: target uid to u16, in force.
-        untold: whether the chain may keep no block of its updates: it does not for a mechanism younger than the neuron.
+        lacks_update_block: whether `last_update` may be missing: the chain keeps none for a mechanism younger than the
+            neuron.
     """
 
     neuron: Neuron
@@ -34,13 +35,13 @@ class Slot(NamedTuple):
     registered_at: int
     commits: Sequence[int]
     weights: Mapping[int, int]
-    untold: bool = False
+    lacks_update_block: bool = False
 
 
-class Sight(NamedTuple):
-    """The subnet, and this hotkey on it; the slot was read later than the snapshot, never earlier.
+class ChainView(NamedTuple):
+    """The subnet and this hotkey's slot, which is read after the snapshot.
 
-    It is None without a registration, or where the subnet has no such mechanism.
+    The slot is None if the hotkey is not registered or the subnet has no such mechanism.
     """
 
     snapshot: MetagraphSnapshot
@@ -49,7 +50,7 @@ class Sight(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Eyes:
+class ChainReader:
     """Reads of the chain for one mechanism, each with a time limit."""
 
     chain: Chain
@@ -57,14 +58,14 @@ class Eyes:
     hotkey: str
     mechid: int
 
-    async def look(self) -> Sight:
-        """Read everything: the slot after the rest, whose answer it needs (ChainError, TimeoutError)."""
+    async def look(self) -> ChainView:
+        """Return the view (ChainError, TimeoutError). The slot is read last, since it needs the snapshot."""
         chain, mechid = self.chain, self.mechid
         first: list[Any] = await together((self.read(chain.snapshot()), self.read(chain.parameters())))
         snapshot, parameters = first
         me = snapshot.by_hotkey(self.hotkey)
         if me is None or mechid >= parameters.mechanisms:
-            return Sight(snapshot, parameters, None)
+            return ChainView(snapshot, parameters, None)
         reads = (
             chain.last_update(mechid, me.uid),
             chain.registered_at(me.uid),
@@ -73,17 +74,17 @@ class Eyes:
         )
         of_slot: list[Any] = await together(map(self.read, reads))
         updated, registered, commits, weights = of_slot
-        untold = mechid > 0 and updated <= registered
-        slot = Slot(me, updated, registered, commits, weights, untold=untold)
-        return Sight(snapshot, parameters, slot)
+        lacks_update_block = mechid > 0 and updated <= registered
+        slot = Slot(me, updated, registered, commits, weights, lacks_update_block=lacks_update_block)
+        return ChainView(snapshot, parameters, slot)
 
     async def read(self, call: Coroutine[Any, Any, T]) -> T:
-        """Return what the call returns, if it does so in time (TimeoutError: it did not)."""
+        """Return the result of the call (TimeoutError: it took longer than `READ_S`)."""
         return await within(self.clock, READ_S, call)
 
 
-class Hindrance(NamedTuple):
-    """A reason why nothing is sent at a block, the numbers behind it, the first block at which it can be otherwise."""
+class Blocker(NamedTuple):
+    """A reason why nothing is sent, with its numbers and the first block at which it can change."""
 
     reason: Reason
     detail: str
@@ -91,7 +92,7 @@ class Hindrance(NamedTuple):
 
 
 def due_block(head: Head, blocks_before_end: int) -> int:
-    """Return the first block at which the epoch's weights are sent; now, where the chain tells no end.
+    """Return the first block at which the epoch's weights are sent; the head if the chain gives no end of the epoch.
 
     At least one block stays before the end: weights sent at the end's block would land in the next epoch.
     """
@@ -99,20 +100,20 @@ def due_block(head: Head, blocks_before_end: int) -> int:
 
 
 def validity(head: Head, block: int, most: int) -> int:
-    """Return for how many blocks a submission is made valid: at most `most`, not past the epoch's end, at least 1."""
+    """Return the lifetime of a submission in blocks: at most `most`, not past the epoch's end, at least 1."""
     return most if head.epoch_end is None else max(1, min(most, head.epoch_end - block))
 
 
-def hindrance(sight: Sight, mechid: int, row: Mapping[int, int] | None = None) -> Hindrance | None:
-    """Return what the chain would refuse weights for, this row if it is given; None if nothing."""
-    snapshot, parameters, slot = sight
+def chain_blocker(view: ChainView, mechid: int, row: Mapping[int, int] | None = None) -> Blocker | None:
+    """Return why the chain would refuse weights, or this row; None if it would take them."""
+    snapshot, parameters, slot = view
     soon = snapshot.block + 1
     if mechid >= parameters.mechanisms:
-        return Hindrance(Reason.WEIGHTS_REJECTED, f"the subnet has no mechanism {mechid}", soon)
+        return Blocker(Reason.WEIGHTS_REJECTED, f"the subnet has no mechanism {mechid}", soon)
     if slot is None:
-        return Hindrance(Reason.WEIGHTS_NOT_REGISTERED, "", soon)
+        return Blocker(Reason.WEIGHTS_NOT_REGISTERED, "", soon)
     asked = Asked(snapshot, parameters, slot.neuron, mechid, slot.last_update, slot.commits, row)
     for rule in RULES:
         if (verdict := rule.judge(asked)).refused:
-            return Hindrance(rule.reason, verdict.detail, verdict.retry or soon)
+            return Blocker(rule.reason, verdict.detail, verdict.retry or soon)
     return None

@@ -21,7 +21,7 @@ _EPOCHS: Final = 3
 
 
 class OwnFigures(NamedTuple):
-    """Figures of this hotkey after the subnet's last step, as in `ValidatorFigures`, and what to compare them with.
+    """Figures of this hotkey after the subnet's last step, as in `ValidatorFigures`, and values to compare them with.
 
     `median_trust` is of the `validators`, those with a permit; `rank` is its place among them by dividends, from 1.
     """
@@ -73,9 +73,9 @@ class OwnFiguresWatch:
     _low_epochs: int = field(init=False, default=0)
 
     async def run(self) -> None:
-        """Read all the time; what the chain does not answer is read again."""
+        """Read every epoch until cancelled; a read that fails is repeated."""
         while True:
-            with suppress(ChainError, TimeoutError):  # the watch of the chain says so
+            with suppress(ChainError, TimeoutError):  # the chain's watch reports it
                 await within(self.clock, READ_S, self.look())
             await self.clock.sleep(_EVERY_S)
 
@@ -84,12 +84,12 @@ class OwnFiguresWatch:
         epoch = (await self.chain.head()).epoch
         if epoch == self._epoch:
             return
-        found = await asyncio.gather(self.chain.validators(), self.chain.snapshot(), self.chain.parameters())
-        everybody, snapshot, parameters = found
+        reads = await asyncio.gather(self.chain.validators(), self.chain.snapshot(), self.chain.parameters())
+        everybody, snapshot, parameters = reads
         self._epoch = epoch
         figures = own_figures(everybody, snapshot.by_hotkey(self.hotkey), parameters)
         if figures is None:
-            return  # `no_standing` says so
+            return  # the condition `no_standing` reports it
         self.metrics.own_figures(figures._asdict())
         self._low_epochs = self._low_epochs + 1 if figures.is_low else 0
         trust = f"trust {figures.trust:.2f}, median {figures.median_trust:.2f} of {figures.validators} validators"

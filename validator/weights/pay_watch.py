@@ -1,4 +1,4 @@
-"""Watch on who answers and who is paid: reads the store, and raises conditions where few take what many earned."""
+"""Watch on pay: compares the miners that answer with those that are paid, and raises conditions. Reads the store."""
 
 import asyncio
 from collections import Counter, defaultdict
@@ -24,8 +24,8 @@ LEAST_PAID: Final = 7
 """Miners that together may hold a whole row: none holds more than 0.15 of it."""
 _LOOKBACK: Final = timedelta(days=1)
 _ASK_S: Final = 10.0
-_UNKNOWN: Final = "whose fault is not known before a round has ended"
-_LOCAL: Final = "chain and tasks are on this machine and do not tell whose fault"
+_UNKNOWN: Final = "cause unknown until a round has ended"
+_LOCAL: Final = "cause unknown: chain and tasks are on this machine"
 _HERE: Final = "probably our fault: the chain's endpoint or the task source cannot be reached either"
 _THERE: Final = "probably their fault: the chain's endpoint and the task source can be reached"
 
@@ -35,9 +35,9 @@ class Crowd(NamedTuple):
 
     Attributes:
         types: hotkey to the types of which an answer passed its gates.
-        excluded: those that are left out of all of these types.
-        failing: of the others those whose newest round has nothing but failures.
-        first: the round with which most of the failures began; None where nobody has failed since it answered.
+        excluded: those that are excluded from all of these types.
+        failing: of the others, those whose newest round has only failures.
+        first: the round in which most of the failures began; None if no miner has failed since it last answered.
     """
 
     types: Mapping[str, Collection[str]]
@@ -52,9 +52,9 @@ class Crowd(NamedTuple):
 
 
 def crowd_of(recent: Sequence[RecentAnswers], miners: Collection[str], ejected: Collection[str], state: State) -> Crowd:
-    """Return the crowd by what the dispatches of the registered miners' last day came to; others are passed over.
+    """Return the crowd by the last day's dispatches of registered miners; other hotkeys are ignored.
 
-    `state` says which types' plans leave them out, or have, and no answer has passed since.
+    `state` holds the exclusions by type that no passed answer has ended yet.
     """
     answered: dict[str, list[RecentAnswers]] = defaultdict(list)
     began: dict[str, int] = {}
@@ -64,10 +64,10 @@ def crowd_of(recent: Sequence[RecentAnswers], miners: Collection[str], ejected: 
         if one.failed is not None:
             began[one.hotkey] = min(one.failed, began.get(one.hotkey, one.failed))
 
-    def left_out(one: RecentAnswers) -> bool:
+    def is_excluded(one: RecentAnswers) -> bool:
         return state.pair(one.hotkey, SkillType(one.skill_type)).excluded is not None
 
-    excluded = {hotkey for hotkey, its in answered.items() if hotkey in ejected or all(map(left_out, its))}
+    excluded = {hotkey for hotkey, its in answered.items() if hotkey in ejected or all(map(is_excluded, its))}
     failing = answered.keys() & began.keys() - excluded
     rounds = Counter(began[hotkey] for hotkey in excluded | failing if hotkey in began)
     first = min(rounds, key=lambda number: (-rounds[number], number), default=None)
@@ -78,12 +78,14 @@ def crowd_of(recent: Sequence[RecentAnswers], miners: Collection[str], ejected: 
 
 @dataclass(slots=True)
 class PayWatch:
-    """The comparison of who answers and who is paid, after a round and before a vector is sent.
+    """Comparison of the miners that answer with those that are paid, after each round and before each vector.
 
-    A service of the daemon.
+    A service of the daemon. It never stops a vector.
 
-    Nothing here keeps a vector back. `away` says whether the chain's endpoint or the task source cannot be reached;
-    None where both are on this machine. `saw` is told the figures behind a check of `/readyz`.
+    Args:
+        away: returns whether the chain's endpoint or the task source cannot be reached; None if both are on this
+            machine.
+        note_check: receives the figures behind a check of `/readyz`.
     """
 
     store: Store
@@ -91,10 +93,12 @@ class PayWatch:
     board: Reports
     hotkey: str
     away: Callable[[], Coroutine[Any, Any, bool]] | None = None
-    saw: Callable[..., None] = lambda _check, **_facts: None
+    note_check: Callable[..., None] = lambda _check, **_facts: None
     _ended: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _snapshot: MetagraphSnapshot | None = field(init=False, default=None)
-    _here: bool | None = field(init=False, default=None)  # of what stands now; once here, here until it is over
+    _here: bool | None = field(
+        init=False, default=None
+    )  # whether our side causes the active condition; once True, kept
 
     def round_ended(self, snapshot: MetagraphSnapshot) -> None:
         """Note that a round on this snapshot has ended."""
@@ -102,16 +106,18 @@ class PayWatch:
         self._ended.set()
 
     async def run(self) -> None:
-        """Look after every round."""
+        """Check after every round until cancelled."""
         while True:
             await self._ended.wait()
             self._ended.clear()
-            with suppress(StoreAwayError):  # who writes has told it
+            with suppress(StoreAwayError):  # the writer has reported it
                 if self._snapshot is not None:
-                    await self._saw_round(self._snapshot)
+                    await self._check_round(self._snapshot)
 
-    async def saw_vector(self, mechid: int, kinds: Sequence[Kind], snapshot: MetagraphSnapshot, vector: Vector) -> None:
-        """Look at a vector that was computed for the snapshot (StoreAwayError: the store does not answer)."""
+    async def check_vector(
+        self, mechid: int, kinds: Sequence[Kind], snapshot: MetagraphSnapshot, vector: Vector
+    ) -> None:
+        """Check a vector that was computed for the snapshot (StoreAwayError: the store does not answer)."""
         crowd = await self._crowd(snapshot)
         self._show(crowd)
         of, types = f"mechanism {mechid}", set(types_of(kinds))
@@ -119,20 +125,22 @@ class PayWatch:
         paid, row = sum(weight > 0 for weight in vector.weights.values()), vector.row
         total, uid = sum(row.values()), max(row, key=row.__getitem__, default=None)
         share = row[uid] / total if uid is not None else 0.0
-        self.saw("pay", mechid=mechid, epoch=snapshot.epoch, paid=paid, answered=answered, largest=round(share, 4))
+        self.note_check(
+            "pay", mechid=mechid, epoch=snapshot.epoch, paid=paid, answered=answered, largest=round(share, 4)
+        )
         few = f"{of}: {paid} paid, {answered} answered in the last day" if paid < LEAST_PAID <= answered else None
         self.board.mark("weights_few_paid", few, of)
         if share > 0.5:  # noqa: PLR2004 - half
-            whose = next((neuron.hotkey for neuron in snapshot.neurons if neuron.uid == uid), "")
+            hotkey = next((neuron.hotkey for neuron in snapshot.neurons if neuron.uid == uid), "")
             owner, role = owner_of(snapshot), "a miner"
             if owner is not None and owner.uid == uid:
                 role = "the subnet's owner"
-            detail = f"{of}: {share:.1%} of the row is for {role}, {whose} (uid {uid}); {paid} miners are paid"
-            self.board.raise_("weights_concentrated", detail, of, cause=whose)
+            detail = f"{of}: {share:.1%} of the row is for {role}, {hotkey} (uid {uid}); {paid} miners are paid"
+            self.board.raise_("weights_concentrated", detail, of, cause=hotkey)
         else:
             self.board.clear("weights_concentrated", of)
 
-    async def _saw_round(self, snapshot: MetagraphSnapshot) -> None:
+    async def _check_round(self, snapshot: MetagraphSnapshot) -> None:
         crowd = await self._crowd(snapshot)
         if crowd.mostly_out and self.away is not None and not self._here:
             try:
@@ -152,7 +160,7 @@ class PayWatch:
 
     def _show(self, crowd: Crowd) -> None:
         answered, excluded, failing = len(crowd.types), len(crowd.excluded), len(crowd.failing)
-        self.saw("miners", answered=answered, excluded=excluded, failing=failing)
+        self.note_check("miners", answered=answered, excluded=excluded, failing=failing)
         if not crowd.mostly_out:
             self._here = None
             self.board.clear("miners_out")

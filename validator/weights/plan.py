@@ -1,4 +1,4 @@
-"""Conversion of scores to the vector that is sent: who is registered now, and which uid is whose (SPEC 11). Pure."""
+"""Conversion of scores to the vector that is sent, by the uids that are registered now (SPEC 11). Pure."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
@@ -20,12 +20,12 @@ class Vector(NamedTuple):
         weights: hotkey to weight of the miners, none above the cap.
         scores: hotkey to score of every registered miner that has one.
         unallocated: the share that no miner takes (D-11).
-        owner: who takes it; None where nobody does: nothing is left over, or the chain names no registered owner.
+        owner: the hotkey that takes it; None if the share is 0 or the chain names no registered owner.
         unpaid: windows of registered miners that count as 0 (SPEC 11, D-23).
         assessments, workflows: hotkey to score of each kind, 0 where the mechanism does not pay it.
         workflow_share: of the pay, where the mechanism pays both kinds; else None.
         tallied: how tallies became scores; None before 2.0.0.
-        link: number of the receipt that says all of this; None before it is written.
+        link: number of the receipt of this vector; None before it is written.
     """
 
     uids: dict[int, float]
@@ -51,8 +51,8 @@ class Vector(NamedTuple):
         """The row as it is sent, uid to u16; empty without a positive score."""
         return to_u16(self.uids)
 
-    def told(self) -> dict[str, Any]:
-        """Return what a line of the log says of it."""
+    def log_fields(self) -> dict[str, Any]:
+        """Return the fields of its lines in the log."""
         unpaid: dict[str, dict[str, str]] = {}
         for one in self.unpaid:
             unpaid.setdefault(one.hotkey, {})[one.skill_type] = one.reason
@@ -77,8 +77,8 @@ def mechanisms(settings: WeightsSettings) -> dict[int, tuple[Kind, ...]]:
 def plan_vector(basis: Basis, snapshot: MetagraphSnapshot, validator_hotkey: str, kinds: Collection[Kind]) -> Vector:
     """Return a mechanism's vector for the subnet as of `snapshot`.
 
-    Hotkeys that are not registered are left out before anything is computed, so that the cap stays the last step and
-    nobody gets a share of theirs beyond it. The validator itself is no miner.
+    Hotkeys that are not registered are removed before anything is computed: the cap is the last step, and no miner gets
+    a share of theirs beyond it. The validator itself is not a miner.
     """
     registered = {neuron.hotkey for neuron in snapshot.neurons} - {validator_hotkey}
     plan = basis.plan(registered, kinds)

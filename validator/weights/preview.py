@@ -14,18 +14,18 @@ from validator.store import Transaction
 from validator.store.identity import require_chain
 from validator.store.rows import UnpaidTold
 from validator.store.vector_inputs import basis_of
-from validator.weights.chain_view import Eyes, Sight, due_block, hindrance
+from validator.weights.chain_view import ChainReader, ChainView, chain_blocker, due_block
 from validator.weights.figures import OwnFigures, own_figures
-from validator.weights.guard import Known, rule
+from validator.weights.guard import KnownUpdates, rule
 from validator.weights.plan import Vector, mechanisms, plan_vector
-from validator.weights.watch import known_of, read_stop_file, stop_file_of
+from validator.weights.watch import known_updates, read_stop_file, stop_file_of
 
 
 @dataclass(frozen=True, slots=True)
 class PlanLine:
-    """One uid: its present holder if any, a miner's score and capped weight, shares of rows as planned and in force.
+    """One uid: its current holder if any, score and capped weight, and its share of the planned and the stored row.
 
-    An owner's share of what is left over is not in `weight`; the `_u16` are what the chain would store, and stores.
+    The owner's unallocated share is not in `weight`; the `_u16` are the values that the chain would store, and stores.
     """
 
     uid: int
@@ -40,8 +40,8 @@ class PlanLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """Something that keeps weights from being sent now."""
+class BlockerView:
+    """A reason why weights are not sent now."""
 
     reason: Reason
     meaning: str
@@ -58,8 +58,8 @@ class PlanView:
         state: of the epoch's submission, None if there is none.
         commit_reveal: whether weights are committed first, so that what is on chain lags behind.
         unallocated: share that no miner takes; `owner` gets it, or nobody (D-11).
-        unpaid: windows that it would not pay, and what brings each back (SPEC 11, D-23).
-        hindrances: empty if nothing is in the way.
+        unpaid: windows that it would not pay, and the remedy of each (SPEC 11, D-23).
+        blockers: reasons why nothing is sent now; empty if there is none.
         figures: of this hotkey as a validator; None without a permit.
         lines: by planned weight, then by what is on chain, then by uid.
     """
@@ -77,7 +77,7 @@ class PlanView:
     owner: str | None
     scoring_version: str
     unpaid: tuple[UnpaidTold, ...]
-    hindrances: tuple[Standing, ...]
+    blockers: tuple[BlockerView, ...]
     figures: OwnFigures | None
     lines: tuple[PlanLine, ...]
 
@@ -85,29 +85,31 @@ class PlanView:
 async def planned_weights(
     tx: Transaction, settings: Settings, chain: Chain, clock: Clock, hotkey: str
 ) -> tuple[PlanView, ...]:
-    """Return what would be sent now, per mechanism (ChainError, TimeoutError). A validator may be running."""
+    """Return the plan of each mechanism as of now (ChainError, TimeoutError). A validator may be running."""
     wanted = mechanisms(settings.weights).items()
-    return tuple([await _view(tx, settings, Eyes(chain, clock, hotkey, mechid), kinds) for mechid, kinds in wanted])
+    return tuple(
+        [await _view(tx, settings, ChainReader(chain, clock, hotkey, mechid), kinds) for mechid, kinds in wanted]
+    )
 
 
-async def _view(tx: Transaction, settings: Settings, eyes: Eyes, kinds: Sequence[Kind]) -> PlanView:
-    netuid, mechid = settings.validator.netuid, eyes.mechid
-    head = await eyes.read(eyes.chain.head())
-    sight = await eyes.look()
-    validators = await eyes.read(eyes.chain.validators())
-    snapshot = sight.snapshot
+async def _view(tx: Transaction, settings: Settings, reader: ChainReader, kinds: Sequence[Kind]) -> PlanView:
+    netuid, mechid = settings.validator.netuid, reader.mechid
+    head = await reader.read(reader.chain.head())
+    view = await reader.look()
+    validators = await reader.read(reader.chain.validators())
+    snapshot = view.snapshot
     basis = await basis_of(tx, netuid, mechid, snapshot.epoch, snapshot.block)
-    vector = plan_vector(basis, snapshot, eyes.hotkey, kinds)
-    known = await known_of(tx, netuid, eyes)
+    vector = plan_vector(basis, snapshot, reader.hotkey, kinds)
+    known = await known_updates(tx, netuid, reader)
     record = await tx.weights.of_epoch(netuid, mechid, head.epoch)
     due = due_block(head, settings.weights.blocks_before_epoch_end)
-    standing = [*_standing(settings, known, sight, eyes, vector)]
+    blockers = [*_blockers(settings, known, view, reader, vector)]
     lock = await tx.weight_guard.locked()
-    seen = read_stop_file(stop_file_of(settings)) if lock is None else lock.seen
-    if seen is not None:
-        standing.insert(0, _said(Reason.WEIGHTS_LOCKED, seen))
+    lock_reason = read_stop_file(stop_file_of(settings)) if lock is None else lock.seen
+    if lock_reason is not None:
+        blockers.insert(0, _blocker_view(Reason.WEIGHTS_LOCKED, lock_reason))
     if not vector.positive:
-        standing.append(_said(Reason.WEIGHTS_NONE_POSITIVE, ", ".join(kinds)))
+        blockers.append(_blocker_view(Reason.WEIGHTS_NONE_POSITIVE, ", ".join(kinds)))
     return PlanView(
         netuid=netuid,
         mechid=mechid,
@@ -117,36 +119,38 @@ async def _view(tx: Transaction, settings: Settings, eyes: Eyes, kinds: Sequence
         due_block=due,
         blocks_until=max(0, due - head.number),
         state=None if record is None else record.shown_state,
-        commit_reveal=sight.parameters.commit_reveal,
+        commit_reveal=view.parameters.commit_reveal,
         unallocated=vector.unallocated,
         owner=vector.owner,
         scoring_version=vector.scoring_version,
         unpaid=tuple(one.told for one in vector.unpaid),
-        hindrances=tuple(standing),
-        figures=own_figures(validators, snapshot.by_hotkey(eyes.hotkey), sight.parameters),
-        lines=_lines(sight, vector),
+        blockers=tuple(blockers),
+        figures=own_figures(validators, snapshot.by_hotkey(reader.hotkey), view.parameters),
+        lines=_lines(view, vector),
     )
 
 
-def _standing(settings: Settings, known: Known, sight: Sight, eyes: Eyes, vector: Vector) -> list[Standing]:
-    found = []
+def _blockers(
+    settings: Settings, known: KnownUpdates, view: ChainView, reader: ChainReader, vector: Vector
+) -> list[BlockerView]:
+    blockers = []
     if not settings.weights.enabled:
-        found.append(_said(Reason.WEIGHTS_DISABLED, ""))
+        blockers.append(_blocker_view(Reason.WEIGHTS_DISABLED, ""))
     if settings.weights.dry_run:
-        found.append(_said(Reason.WEIGHTS_DRY_RUN, ""))
+        blockers.append(_blocker_view(Reason.WEIGHTS_DRY_RUN, ""))
     row = vector.row if vector.positive else None
-    of_ours, of_the_chain = rule(known, sight, eyes.clock.now()).hindrance, hindrance(sight, eyes.mechid, row)
-    return found + [_said(each.reason, each.detail) for each in (of_ours, of_the_chain) if each is not None]
+    of_ours, of_the_chain = rule(known, view, reader.clock.now()).blocker, chain_blocker(view, reader.mechid, row)
+    return blockers + [_blocker_view(each.reason, each.detail) for each in (of_ours, of_the_chain) if each is not None]
 
 
-def _said(reason: Reason, detail: str) -> Standing:
-    return Standing(reason, reason.meaning, detail)
+def _blocker_view(reason: Reason, detail: str) -> BlockerView:
+    return BlockerView(reason, reason.meaning, detail)
 
 
-def _lines(sight: Sight, vector: Vector) -> tuple[PlanLine, ...]:
-    holders = {neuron.uid: neuron.hotkey for neuron in sight.snapshot.neurons}
+def _lines(view: ChainView, vector: Vector) -> tuple[PlanLine, ...]:
+    holders = {neuron.uid: neuron.hotkey for neuron in view.snapshot.neurons}
     planned = vector.row
-    stored = {} if sight.slot is None else sight.slot.weights
+    stored = {} if view.slot is None else view.slot.weights
     scored = {uid for uid, hotkey in holders.items() if hotkey in vector.scores}
     total, total_stored = sum(planned.values()), sum(stored.values())
     lines = []
@@ -163,7 +167,7 @@ def _lines(sight: Sight, vector: Vector) -> tuple[PlanLine, ...]:
 
 
 async def plan_of(tx: Transaction, settings: Settings) -> tuple[PlanView, ...]:
-    """Return what would be sent now, per mechanism; nothing is.
+    """Return the plan of each mechanism as of now, with a chain opened for it; nothing is sent.
 
     Raises:
         ValidatorError: the hotkey or the chain cannot be used.

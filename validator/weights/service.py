@@ -24,33 +24,33 @@ from validator.telemetry import Event
 from validator.telemetry.metrics import Metrics
 from validator.telemetry.repetition import Once, Outage, place_of
 from validator.telemetry.reports import Reports
-from validator.weights.chain_view import Eyes, Hindrance, Sight, due_block, hindrance, validity
+from validator.weights.chain_view import Blocker, ChainReader, ChainView, chain_blocker, due_block, validity
 from validator.weights.guard import WRONG_ROWS
 from validator.weights.pay_watch import PayWatch
 from validator.weights.plan import Vector, plan_vector
 from validator.weights.submission import Fate, Submitter, WeightsLog
-from validator.weights.watch import Checked, Watch, WeightsLock, WeightsLockedError
+from validator.weights.watch import Watch, WatchResult, WeightsLock, WeightsLockedError
 
 _QUIET_S: Final = 60.0
 _log = structlog.get_logger()
 
 
 class Trouble:
-    """The trouble of one mechanism, which `identity` names in every line."""
+    """Log lines and conditions of one mechanism, which `identity` names in every line."""
 
     def __init__(self, clock: Clock, board: Reports | None, identity: Mapping[str, int]) -> None:
         self._clock = clock
         self._board = board
         self._identity = identity
         self._of = f"mechanism {identity['mechid']}"
-        self._said = Once(clock)
+        self._failures = Once(clock)
         self._blocked: Reason | None = None
         self._chain_away = Outage(clock)
         self._unsent = False  # a submission failed for the chain's trouble, and none has succeeded since
-        self._store_said: float | None = None
+        self._store_reported_at: float | None = None
 
     def block(self, snapshot: MetagraphSnapshot | None, reason: Reason, detail: str) -> None:
-        """Say why nothing is sent, unless it is why nothing was sent before."""
+        """Log why nothing is sent, unless the reason is the same as before."""
         if reason == self._blocked:
             return
         self._blocked = reason
@@ -64,7 +64,7 @@ class Trouble:
         )
 
     def served(self) -> None:
-        """Note that the epoch's weights went out, or would have: whatever is in the way next is news."""
+        """Note that the epoch's weights were sent, or would have been: the next reason is logged again."""
         self._blocked = None
 
     def _show(self, name: str, detail: str | None) -> None:
@@ -80,16 +80,16 @@ class Trouble:
             self.delivered()
 
     def compared(self, row: WeightsRecord) -> None:
-        """Show how the newest row that was compared is on chain."""
+        """Show the conditions of the newest row that was compared."""
         for state, name in WRONG_ROWS.items():
             self._show(name, f"weights of epoch {row.epoch}" if row.row_state == state else None)
 
-    def too_few(self, found: Hindrance | None) -> None:
-        """Show that the row has fewer weights than the subnet asks for, where that is what is in the way."""
-        self._show("weights_too_few", found.detail if found and found.reason is Reason.WEIGHTS_TOO_FEW else None)
+    def too_few(self, blocker: Blocker | None) -> None:
+        """Show `weights_too_few` if that is what blocks the row."""
+        self._show("weights_too_few", blocker.detail if blocker and blocker.reason is Reason.WEIGHTS_TOO_FEW else None)
 
     def chain_lost(self, error: Exception, *, sending: bool) -> None:
-        """Say that the chain did not do its part; `sending`: of a submission."""
+        """Report a failed call of the chain; `sending`: it was part of a submission."""
         self._unsent |= sending
         if self._chain_away.begun():
             self.block(None, Reason.WEIGHTS_CHAIN_DOWN, str(error))
@@ -99,7 +99,7 @@ class Trouble:
         self._unsent = False
 
     def chain_back(self, block: int) -> None:
-        """Say that it does again, if it did not; after a failed submission only once one has succeeded."""
+        """Report that the chain answers again; after a failed submission only once one has succeeded."""
         if self._unsent:
             return
         if (seconds := self._chain_away.over()) is not None:
@@ -108,15 +108,15 @@ class Trouble:
             self._blocked = None
 
     def store_away(self, error: StoreAwayError) -> None:
-        """Say so, not more than once a minute: some steps need no write and work in between."""
+        """Report that the store is away, at most once a minute: steps without a write succeed in between."""
         now = self._clock.monotonic()
-        if self._store_said is None or now - self._store_said >= _QUIET_S:
-            self._store_said = now
+        if self._store_reported_at is None or now - self._store_reported_at >= _QUIET_S:
+            self._store_reported_at = now
             self.block(None, Reason.WEIGHTS_STORE_AWAY, error.detail)
 
     def failed(self, error: Exception) -> None:
-        """Write a traceback once per change; for an `except` block."""
-        repeats = self._said.fresh(place_of(error))
+        """Log a traceback once per change; for an `except` block."""
+        repeats = self._failures.fresh(place_of(error))
         if repeats is not None:
             _log.exception(Event.WEIGHTS_FAILED, reason=str(Reason.BUG_INTERNAL), repeats=repeats)
         if self._board is not None:
@@ -124,11 +124,11 @@ class Trouble:
 
     def step_done(self, *, attempt_failed: bool) -> None:
         """Note a step without an error; `attempt_failed`: the newest attempt to send ended with one."""
-        self._said.over()
+        self._failures.over()
         if self._blocked == Reason.WEIGHTS_STORE_AWAY:
             _log.info(Event.WEIGHTS_UNBLOCKED, **self._identity)
             self._blocked = None
-        if self._board is not None and not attempt_failed:  # an epoch that ends unserved mends nothing
+        if self._board is not None and not attempt_failed:  # an epoch that ends without weights mends nothing
             self._board.clear("weights_failing", self._of)
 
 
@@ -145,13 +145,13 @@ class WeightService:
         chain: where weights go, as the signer's hotkey.
         random: for the first salt, where the log is not opened yet.
         kinds: which kinds of task it pays.
-        settings: whether, when, and how long the chain may take.
+        settings: of weights: whether and when they are sent, and the chain's timeout.
         lock: kept by all services of one hotkey.
-        clock_fault: says what is wrong with the clock; None where nothing is (SPEC 16, D-26).
-        signing: held from looking to the chain's answer: two submissions of one hotkey at once would share a nonce.
-        metrics: told which blocks are seen; None tells nobody.
-        board: told when it fails, or None.
-        pay: shown each vector before it is sent, or None.
+        clock_fault: returns what is wrong with the clock; None if nothing is (SPEC 16, D-26).
+        signing: held from the look at the chain to its answer: two submissions of one hotkey at once share a nonce.
+        metrics: receives the newest blocks, or None.
+        board: receives conditions, or None.
+        pay: checks each vector before it is sent, or None.
     """
 
     def __init__(  # noqa: PLR0913 - the world and which vector, each by name
@@ -186,23 +186,23 @@ class WeightService:
         self._signing = signing or asyncio.Lock()
         self._metrics = metrics
         self._pay = pay
-        self._eyes = Eyes(chain, clock, hotkey, mechid)
-        self._told = WeightsLog(signer, clock, random, netuid, mechid, kinds)
-        self._watch = Watch(store, self._eyes, lock, netuid, self._told)
-        self._submitter = Submitter(store, chain, clock, hotkey, self._told, settings.timeout_s)
+        self._reader = ChainReader(chain, clock, hotkey, mechid)
+        self._weights_log = WeightsLog(signer, clock, random, netuid, mechid, kinds)
+        self._watch = Watch(store, self._reader, lock, netuid, self._weights_log)
+        self._submitter = Submitter(store, chain, clock, hotkey, self._weights_log, settings.timeout_s)
         self._identity = {"netuid": netuid, "mechid": mechid}
         self._trouble = Trouble(clock, board, self._identity)
         self._done_epoch: int | None = None
         self._served_end: int | None = None
-        # The epoch whose vector was computed, and what stood in the way.
+        # The epoch whose vector was computed, and what blocked it.
         self._computed: tuple[int, Reason] | None = None
         self._looked_in: int | None = None  # the epoch
-        self._trying = False  # since the last attempt that ended without an error
+        self._trying = False  # an attempt is open, or ended with an error
         self._last_update: int | None = None
         self._hidden: bool | None = None
 
     async def run(self) -> None:
-        """Send each epoch's weights until cancelled; return at once when the settings say that none are sent.
+        """Send each epoch's weights until cancelled; return at once if the settings disable weights.
 
         Raises:
             WeightsLockedError: another program uses the hotkey; the lock stays until the operator clears it.
@@ -228,21 +228,21 @@ class WeightService:
                 self._trouble.step_done(attempt_failed=self._trying)
 
     async def step(self) -> None:
-        """Do what the newest block asks for, then wait until something can have changed.
+        """Do the work of the newest block, then wait until something can have changed.
 
         Raises:
             WeightsLockedError: as `run`.
-            ChainError, TimeoutError: the chain did not do its part.
-            StoreError: the store did not.
+            ChainError, TimeoutError: a call of the chain failed.
+            StoreError: the store failed.
         """
-        head = await self._eyes.read(self._chain.head())
-        self._saw(head)
+        head = await self._reader.read(self._chain.head())
+        self._record_head(head)
         again = await self._turn(head)
         self._trouble.chain_back(head.number)
         await self._wait(head, again)
 
     async def _turn(self, head: Head) -> int:
-        """Do what the block asks for; return the block at which to look again."""
+        """Do the work of the block; return the block at which to look again."""
         soon = head.number + 1
         async with self._store.read() as tx:
             if not await tx.weight_guard.present():
@@ -262,8 +262,8 @@ class WeightService:
     async def _has_to_look(self, head: Head) -> bool:
         """Return whether the chain may show something that the store does not know yet.
 
-        At the start; while a submission is open; for a row that is not compared; at the beginning of each epoch for
-        those that are revealed then.
+        True at the start, while a submission is open, while a row is not compared, and at the beginning of each epoch
+        while a commitment waits for its reveal.
         """
         if self._looked_in is None:
             return True
@@ -273,25 +273,25 @@ class WeightService:
         return known.open is not None or None in states or begun
 
     async def _attempt(self, head: Head) -> int:
-        """Send if nothing is in the way; return the block at which to look again."""
-        sight = await self._look()
-        if sight is None:
+        """Send unless something blocks it; return the block at which to look again."""
+        view = await self._look()
+        if view is None:
             return head.number + 1
-        snapshot = sight.snapshot
+        snapshot = view.snapshot
         soon = snapshot.block + 1
         if snapshot.epoch != head.epoch or (head.epoch_end is not None and snapshot.block >= head.epoch_end):
             return soon  # too late: sent now, they would land in the next epoch
         self._trying = True
-        again = await self._serve(head, sight)
+        again = await self._serve(head, view)
         self._trying = False
         return again
 
-    async def _serve(self, head: Head, sight: Sight) -> int:
+    async def _serve(self, head: Head, view: ChainView) -> int:
         """Compute and send; return the block at which to look again."""
-        snapshot = sight.snapshot
+        snapshot = view.snapshot
         soon = snapshot.block + 1
-        vector = await self._payable(sight)
-        if isinstance(vector, Hindrance):
+        vector = await self._payable(view)
+        if isinstance(vector, Blocker):
             self._trouble.block(snapshot, vector.reason, vector.detail)
             return vector.retry
         if self._settings.dry_run:
@@ -299,7 +299,7 @@ class WeightService:
             self._done_epoch = snapshot.epoch
             self._trouble.served()
             return soon
-        fate = await self._submitter.submit(sight, vector, validity(head, snapshot.block, self._settings.valid_blocks))
+        fate = await self._submitter.submit(view, vector, validity(head, snapshot.block, self._settings.valid_blocks))
         self._trouble.served()
         self._trouble.answered(fate)
         if fate is not None and fate.state == "confirmed":
@@ -307,53 +307,53 @@ class WeightService:
             self._last_update, self._served_end = fate.block, head.epoch_end
         return soon
 
-    async def _payable(self, sight: Sight) -> Vector | Hindrance:
-        """Return the vector, or why none is sent; it is computed for the epoch also when none can be."""
-        snapshot, found = sight.snapshot, hindrance(sight, self._mechid)
+    async def _payable(self, view: ChainView) -> Vector | Blocker:
+        """Return the vector, or why none is sent. The epoch's vector is computed even if it cannot be sent."""
+        snapshot, blocker = view.snapshot, chain_blocker(view, self._mechid)
         if (fault := self._clock_fault()) is not None:
-            return Hindrance(Reason.LOCAL_CLOCK, fault, snapshot.block + 1)
-        if found is not None and self._computed == (snapshot.epoch, found.reason):
-            return found
+            return Blocker(Reason.LOCAL_CLOCK, fault, snapshot.block + 1)
+        if blocker is not None and self._computed == (snapshot.epoch, blocker.reason):
+            return blocker
         try:
-            vector = await self._compute(sight, found)
+            vector = await self._compute(view, blocker)
         except UnknownScoringVersionError as error:
-            return Hindrance(Reason.WEIGHTS_SCORING_VERSION, error.detail, snapshot.block + 1)
+            return Blocker(Reason.WEIGHTS_SCORING_VERSION, error.detail, snapshot.block + 1)
         except BehindError as error:
-            return Hindrance(Reason.WEIGHTS_CHAIN_BEHIND, error.detail, snapshot.block + 1)
+            return Blocker(Reason.WEIGHTS_CHAIN_BEHIND, error.detail, snapshot.block + 1)
         if self._pay is not None:
-            await self._pay.saw_vector(self._mechid, self._kinds, snapshot, vector)
-        found = self._hindrance(sight, vector, found)
-        self._trouble.too_few(found)
-        return found or vector
+            await self._pay.check_vector(self._mechid, self._kinds, snapshot, vector)
+        blocker = self._blocker(view, vector, blocker)
+        self._trouble.too_few(blocker)
+        return blocker or vector
 
-    def _hindrance(self, sight: Sight, vector: Vector, found: Hindrance | None) -> Hindrance | None:
-        if found is None and not vector.positive:
-            return Hindrance(Reason.WEIGHTS_NONE_POSITIVE, "", sight.snapshot.block + 1)
-        return found or hindrance(sight, self._mechid, vector.row)
+    def _blocker(self, view: ChainView, vector: Vector, blocker: Blocker | None) -> Blocker | None:
+        if blocker is None and not vector.positive:
+            return Blocker(Reason.WEIGHTS_NONE_POSITIVE, "", view.snapshot.block + 1)
+        return blocker or chain_blocker(view, self._mechid, vector.row)
 
-    async def _compute(self, sight: Sight, found: Hindrance | None) -> Vector:
-        """Compute the epoch's vector and write down that it was: the next epoch's asks what has come since (D-23).
+    async def _compute(self, view: ChainView, blocker: Blocker | None) -> Vector:
+        """Compute the epoch's vector and store it: the next vector starts from the rounds since then (D-23).
 
-        The log learns of it in the same transaction: the rounds in front of its receipt are those that were used.
+        The log's receipt is written in the same transaction, so the rounds before it are those that were used.
 
         Raises:
             BehindError: the snapshot is older than that of the mechanism's newest vector.
         """
-        snapshot = sight.snapshot
+        snapshot = view.snapshot
         async with self._store.begin() as tx:
             newest = await tx.vectors.newest(self._netuid, self._mechid)
             if newest is not None and snapshot.block < newest.block:
                 raise BehindError(f"block {snapshot.block}, and weights were computed in block {newest.block}")
             basis = await basis_of(tx, self._netuid, self._mechid, snapshot.epoch, snapshot.block)
             vector = plan_vector(basis, snapshot, self._hotkey, self._kinds)
-            in_the_way = self._hindrance(sight, vector, found)
-            reason = in_the_way.reason if in_the_way else Reason.WEIGHTS_DRY_RUN if self._settings.dry_run else None
-            link = await self._told.vector(tx, snapshot, basis, vector, reason)
+            blocked_by = self._blocker(view, vector, blocker)
+            reason = blocked_by.reason if blocked_by else Reason.WEIGHTS_DRY_RUN if self._settings.dry_run else None
+            link = await self._weights_log.vector(tx, snapshot, basis, vector, reason)
             vector = vector._replace(link=link)
             if link is not None:
                 await tx.vectors.put(self._record(snapshot, basis, vector))
                 await tx.state.pay((self._netuid, self._mechid), snapshot.epoch, basis.round_id)
-        self._computed = None if found is None else (snapshot.epoch, found.reason)
+        self._computed = None if blocker is None else (snapshot.epoch, blocker.reason)
         if self._metrics is not None:
             self._metrics.pays(self._mechid, [one.reason for one in vector.unpaid])
         return vector
@@ -378,40 +378,40 @@ class WeightService:
             self._trouble.delivered()
         return self._done_epoch == epoch
 
-    async def _look(self) -> Sight | None:
-        """Compare the chain with the store; None if nothing may be signed, which is said."""
-        checked = Checked(await self._eyes.look(), None) if self._settings.dry_run else await self._watch.check()
-        sight, found = checked.sight, checked.hindrance
+    async def _look(self) -> ChainView | None:
+        """Compare the chain with the store; log the reason and return None if nothing may be signed."""
+        checked = WatchResult(await self._reader.look(), None) if self._settings.dry_run else await self._watch.check()
+        view, blocker = checked.view, checked.blocker
         if checked.row is not None:
             self._trouble.compared(checked.row)
-        self._last_update = None if sight.slot is None else sight.slot.last_update
-        hidden = sight.parameters.commit_reveal
+        self._last_update = None if view.slot is None else view.slot.last_update
+        hidden = view.parameters.commit_reveal
         if self._hidden not in (None, hidden):
-            _log.info(Event.WEIGHTS_MODE, **self._identity, block=sight.snapshot.block, commit_reveal=hidden)
+            _log.info(Event.WEIGHTS_MODE, **self._identity, block=view.snapshot.block, commit_reveal=hidden)
         self._hidden = hidden
-        if found is not None:
-            self._trouble.block(sight.snapshot, found.reason, found.detail)
+        if blocker is not None:
+            self._trouble.block(view.snapshot, blocker.reason, blocker.detail)
             return None
-        return sight
+        return view
 
     async def _wait(self, head: Head, number: int) -> None:
-        # A node's snapshot may be older than its head, and so the block after it: never ask again within a block.
+        # A node's snapshot may be older than its head: never look twice within a block.
         target = max(head.number + 1, min(number, head.number + _STEP_BLOCKS))
-        self._saw(await within(self._clock, _WAIT_S, self._chain.wait_for_block(target)))
+        self._record_head(await within(self._clock, _WAIT_S, self._chain.wait_for_block(target)))
 
-    def _saw(self, head: Head) -> None:
+    def _record_head(self, head: Head) -> None:
         if self._metrics is not None:
             self._metrics.saw_block(head.number)
             if self._last_update is not None:
                 self._metrics.weights_age.set(max(0, head.number - self._last_update))
 
     def _log_plan(self, snapshot: MetagraphSnapshot, vector: Vector) -> None:
-        """Say what would have been sent."""
+        """Log the vector that a dry run does not send."""
         _log.info(
             Event.WEIGHTS_PLANNED,
             **self._identity,
             epoch=snapshot.epoch,
             block=snapshot.block,
             reason=str(Reason.WEIGHTS_DRY_RUN),
-            **vector.told(),
+            **vector.log_fields(),
         )

@@ -1,4 +1,4 @@
-"""One submission: written down, signed and sent, and its fate written down and told in the log (SPEC 11, D-28)."""
+"""Submission of one vector: stored, signed, sent, and its fate stored and written to the log (SPEC 11, D-28)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ from validator.store.repositories.weight_submissions import PlannedWeights, refu
 from validator.store.rows import WeightMark, WeightsRecord, WeightsState
 from validator.store.vector_inputs import Basis
 from validator.telemetry import Event
-from validator.weights.chain_view import Sight
+from validator.weights.chain_view import ChainView
 from validator.weights.plan import Vector, owner_of
 
-_MOST_UNSENT: Final = 8  # vectors of a mechanism and an epoch that are told and not sent
+_MOST_UNSENT: Final = 8  # receipts of unsent vectors per mechanism and epoch
 _MAX_EXTRINSIC: Final = 128
 
 
@@ -43,7 +43,7 @@ _MAX_EXTRINSIC: Final = 128
 class WeightsLog:
     """The receipts of one mechanism's vectors, written in the caller's transactions.
 
-    `random` is for the first salt, where the log is not opened yet; `kinds` are those that the mechanism pays for.
+    `random` makes the first salt if the log is not open yet; `kinds` are the kinds that the mechanism pays.
     """
 
     signer: Signer
@@ -56,16 +56,14 @@ class WeightsLog:
     async def vector(
         self, tx: Transaction, snapshot: MetagraphSnapshot, basis: Basis, vector: Vector, reason: Reason | None
     ) -> int | None:
-        """Tell a vector, with the reason why it is not sent, and return the number of its receipt.
+        """Append the receipt of a vector, with the reason if it is not sent; return the receipt's number.
 
-        None if it is one too many.
-
-        What was said last of the epoch is not said again: then that receipt is the vector's. Of vectors that are not
-        sent only so many are told. The windows were read in the same transaction.
+        A vector that equals the epoch's last one keeps that receipt. None: the epoch already has `_MOST_UNSENT`
+        receipts of unsent vectors. The caller read the windows in the same transaction.
         """
         key = (self.netuid, self.mechid, snapshot.epoch)
-        told = line("weights", document_of(snapshot, basis, vector, self.kinds))
-        sha256 = line_digest(told)
+        document = line("weights", document_of(snapshot, basis, vector, self.kinds))
+        sha256 = line_digest(document)
         last = await tx.weight_links.newest(*key)
         if last is not None and (last.sha256, last.reason) == (sha256, reason):
             return last.sequence
@@ -75,7 +73,7 @@ class WeightsLog:
         block, version = snapshot.block, vector.scoring_version
         link = WeightsLink(*key, block, snapshot.block_hash, version, None if reason is None else str(reason), sha256)
         sequence = await append_link(tx, self.signer, self.clock.now(), link)
-        await tx.weight_links.add(sequence, link, told)
+        await tx.weight_links.add(sequence, link, document)
         return sequence
 
     async def fate(
@@ -86,7 +84,7 @@ class WeightsLog:
         block: int | None = None,
         extrinsic: str | None = None,
     ) -> None:
-        """Tell the result of weights that were sent; nothing of those that the log does not know."""
+        """Append the fate of weights that were sent; without `link` the log does not have them."""
         if link is None:
             return
         shown = None if extrinsic is None else printable(extrinsic, _MAX_EXTRINSIC)
@@ -102,7 +100,7 @@ class WeightsLog:
 
 
 def document_of(snapshot: MetagraphSnapshot, basis: Basis, vector: Vector, kinds: Sequence[Kind]) -> WeightsDocument:
-    """Return what the log says of a vector."""
+    """Return the log's document of a vector."""
     unpaid: dict[str, dict[str, str]] = {}
     for one in vector.unpaid:
         unpaid.setdefault(one.hotkey, {})[one.skill_type] = str(one.reason)
@@ -147,7 +145,7 @@ _log = structlog.get_logger()
 
 
 class Fate(NamedTuple):
-    """The fate of a submission: stored state, reason for the log, words of the chain or ours, block of inclusion."""
+    """The fate of a submission: stored state, reason code, message of the chain or ours, block of inclusion."""
 
     state: WeightsState
     reason: Reason
@@ -158,18 +156,18 @@ class Fate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Submitter:
-    """The sender of vectors, each epoch's once; after `timeout_s` the chain's answer no longer counts."""
+    """Sender of vectors, one per epoch; after `timeout_s` seconds the chain's answer is unknown."""
 
     store: Store
     chain: Chain
     clock: Clock
     hotkey: str
-    told: WeightsLog
+    weights_log: WeightsLog
     timeout_s: float
 
     @property
     def _key(self) -> tuple[int, int]:
-        return self.told.netuid, self.told.mechid
+        return self.weights_log.netuid, self.weights_log.mechid
 
     async def done(self, epoch: int) -> bool:
         """Return whether the epoch is finished: its weights were accepted, or refused too often."""
@@ -177,26 +175,26 @@ class Submitter:
             record = await tx.weights.of_epoch(*self._key, epoch)
         return record is not None and (record.state == "confirmed" or refused_for_good(record))
 
-    async def submit(self, sight: Sight, vector: Vector, valid_blocks: int) -> Fate | None:
-        """Write the submission down, send it, write down the result of it; None if somebody else was faster.
+    async def submit(self, view: ChainView, vector: Vector, valid_blocks: int) -> Fate | None:
+        """Store the submission, send it, store its fate; None if another process was faster.
 
-        Nothing may be in the way in `sight`. It may be included for `valid_blocks` past the head.
+        Nothing may block weights in `view`. The chain may include it for `valid_blocks` past the head.
 
         Raises:
             ChainUnreachableError: certainly not sent; the row is prepared again.
-            StoreError: it could not be written down; then nothing was sent, or the row says that it may have been.
+            StoreError: it could not be stored; nothing was sent, or the stored row says that it may have been.
         """
         plan = PlannedWeights(vector.weights, vector.scores, vector.unallocated, vector.row, vector.link)
-        epoch, head = sight.snapshot.epoch, sight.snapshot.block
+        epoch, head = view.snapshot.epoch, view.snapshot.block
         lifetime = self.chain.submission_lifetime(valid_blocks)
         try:
             async with self.store.begin() as tx:
                 for link in await tx.weights.outdated(*self._key, epoch):
-                    await self.told.fate(tx, link, "expired")
+                    await self.weights_log.fate(tx, link, "expired")
                 prepared = await tx.weights.prepare(*self._key, epoch, plan, self.clock.now())
             async with self.store.begin() as tx:
                 # Another mechanism's may have been found past this head since the look: the node went back.
-                if (await tx.weights.highest_confirmed(self.told.netuid) or 0) > head:
+                if (await tx.weights.highest_confirmed(self.weights_log.netuid) or 0) > head:
                     return None
                 await tx.weights.submit(prepared, plan, signed_block=head, lifetime=lifetime, at=self.clock.now())
         except (AlreadyPreparedError, WrongStateError):
@@ -209,12 +207,12 @@ class Submitter:
             fate = Fate("prepared", Reason.WEIGHTS_CHAIN_DOWN, printable(str(error), _MAX_MESSAGE))
             raise
         finally:
-            # Also when this task is cancelled: what is known must be written, and told once.
-            await complete(self._note(prepared, sight, vector, fate, started))
+            # Also when this task is cancelled: the fate must be stored and logged once.
+            await complete(self._note(prepared, view, vector, fate, started))
         return fate
 
     async def _send(self, row: Mapping[int, int], valid_blocks: int, head: int) -> Fate:
-        sending = self.chain.set_weights(self.told.mechid, row, valid_blocks=valid_blocks, head=head)
+        sending = self.chain.set_weights(self.weights_log.mechid, row, valid_blocks=valid_blocks, head=head)
         try:
             result = await within(self.clock, self.timeout_s, sending)
         except ChainUnreachableError:
@@ -225,22 +223,24 @@ class Submitter:
         if not result.accepted:
             return Fate("rejected", Reason.WEIGHTS_REJECTED, message, result.block, result.extrinsic)
         if result.block is None:
-            return Fate("unknown", Reason.WEIGHTS_UNKNOWN, message or "taken, in a block not told", None)
+            return Fate("unknown", Reason.WEIGHTS_UNKNOWN, message or "accepted, block unknown", None)
         return Fate("confirmed", Reason.WEIGHTS_SENT, message, result.block, result.extrinsic)
 
-    async def _note(self, submission: WeightsRecord, sight: Sight, vector: Vector, fate: Fate, started: float) -> None:
-        await self._write(submission, sight, fate)
+    async def _note(
+        self, submission: WeightsRecord, view: ChainView, vector: Vector, fate: Fate, started: float
+    ) -> None:
+        await self._write(submission, view, fate)
         if fate.state != "prepared":
-            self._log_fate(sight, vector, fate, submission.attempts + 1, self.clock.monotonic() - started)
+            self._log_fate(view, vector, fate, submission.attempts + 1, self.clock.monotonic() - started)
 
-    async def _write(self, submission: WeightsRecord, sight: Sight, fate: Fate) -> None:
+    async def _write(self, submission: WeightsRecord, view: ChainView, fate: Fate) -> None:
         now, message = self.clock.now(), fate.message or None
         async with self.store.begin() as tx:
             if fate.state == "unknown":
                 await tx.weights.lose(submission.id, now, message)
-                await self.told.fate(tx, submission.link, "unknown")
+                await self.weights_log.fate(tx, submission.link, "unknown")
                 return
-            hidden = sight.parameters.commit_reveal and fate.state == "confirmed"
+            hidden = view.parameters.commit_reveal and fate.state == "confirmed"
             await tx.weights.update(
                 submission.id,
                 fate.state,
@@ -251,24 +251,24 @@ class Submitter:
                 row_state="committed" if hidden else None,
             )
             if fate.state in ("confirmed", "rejected"):
-                await self.told.fate(tx, submission.link, fate.state, fate.block, fate.extrinsic)
-            if fate.state == "confirmed" and fate.block is not None and sight.slot is not None:
-                mark = WeightMark(sight.slot.neuron.uid, fate.block, fate.block)
+                await self.weights_log.fate(tx, submission.link, fate.state, fate.block, fate.extrinsic)
+            if fate.state == "confirmed" and fate.block is not None and view.slot is not None:
+                mark = WeightMark(view.slot.neuron.uid, fate.block, fate.block)
                 await tx.weight_guard.set_mark(*self._key, self.hotkey, mark, now)
 
-    def _log_fate(self, sight: Sight, vector: Vector, fate: Fate, attempt: int, seconds: float) -> None:
+    def _log_fate(self, view: ChainView, vector: Vector, fate: Fate, attempt: int, seconds: float) -> None:
         """Write the epoch's canonical line."""
         fields: dict[str, Any] = {
-            "netuid": self.told.netuid,
-            "mechid": self.told.mechid,
-            "epoch": sight.snapshot.epoch,
+            "netuid": self.weights_log.netuid,
+            "mechid": self.weights_log.mechid,
+            "epoch": view.snapshot.epoch,
             "attempt": attempt,
             "block": fate.block,
             "extrinsic": fate.extrinsic,
             "reason": str(fate.reason),
             "message": fate.message,
             "seconds": round(seconds, 3),
-            **vector.told(),
+            **vector.log_fields(),
         }
         if fate.state == "confirmed":
             _log.info(Event.WEIGHTS_SUBMITTED, **fields)

@@ -1,6 +1,6 @@
-"""Watch on this hotkey's updates on chain: confirms what arrived, lets expire what cannot, locks on a stranger's.
+"""Watch on this hotkey's updates on chain: confirms or expires submissions, and locks on another program's.
 
-Writes the store and, with a lock, the stop-file. Called by the weights loop; anchors and preview look at its lock.
+Writes the store and, with a lock, the stop-file. Called by the weights loop; anchors and preview read its lock.
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from validator.store import Store, Transaction
 from validator.store.rows import RowState, WeightMark, WeightsRecord
 from validator.store.urls import file_beside
 from validator.telemetry import Event
-from validator.weights.chain_view import Eyes, Hindrance, Sight, Slot
-from validator.weights.guard import WRONG_ROWS, Finding, Known, row_state, rule
+from validator.weights.chain_view import Blocker, ChainReader, ChainView, Slot
+from validator.weights.guard import WRONG_ROWS, KnownUpdates, UpdateOrigin, row_state, rule
 from validator.weights.submission import WeightsLog
 
 CLEAR: Final = "validator weights unlock --reason TEXT"
@@ -35,7 +35,7 @@ class WeightsLockedError(ValidatorError):
 
 
 def stop_file_of(settings: Settings) -> Path:
-    """Return where the stop-file is: as set, else next to the SQLite file, else in the working folder."""
+    """Return the path of the stop-file: as set, else next to the SQLite file, else in the working folder."""
     if settings.weights.stop_file is not None:
         return settings.weights.stop_file
     return file_beside(settings.store.url, _NAME)
@@ -43,14 +43,14 @@ def stop_file_of(settings: Settings) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class WeightsLock:
-    """Locks permanently, until the operator clears it."""
+    """Lock on weights, which stays until the operator clears it."""
 
     store: Store
     clock: Clock
     file: Path
 
     async def check(self) -> None:
-        """Return if nothing is locked (WeightsLockedError: the file, what was seen and the command that clears it)."""
+        """Return if nothing is locked (WeightsLockedError: the file, the cause and the command that clears it)."""
         seen = await asyncio.to_thread(read_stop_file, self.file)
         if seen is None:
             async with self.store.read() as tx:
@@ -60,7 +60,7 @@ class WeightsLock:
             raise self._error(seen)
 
     async def lock(self, seen: str) -> NoReturn:
-        """Lock, because of what was seen (WeightsLockedError: always)."""
+        """Lock for this cause (WeightsLockedError: always)."""
         now = self.clock.now()
         note = _write(self.file, f"{format_time(now)} {seen}\nclear with: {CLEAR}\n")
         async with self.store.begin() as tx:
@@ -75,9 +75,9 @@ class WeightsLock:
 
 
 async def clear(tx: Transaction, file: Path, reason: str, now: datetime) -> str | None:
-    """Clear the lock in the store and return what had been seen; None if nothing was locked (EmptyReasonError).
+    """Clear the lock in the store and return its cause; None if nothing was locked (EmptyReasonError).
 
-    The stop-file is the caller's to remove once this is committed.
+    The caller removes the stop-file once this is committed.
     """
     lock = await tx.weight_guard.locked()
     seen = read_stop_file(file) if lock is None else lock.seen
@@ -89,7 +89,7 @@ async def clear(tx: Transaction, file: Path, reason: str, now: datetime) -> str 
 
 
 def read_stop_file(file: Path) -> str | None:
-    """Return the first line of the stop-file, None if there is none. One that cannot be read locks as well."""
+    """Return the first line of the stop-file; None without one. A file that cannot be read locks as well."""
     try:
         with file.open("rb") as stream:
             text = stream.read(_MAX_FILE).decode("utf-8", "replace")
@@ -101,7 +101,7 @@ def read_stop_file(file: Path) -> str | None:
 
 
 def _write(file: Path, text: str) -> str:
-    """Write the file through to the disk; return what went wrong, to be said with the error."""
+    """Write the file through to the disk; return what went wrong, as an addition to the error's text."""
     try:
         with file.open("w", encoding="utf-8") as stream:
             stream.write(text)
@@ -116,146 +116,148 @@ _STOPPED: Final = "the validator stopped before the chain answered"
 _log = structlog.get_logger()
 
 
-class Checked(NamedTuple):
-    """A look at the chain; why nothing may be signed, None if nothing speaks against it.
+class WatchResult(NamedTuple):
+    """Result of a look at the chain.
 
-    `row` is the newest submission whose row on chain was compared with it; None before the first.
+    Attributes:
+        blocker: why nothing may be signed; None if signing is allowed.
+        row: the newest submission that was compared with the row on chain; None before the first.
     """
 
-    sight: Sight
-    hindrance: Hindrance | None
+    view: ChainView
+    blocker: Blocker | None
     row: WeightsRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The comparison of what the chain shows with what the store knows; it locks when somebody else uses the hotkey."""
+    """Comparison of chain and store; it locks if another program uses the hotkey."""
 
     store: Store
-    eyes: Eyes
+    reader: ChainReader
     lock: WeightsLock
     netuid: int
-    told: WeightsLog
+    weights_log: WeightsLog
 
-    async def check(self) -> Checked:
-        """Look, and write down what follows. No submission of this mechanism may be under way in this process.
+    async def check(self) -> WatchResult:
+        """Compare, and store the result. No submission of this mechanism may be in progress in this process.
 
         Raises:
             WeightsLockedError: an update is not ours; the lock is taken.
             ChainError, TimeoutError: the chain could not be read.
             StoreError: the store could not be written.
         """
-        known = await self.known()  # first: weights of another mechanism may be confirmed while the chain is read
-        sight = await self.eyes.look()
-        finding, found = rule(known, sight, self.eyes.clock.now())
-        if finding is Finding.STRANGER:
+        known = await self.known()  # first: another mechanism's weights may be confirmed while the chain is read
+        view = await self.reader.look()
+        origin, blocker = rule(known, view, self.reader.clock.now())
+        if origin is UpdateOrigin.STRANGER:
             # The slot is read after the snapshot and may have changed hands in between: look twice.
-            sight = await self.eyes.look()
-            finding, found = rule(known, sight, self.eyes.clock.now())
-        if sight.slot is None or finding is Finding.BEHIND:
-            return Checked(sight, found)
-        if finding is Finding.STRANGER:
-            await self.lock.lock(self._told(known, sight.slot))
-        if finding is not None:
-            await self._remember(finding, known, sight, sight.slot)
-            if known.open is not None and finding is not Finding.OURS:
-                await self._wait_for(known.open, sight)
-        return Checked(sight, found, await self._compare_rows(sight, sight.slot))
+            view = await self.reader.look()
+            origin, blocker = rule(known, view, self.reader.clock.now())
+        if view.slot is None or origin is UpdateOrigin.BEHIND:
+            return WatchResult(view, blocker)
+        if origin is UpdateOrigin.STRANGER:
+            await self.lock.lock(self._stranger_message(known, view.slot))
+        if origin is not None:
+            await self._remember(origin, known, view, view.slot)
+            if known.open is not None and origin is not UpdateOrigin.OURS:
+                await self._wait_for(known.open, view)
+        return WatchResult(view, blocker, await self._compare_rows(view, view.slot))
 
-    async def _compare_rows(self, sight: Sight, slot: Slot, *, again: bool = False) -> WeightsRecord | None:
+    async def _compare_rows(self, view: ChainView, slot: Slot, *, again: bool = False) -> WeightsRecord | None:
         """Compare the row on chain with our submissions; return the newest that was compared."""
         known = await self.known()
         open_rows = [one for one in known.rows if one.row_state in (None, "committed")]
-        states = {one.id: row_state(one, known, sight, slot) for one in open_rows}
+        states = {one.id: row_state(one, known, view, slot) for one in open_rows}
         if not again and any(state in WRONG_ROWS for state in states.values()):
             # Commitments and row are read at the same time, and a reveal may come in between: look twice.
-            sight = await self.eyes.look()
-            return None if sight.slot is None else await self._compare_rows(sight, sight.slot, again=True)
+            view = await self.reader.look()
+            return None if view.slot is None else await self._compare_rows(view, view.slot, again=True)
         newest = None
         for record in known.rows:
             state = states.get(record.id, record.row_state)
             if record.id in states and state is not None:
                 async with self.store.begin() as tx:
-                    await tx.weights.note_row(record.id, state, self.eyes.clock.now())
+                    await tx.weights.note_row(record.id, state, self.reader.clock.now())
                 self._log_row(record, state, slot)
-            if newest is None and state not in (None, "committed", "unseen"):
+            if newest is None and state not in (None, "committed", "unseen", "undetermined"):
                 newest = replace(record, row_state=state)
         return newest
 
     def _log_row(self, record: WeightsRecord, state: RowState, slot: Slot) -> None:
-        """Say how the row on chain compares with the one that was sent."""
+        """Log how the row on chain compares with the one that was sent."""
         sent, wrong = record.sent or {}, state in WRONG_ROWS
         different = sum(slot.weights.get(uid) != sent.get(uid) for uid in sent.keys() | slot.weights.keys())
         (_log.warning if wrong else _log.info)(
             Event.WEIGHTS_ROW,
             netuid=self.netuid,
-            mechid=self.eyes.mechid,
+            mechid=self.reader.mechid,
             epoch=record.epoch,
             block=record.block,
             state=state,
             different=different,
         )
 
-    async def known(self) -> Known:
-        """Return what the store knows."""
+    async def known(self) -> KnownUpdates:
+        """Return the store's knowledge of our updates."""
         async with self.store.read() as tx:
-            return await known_of(tx, self.netuid, self.eyes)
+            return await known_updates(tx, self.netuid, self.reader)
 
-    async def _remember(self, finding: Finding, known: Known, sight: Sight, slot: Slot) -> None:
-        """Write down what follows from the finding."""
-        if finding is Finding.SAME:
+    async def _remember(self, origin: UpdateOrigin, known: KnownUpdates, view: ChainView, slot: Slot) -> None:
+        """Store what follows from the origin of the update."""
+        if origin is UpdateOrigin.SAME:
             return
-        now, identity = self.eyes.clock.now(), {"netuid": self.netuid, "mechid": self.eyes.mechid}
-        mark = WeightMark(slot.neuron.uid, slot.last_update, max(sight.snapshot.block, slot.last_update))
+        now, identity = self.reader.clock.now(), {"netuid": self.netuid, "mechid": self.reader.mechid}
+        mark = WeightMark(slot.neuron.uid, slot.last_update, max(view.snapshot.block, slot.last_update))
         # Where the chain keeps no block of it, the head at signing comes closest.
         block = max(slot.last_update, (known.newest.signed_block if known.newest else None) or 0)
         async with self.store.begin() as tx:
-            if finding is Finding.OURS and known.newest is not None:
-                hidden: RowState | None = "committed" if sight.parameters.commit_reveal else None
+            if origin is UpdateOrigin.OURS and known.newest is not None:
+                hidden: RowState | None = "committed" if view.parameters.commit_reveal else None
                 await tx.weights.update(known.newest.id, "confirmed", now, block=block, row_state=hidden)
-                await self.told.fate(tx, known.newest.link, "confirmed", block, known.newest.extrinsic)
-            await tx.weight_guard.set_mark(self.netuid, self.eyes.mechid, self.eyes.hotkey, mark, now)
-        if finding is Finding.OURS and known.newest is not None:
+                await self.weights_log.fate(tx, known.newest.link, "confirmed", block, known.newest.extrinsic)
+            await tx.weight_guard.set_mark(self.netuid, self.reader.mechid, self.reader.hotkey, mark, now)
+        if origin is UpdateOrigin.OURS and known.newest is not None:
             _log.info(Event.WEIGHTS_FOUND, **identity, epoch=known.newest.epoch, block=block)
         else:
-            _log.info(Event.WEIGHTS_MARKED, **identity, block=slot.last_update, uid=mark.uid, detail=finding.value)
+            _log.info(Event.WEIGHTS_MARKED, **identity, block=slot.last_update, uid=mark.uid, detail=origin.value)
 
-    async def _wait_for(self, record: WeightsRecord, sight: Sight) -> None:
-        """Write down until when a submission may arrive that did not yet, and once it cannot any more."""
-        now, block, last = self.eyes.clock.now(), sight.snapshot.block, record.expiry_block or 0
+    async def _wait_for(self, record: WeightsRecord, view: ChainView) -> None:
+        """Store that a submission has not arrived yet, or that it can no longer arrive."""
+        now, block, last = self.reader.clock.now(), view.snapshot.block, record.expiry_block or 0
         if record.state == "submitted":
             async with self.store.begin() as tx:
                 await tx.weights.lose(record.id, now, None if record.message else _STOPPED)
-                await self.told.fate(tx, record.link, "unknown")
+                await self.weights_log.fate(tx, record.link, "unknown")
         if block <= last:
             return
         async with self.store.begin() as tx:
             await tx.weights.update(record.id, "expired", now)
-            await self.told.fate(tx, record.link, "expired")
+            await self.weights_log.fate(tx, record.link, "expired")
         _log.warning(
             Event.WEIGHTS_EXPIRED,
             netuid=self.netuid,
-            mechid=self.eyes.mechid,
+            mechid=self.reader.mechid,
             epoch=record.epoch,
             attempt=record.attempts,
             block=last,
         )
 
-    def _told(self, known: Known, slot: Slot) -> str:
+    def _stranger_message(self, known: KnownUpdates, slot: Slot) -> str:
         was = "none" if known.mark is None else str(known.mark.last_update)
         return printable(
-            f"netuid {self.netuid}, mechanism {self.eyes.mechid}: {self.eyes.hotkey} (uid {slot.neuron.uid}) has set"
-            f" weights in block {slot.last_update}, and not by this validator, whose last update was in block {was}",
+            f"netuid {self.netuid}, mechanism {self.reader.mechid}: {self.reader.hotkey} (uid {slot.neuron.uid}):"
+            f" weights in block {slot.last_update} were not set by this validator, whose last are in block {was}",
             1_000,
         )
 
 
-async def known_of(tx: Transaction, netuid: int, eyes: Eyes) -> Known:
-    """Return what the store knows of the hotkey's updates on the subnet."""
-    return Known(
-        await tx.weight_guard.mark(netuid, eyes.mechid, eyes.hotkey),
-        await tx.weights.newest(netuid, eyes.mechid),
+async def known_updates(tx: Transaction, netuid: int, reader: ChainReader) -> KnownUpdates:
+    """Return the store's knowledge of the hotkey's updates on the subnet."""
+    return KnownUpdates(
+        await tx.weight_guard.mark(netuid, reader.mechid, reader.hotkey),
+        await tx.weights.newest(netuid, reader.mechid),
         await tx.weights.highest_confirmed(netuid),
         await tx.weight_guard.last_written(netuid),
-        await tx.weights.rows(netuid, eyes.mechid),
+        await tx.weights.rows(netuid, reader.mechid),
     )

@@ -339,7 +339,7 @@ def _newest_weights(record: WeightsRecord) -> Finding:
         return warning("weights", seen, "`validator weights plan` says what blocks it", "weights_refused")
     if record.row_state is not None and record.row_state in WRONG_ROWS:
         return warning("weights", seen, condition=WRONG_ROWS[record.row_state])
-    return ok("weights", seen)
+    return (note if record.row_state == "undetermined" else ok)("weights", seen)
 
 
 _MOUNTS: Final = Path("/proc/self/mountinfo")

@@ -222,7 +222,8 @@ class WeightSubmissions(Repository):
         mine = mine.where(_W.netuid == netuid, _W.mechid == mechid, _W.state == "confirmed")
         newest: dict[str | None, int] = {row.row_state: row.epoch for row in await self._all(mine)}
         failed, committed = newest.pop("reveal_failed", -1), newest.pop("committed", -1)
-        newest.pop("unseen", None)
+        for unknown in ("unseen", "undetermined"):
+            newest.pop(unknown, None)
         shown = max(newest.values(), default=-1)
         epoch = shown if failed > shown else max(shown, committed)
         return None if epoch < 0 else epoch
