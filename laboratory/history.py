@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from msgspec import structs
 
 from laboratory.population import Group, Population, World
-from validator.protocol.findings import found_in
+from validator.protocol.findings import match_faults
 from validator.protocol.results import RoundResults, Submission
 from validator.protocol.round import AssessmentTask, RoundInput, RoundPlan
 from validator.protocol.skill_types import KINDS
@@ -25,7 +25,7 @@ from validator.scoring import (
     version,
     windows_of,
 )
-from validator.state.inputs import frozen_miner
+from validator.state.inputs import freeze_miner
 from validator.state.round_end import Ended, apply
 from validator.state.values import Declarations, Shared, State
 
@@ -55,20 +55,20 @@ class Rescored:
 
     def add(self, past: PastRound) -> None:
         """Score a round; rounds come in order."""
-        rules, told = self._version.rules, past.frozen
+        rules, recorded = self._version.rules, past.frozen
         miners = tuple(
-            frozen_miner(
+            freeze_miner(
                 self._state,
                 one.hotkey,
-                told.index,
+                recorded.index,
                 history_rounds=rules.groups.history_rounds,
                 samples=rules.collusion.window,
                 skill_types=one.skill_types,
                 max_concurrent=one.max_concurrent,
             )
-            for one in told.miners
+            for one in recorded.miners
         )
-        bare = structs.replace(told, scoring_version=self._version.name, miners=miners, acts=())
+        bare = structs.replace(recorded, scoring_version=self._version.name, miners=miners, acts=())
         frozen, plan = self._version.complete(self._state, bare), past.plan
         outcome = score_round(self._version, frozen, plan, past.results, FindingKeys())
         measured: dict[tuple[str, str], WorkflowRun] = {}
@@ -94,7 +94,7 @@ class Rescored:
         return self._version.mechanism_weights(windows, KINDS, standing, basis)
 
 
-class Seen(NamedTuple):
+class MinerEstimate(NamedTuple):
     """Observed history of a miner.
 
     Attributes:
@@ -117,12 +117,12 @@ class History:
     """Known faults that miners found, round by round.
 
     Attributes:
-        found: miner to (task, fault) to whether it named it.
+        hits: miner to (task, fault) to whether it named it.
         kinds: (task, fault) to the kind of fault.
     """
 
     def __init__(self) -> None:
-        self.found: defaultdict[str, dict[tuple[str, int], bool]] = defaultdict(dict)
+        self.hits: defaultdict[str, dict[tuple[str, int], bool]] = defaultdict(dict)
         self.kinds: dict[tuple[str, int], str] = {}
         self._alarms: defaultdict[str, list[int]] = defaultdict(list)
         self._verdicts: defaultdict[str, Counter[Verdict]] = defaultdict(Counter)
@@ -147,27 +147,27 @@ class History:
             if not isinstance(known, tuple):
                 continue
             reported = [one for one in analysis.findings if one.category != "canary_match"]
-            matched = found_in(known, reported)
+            matched = match_faults(known, reported)
             self._alarms[hotkey].append(len(matched.unplanted))
             for place, (fault, by) in enumerate(zip(known, matched.by, strict=True)):
                 self.kinds[task.task_id, place] = fault.kind
-                self.found[hotkey][task.task_id, place] = by is not None
+                self.hits[hotkey][task.task_id, place] = by is not None
 
     def rates(self) -> dict[str, float]:
-        """Return for each kind how often it was found."""
+        """Return for each kind how often it was named."""
         hits: Counter[str] = Counter()
         met: Counter[str] = Counter()
-        for of_miner in self.found.values():
-            for place, found in of_miner.items():
+        for of_miner in self.hits.values():
+            for place, was_named in of_miner.items():
                 met[self.kinds[place]] += 1
-                hits[self.kinds[place]] += found
+                hits[self.kinds[place]] += was_named
         return {kind: (hits[kind] + 1) / (met[kind] + 2) for kind in sorted(met)}
 
-    def seen(self) -> dict[str, Seen]:
+    def estimates(self) -> dict[str, MinerEstimate]:
         """Return what is known of every miner."""
         rates = self.rates()
         return {
-            hotkey: Seen(
+            hotkey: MinerEstimate(
                 answers=self._verdicts[hotkey].total(),
                 failed=self._failed[hotkey],
                 level=self._level(hotkey, rates),
@@ -184,7 +184,7 @@ class History:
 
     def _level(self, hotkey: str, rates: Mapping[str, float]) -> float | None:
         """Return the chance of finding a fault of middling difficulty: the odds that explain what was found."""
-        of_miner = self.found[hotkey]
+        of_miner = self.hits[hotkey]
         if not of_miner:
             return None
         middle = _middle(rates)
@@ -200,18 +200,18 @@ class History:
 
     def alike(self) -> dict[tuple[str, str], float]:
         """Return the correlation of the luck of every two miners that met enough faults together."""
-        rates, levels = self.rates(), {hotkey: one.level for hotkey, one in self.seen().items()}
+        rates, levels = self.rates(), {hotkey: one.level for hotkey, one in self.estimates().items()}
         middle = _middle(rates)
 
         def luck(hotkey: str, place: tuple[str, int]) -> float:
             level = levels[hotkey] or 0.5
             odds = level / (1 - level) * rates[self.kinds[place]] / (1 - rates[self.kinds[place]]) / middle
             chance = min(_MOST, max(_LEAST, odds / (1 + odds)))
-            return ((1.0 if self.found[hotkey][place] else 0.0) - chance) / math.sqrt(chance * (1 - chance))
+            return ((1.0 if self.hits[hotkey][place] else 0.0) - chance) / math.sqrt(chance * (1 - chance))
 
         alike = {}
-        for one, other in combinations(sorted(self.found), 2):
-            shared = self.found[one].keys() & self.found[other].keys()
+        for one, other in combinations(sorted(self.hits), 2):
+            shared = self.hits[one].keys() & self.hits[other].keys()
             if len(shared) >= _FEWEST:
                 alike[one, other] = fmean(luck(one, place) * luck(other, place) for place in sorted(shared))
         return alike
@@ -224,14 +224,14 @@ def _middle(rates: Mapping[str, float]) -> float:
 
 def population_of_history(history: History, name: str, rounds: int) -> Population:
     """Return a population like the miners of the rounds: each with its skill, those alike as sharers."""
-    seen, alike = history.seen(), history.alike()
-    together = _clusters(seen, [pair for pair, value in alike.items() if value >= _ALIKE])
+    estimates, alike = history.estimates(), history.alike()
+    together = _clusters(estimates, [pair for pair, value in alike.items() if value >= _ALIKE])
     rates = history.rates()
     logs = [math.log(rate / (1 - rate)) for rate in rates.values()] or [0.0]
     apart = [value for value in alike.values() if value < _ALIKE]
     groups = []
     for number, hotkeys in enumerate(together):
-        of_group = [seen[hotkey] for hotkey in hotkeys]
+        of_group = [estimates[hotkey] for hotkey in hotkeys]
         first = of_group[0]
         known = [one.level for one in of_group if one.level is not None]
         tried = sum(one.answers + one.failed for one in of_group)
@@ -253,7 +253,7 @@ def population_of_history(history: History, name: str, rounds: int) -> Populatio
         hardness=round(min(3.0, deviation), 4),
         tool_share=round(min(1.0, max(0.0, fmean(apart))), 4) if apart else 0.0,
         blind=0.0,
-        alarms=round(min(20.0, fmean(one.alarms for one in seen.values()) * 2), 4) if seen else 2.0,
+        alarms=round(min(20.0, fmean(one.alarms for one in estimates.values()) * 2), 4) if estimates else 2.0,
     )
     return Population(miners=tuple(groups), world=world, version=name, rounds=rounds)  # type: ignore[arg-type]
 

@@ -35,8 +35,8 @@ from validator.scoring import (
     version,
     windows_of,
 )
-from validator.state.inputs import frozen_miner
-from validator.state.round_end import Ended, apply, paid
+from validator.state.inputs import freeze_miner
+from validator.state.round_end import Ended, apply, record_vector
 from validator.state.values import Declarations, Shared, State
 
 _VALIDATOR: Final = "validator"
@@ -108,7 +108,7 @@ class Network:
     def pay(self) -> WeightPlan:
         """Compute the vector that is due now, and note it."""
         plan = self.vector()
-        self.state = paid(self.state, _MECHANISM, self._epoch, str(self.index - 1))
+        self.state = record_vector(self.state, _MECHANISM, self._epoch, str(self.index - 1))
         return plan
 
     def vector(self) -> WeightPlan:
@@ -149,7 +149,7 @@ class Network:
         here = self._hotkeys()
         block_hash = token(self._seed, "block", index)
         miners = tuple(
-            frozen_miner(
+            freeze_miner(
                 self.state,
                 hotkey,
                 index,

@@ -124,7 +124,7 @@ def _apart(result: Result) -> float:
 def _oracle(result: Result, round_number: int) -> float:
     """Return the rank correlation of skill with what was named of all faults, planted or not."""
     place, honest = result.at(round_number), result.of()
-    return rank_correlation([one.level for one in honest], [one.seen[place] for one in honest])
+    return rank_correlation([one.level for one in honest], [one.named_share[place] for one in honest])
 
 
 def _least(result: Result) -> float:

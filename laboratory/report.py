@@ -184,7 +184,7 @@ def html_page(report: Report, title: str) -> str:
         "<h2>Facts</h2>" + _table(("fact", "mean ± 95%"), facts) if facts else "",
         *pictures(report),
         "<h2>Miners</h2>",
-        _table(("miner", "skill", "asked", "work", "pay", "flags"), _miners(report.results)),
+        _table(("miner", "skill", "dispatches", "work", "pay", "flags"), _miners(report.results)),
         "</body></html>\n",
     ]
     return "\n".join(part for part in parts if part)
@@ -212,7 +212,7 @@ def _miners(results: Sequence[Result]) -> list[tuple[str, ...]]:
         (
             first.name,
             f"{first.level:.2f}",
-            *(str(estimate([getattr(one.miners[place], name) for one in results])) for name in ("asked", "work")),
+            *(str(estimate([getattr(one.miners[place], name) for one in results])) for name in ("dispatches", "work")),
             str(estimate([one.miners[place].pay[-1] for one in results])),
             str(estimate([one.miners[place].flags for one in results])),
         )

@@ -1,4 +1,4 @@
-"""The result of a simulated network: `play` runs one in memory and returns pay, work, and who was found. Pure."""
+"""The result of a simulated network: `play` runs one in memory and returns pay, work, and flags. Pure."""
 
 import math
 from collections import Counter, defaultdict
@@ -17,10 +17,10 @@ class MinerResult(Struct, frozen=True):
 
     Attributes:
         name, group, behaviour, level: who it is.
-        asked: dispatches.
+        dispatches: that it got.
         work: analyses that it made.
         pay: part of each vector.
-        seen: part of all faults that it met and named, planted or not, until each vector.
+        named_share: part of all faults that it met and named, planted or not, until each vector.
         flags: collusion flags at the end.
     """
 
@@ -28,10 +28,10 @@ class MinerResult(Struct, frozen=True):
     group: str
     behaviour: str
     level: float
-    asked: int
+    dispatches: int
     work: int
     pay: tuple[float, ...]
-    seen: tuple[float, ...]
+    named_share: tuple[float, ...]
     flags: int
 
 
@@ -62,45 +62,45 @@ class Result(Struct, frozen=True):
 
 def play(population: Population, progress: Callable[[], None] = lambda: None) -> Result:
     """Play a population at all of its validators; `progress` is called after every round of each."""
-    seen = [_Watched(Network(population, str(number))) for number in range(population.validators)]
-    for one in seen:
+    observed = [_Observed(Network(population, str(number))) for number in range(population.validators)]
+    for one in observed:
         for _ in range(population.rounds):
             one.round()
             progress()
     names = [player.name for player in population.members]
-    pay = {name: _means([one.pay[name] for one in seen]) for name in names}
-    first = seen[0].network.state
-    flags = {name: _flags(first, seen[0].network, name) for name in names}
+    pay = {name: _means([one.pay[name] for one in observed]) for name in names}
+    first = observed[0].network.state
+    flags = {name: _flags(first, observed[0].network, name) for name in names}
     return Result(
         version=population.version,
         seed=population.seed,
-        rounds=tuple(seen[0].rounds),
-        miners=tuple(_miner(player, seen, pay[player.name], flags[player.name]) for player in population.members),
-        spread=_spread(seen, names) if len(seen) > 1 else None,
+        rounds=tuple(observed[0].rounds),
+        miners=tuple(_miner(player, observed, pay[player.name], flags[player.name]) for player in population.members),
+        spread=_spread(observed, names) if len(observed) > 1 else None,
     )
 
 
-def _miner(player: Player, seen: "Sequence[_Watched]", pay: Sequence[float], flags: int) -> MinerResult:
+def _miner(player: Player, observed: "Sequence[_Observed]", pay: Sequence[float], flags: int) -> MinerResult:
     group, name = player.group, player.name
-    asked, work = sum(one.asked[name] for one in seen), sum(one.work[name] for one in seen)
-    seen_faults = tuple(seen[0].seen[name])
-    return MinerResult(name, group.name, group.behaviour, player.level, asked, work, tuple(pay), seen_faults, flags)
+    dispatches, work = sum(one.dispatches[name] for one in observed), sum(one.work[name] for one in observed)
+    shares = tuple(observed[0].named_share[name])
+    return MinerResult(name, group.name, group.behaviour, player.level, dispatches, work, tuple(pay), shares, flags)
 
 
 def _flags(state: State, network: Network, name: str) -> int:
     return sum(len(state.miner(hotkey).flags) for hotkey, whose in network.names.items() if whose == name)
 
 
-class _Watched:
+class _Observed:
     """A network of one validator, and what is counted of it."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
         self.rounds: list[int] = []
         self.pay: dict[str, list[float]] = {player.name: [] for player in network.population.members}
-        self.asked: Counter[str] = Counter()
+        self.dispatches: Counter[str] = Counter()
         self.work: Counter[str] = Counter()
-        self.seen: dict[str, list[float]] = {name: [] for name in self.pay}
+        self.named_share: dict[str, list[float]] = {name: [] for name in self.pay}
         self._faults: Counter[str] = Counter()
         self._named: Counter[str] = Counter()
 
@@ -117,15 +117,15 @@ class _Watched:
         self.rounds.append(network.index)
         for name, values in self.pay.items():
             values.append(paid[name])
-            self.seen[name].append(self._named[name] / max(1, self._faults[name]))
+            self.named_share[name].append(self._named[name] / max(1, self._faults[name]))
 
     def _count(self, played: Played) -> None:
         made: set[tuple[str, str]] = set()
         for (task, hotkey), deed in played.deeds.items():
             name = self.network.names[hotkey]
-            self.asked[name] += 1
+            self.dispatches[name] += 1
             self._faults[name] += len(played.latent[task].kinds)
-            self._named[name] += 0 if deed.answer is None else deed.answer.found
+            self._named[name] += 0 if deed.answer is None else deed.answer.hits
             if deed.analyst is not None and (task, deed.analyst) not in made:
                 made.add((task, deed.analyst))
                 self.work[name] += 1
@@ -135,11 +135,11 @@ def _means(rows: Sequence[Sequence[float]]) -> list[float]:
     return [math.fsum(values) / len(values) for values in zip(*rows, strict=True)]
 
 
-def _spread(seen: Sequence[_Watched], names: Iterable[str]) -> float:
+def _spread(observed: Sequence[_Observed], names: Iterable[str]) -> float:
     """Return how far the last vectors of the validators are apart."""
     ratios = []
     for name in names:
-        values = [one.pay[name][-1] for one in seen]
+        values = [one.pay[name][-1] for one in observed]
         mean = math.fsum(values) / len(values)
         if mean:
             ratios.append(math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1)) / mean)
@@ -149,15 +149,15 @@ def _spread(seen: Sequence[_Watched], names: Iterable[str]) -> float:
 def ranks(values: Sequence[float]) -> list[float]:
     """Return ranks from 0, those of equals averaged."""
     order = sorted(range(len(values)), key=values.__getitem__)
-    found, start = [0.0] * len(values), 0
+    places, start = [0.0] * len(values), 0
     while start < len(order):
         end = start
         while end < len(order) and values[order[end]] == values[order[start]]:
             end += 1
         for place in order[start:end]:
-            found[place] = (start + end - 1) / 2
+            places[place] = (start + end - 1) / 2
         start = end
-    return found
+    return places
 
 
 def rank_correlation(one: Sequence[float], other: Sequence[float]) -> float:

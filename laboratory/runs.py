@@ -49,7 +49,7 @@ def _side_by_side(
 ) -> list[Result]:
     context = multiprocessing.get_context("spawn")
     counter = context.Value("q", 0)
-    found: dict[int, Result] = {}
+    results: dict[int, Result] = {}
     with ProcessPoolExecutor(jobs, context, _begin, (counter,)) as pool:
         places: dict[Future[Result], int] = {pool.submit(_played, one): place for place, one in enumerate(populations)}
         open_ones = set(places)
@@ -58,12 +58,12 @@ def _side_by_side(
                 ended, open_ones = wait(open_ones, timeout=0.5, return_when=FIRST_COMPLETED)
                 show(counter.value)
                 for one in ended:
-                    found[places[one]] = one.result()
+                    results[places[one]] = one.result()
                     done(places[one], one.result())
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return [found[place] for place in range(len(populations))]
+    return [results[place] for place in range(len(populations))]
 
 
 def _begin(counter: Any) -> None:

@@ -20,7 +20,7 @@ class Answer(NamedTuple):
 
     analysis: Analysis
     rules: tuple[Rule, ...] = ()
-    found: int = 0
+    hits: int = 0
 
 
 class Skill(NamedTuple):
@@ -73,7 +73,7 @@ class Laboratory:
         draws = stream(self._seed, self._place, "analysis", analyst, name)
         anew = stream(self._seed, self._place, "again", redone[0], name) if redone[1] else None
         tool = self._tool(skill.tool, name) if skill.tool else None
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for place, kind in enumerate(latent.kinds):
             own, shares, words = draws.random(), draws.random(), draws.random()
             luck = tool[place] if tool is not None and shares < world.tool_share else own
@@ -83,10 +83,10 @@ class Laboratory:
             missed = place in omitted or (blind and shares < world.tool_share)
             if luck < skill.chance(kind) and not missed:
                 ways = latent.worded[place]
-                found.append(ways[0] if words < world.wording else ways[1 + int(words * 997) % (len(ways) - 1)])
-        hits = len(found)
-        found += self._alarms(draws, tool, skill, analyst)
-        return _answer(latent, draws, found, skill.level)._replace(found=hits)
+                findings.append(ways[0] if words < world.wording else ways[1 + int(words * 997) % (len(ways) - 1)])
+        hits = len(findings)
+        findings += self._alarms(draws, tool, skill, analyst)
+        return _answer(latent, draws, findings, skill.level)._replace(hits=hits)
 
     def _alarms(self, draws: Random, tool: list[float] | None, skill: Skill, analyst: str) -> list[Finding]:
         number = poisson(draws, self._world.alarms * (1 - skill.level))
@@ -108,8 +108,8 @@ class Laboratory:
         return self._blind[key]
 
 
-def _answer(latent: Latent, draws: Random, found: list[Finding], level: float) -> Answer:
-    risk = risk_of(found)
+def _answer(latent: Latent, draws: Random, findings: list[Finding], level: float) -> Answer:
+    risk = risk_of(findings)
     sees, more = 0.6 + 0.4 * level, 1 - level
     capabilities = [one for one in latent.capabilities if draws.random() < sees]
     if draws.random() < more:
@@ -118,7 +118,7 @@ def _answer(latent: Latent, draws: Random, found: list[Finding], level: float) -
     if draws.random() < more:
         rules.append(Rule("fs", "deny", draws.choice(ANYTHING["patterns"])))
     dependencies = tuple(one for one in latent.dependencies if draws.random() < sees)
-    analysis = Analysis(verdict_of(risk), risk, tuple(found), tuple(capabilities), dependencies)
+    analysis = Analysis(verdict_of(risk), risk, tuple(findings), tuple(capabilities), dependencies)
     return Answer(analysis, tuple(rules))
 
 

@@ -125,10 +125,10 @@ def study(  # noqa: PLR0913 - where, what, and how much of it
             question,
             {
                 version: [
-                    found
+                    result
                     for cell in cells
                     if cell.question is question and cell.version == version
-                    if (found := results[cell.path(folder)]) is not None
+                    if (result := results[cell.path(folder)]) is not None
                 ]
                 for version in VERSIONS
             },

@@ -83,13 +83,13 @@ class Library:
         """Return the tasks of a round: two per type, one of which is planted for the types that are drawn (D-33)."""
         slots = self._version.rules.groups.canary_slots if self._world.planted is None else self._world.planted
         planted = canary_types(salt, str(index), slots)
-        found = []
+        tasks = []
         for name in ASSESSED_TYPES:
             for slot in range(2):
                 draws = stream(self._seed, self._place, "task", index, name, slot)
                 source = token(self._seed, self._place, "bundle", index, name, slot)
-                found.append(self._task(draws, index, name, slot, source, planted=name in planted and slot == 0))
-        return tuple(found)
+                tasks.append(self._task(draws, index, name, slot, source, planted=name in planted and slot == 0))
+        return tuple(tasks)
 
     def _task(  # noqa: PLR0913 - draws, and which task it is
         self, draws: Random, index: int, name: SkillType, slot: int, source: str, *, planted: bool
@@ -137,17 +137,17 @@ class Library:
 
 def _severities(draws: Random, verdict: str, number: int) -> list[Severity]:
     """Return severities that lead to a verdict, as planting draws them."""
-    found: list[Severity] = []
+    severities: list[Severity] = []
     for _ in range(number):
-        risk = risk_of(_Weighed("other", one) for one in found)
+        risk = risk_of(_Weighed("other", one) for one in severities)
         if verdict == "BLOCK":
             of: tuple[Severity, ...] = ("critical", "high") if risk < BLOCK_FROM else SEVERITIES
         elif verdict == "REVIEW":
             of = ("high", "medium") if risk < REVIEW_FROM else ("low",)
         else:
             of = ("low",)
-        found.append(draws.choice(of))
-    return found
+        severities.append(draws.choice(of))
+    return severities
 
 
 class _Weighed(NamedTuple):

@@ -13,7 +13,7 @@ from msgspec import structs
 from validator.protocol.round import AgreementPair, MinerState
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, version
-from validator.state.inputs import frozen_miner
+from validator.state.inputs import freeze_miner
 from validator.state.round_end import Ended, apply
 from validator.state.values import ENTRIES, RESULTS, ROLES, ROUNDS, SAMPLES, Miner, Pair, Shared, State, Window
 
@@ -52,7 +52,7 @@ def _freeze_and_step(state: State, hotkeys: list[str], example: Settled) -> Stat
 
 def _frozen(state: State, hotkey: str) -> MinerState:
     rules = _VERSION.rules
-    return frozen_miner(
+    return freeze_miner(
         state,
         hotkey,
         _ROUND,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from validator.protocol.findings import found_in
+from validator.protocol.findings import match_faults
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import EvidenceRefError, Finding, parse_evidence_ref
 from validator.protocol.task import KnownFinding
@@ -77,7 +77,7 @@ class Measured:
                 self.beside.append(Beside(finding, language(finding.evidence_ref, files), before=True))
             else:
                 reported.append(finding)
-        found = found_in(faults, reported)
+        found = match_faults(faults, reported)
         for fault, index in zip(faults, found.by, strict=True):
             self.seen.append(Seen(fault, language(fault.evidence_ref, files), index is not None))
         unplanted = set(found.unplanted)

@@ -12,7 +12,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, RoundInput, RoundPlan
 from validator.protocol.skill_types import SkillType
 from validator.scoring import CURRENT, version
-from validator.state.round_end import Change, Ended, unscored
+from validator.state.round_end import Change, Ended, step_unscored
 from validator.state.values import Window
 from validator.store import open_store
 
@@ -39,7 +39,7 @@ async def _one_round(url: str, frozen: RoundInput) -> None:
         await tx.miners.seen(frozen.snapshot)
         await tx.rounds.open(frozen, RoundPlan(frozen.round_id, ()), _BEGAN)
         await tx.rounds.settle(frozen.index, "void", Reason.VOID_OFFLINE, None, _BEGAN)
-        await tx.state.step(Ended(frozen, RoundPlan(frozen.round_id, ()), "void"), unscored, _BEGAN)
+        await tx.state.step(Ended(frozen, RoundPlan(frozen.round_id, ()), "void"), step_unscored, _BEGAN)
         state = await tx.state.whole()
         change = Change(state)
         for neuron in frozen.snapshot.neurons:

@@ -20,14 +20,16 @@ def past_rounds(path: Path) -> Iterator[PastRound]:
     with path.open("rb") as file:
         require_audit_file(file)
         reader = LineReader(file)
-        while (found := reader.next("line", None)) is not None:
-            end = found.parsed(Receipt).round if found.kind == "receipt" else None
+        while (line := reader.next("line", None)) is not None:
+            end = line.parsed(Receipt).round if line.kind == "receipt" else None
             if end is None or end.state != "settled" or end.scoring_version is None:
                 continue
             lines = end.lines
             planned = read_planned(reader, end, lines.input or "", lines.plan or "", None)
             answers = read_answers(reader, end, lines.answers or "", planned, version(end.scoring_version))
             passed = [one for group in planned.plan.groups for one in answers.of_task(group.task_id)]
-            told = answers.results
-            results = RoundResults(tuple(one.unpacked() for one in passed), told.rejections, told.void, told.alone)
+            recorded = answers.results
+            results = RoundResults(
+                tuple(one.unpacked() for one in passed), recorded.rejections, recorded.void, recorded.alone
+            )
             yield PastRound(planned.frozen, planned.plan, results)

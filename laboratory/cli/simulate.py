@@ -136,19 +136,25 @@ def from_history(
         history.add(past)
         for rescored in paid.values():
             rescored.add(past)
-    seen, weights = history.seen(), {name: one.vector().weights for name, one in paid.items()}
+    estimates, weights = history.estimates(), {name: one.vector().weights for name, one in paid.items()}
     alike = sorted(history.alike().items(), key=lambda pair: -pair[1])
     if population is not None:
-        found = population_of_history(history, names[-1], max(1, history.rounds))
-        write_page(population, toml_of(found))
+        twin = population_of_history(history, names[-1], max(1, history.rounds))
+        write_page(population, toml_of(twin))
     if as_json:
         pairs = [{"pair": pair, "correlation": value} for pair, value in alike]
         print_json(
-            {"rounds": history.rounds, "miners": seen, "weights": weights, "kinds": history.rates(), "pairs": pairs}
+            {
+                "rounds": history.rounds,
+                "miners": estimates,
+                "weights": weights,
+                "kinds": history.rates(),
+                "pairs": pairs,
+            }
         )
         return
     table = Table("miner", "answers", "failed", "skill", "false alarms", *(f"pay {name}" for name in names))
-    for hotkey, one in seen.items():
+    for hotkey, one in estimates.items():
         pays = (f"{weights[name].get(hotkey, 0.0):.4f}" for name in names)
         level = "-" if one.level is None else f"{one.level:.2f}"
         table.add_row(printable(hotkey), str(one.answers), str(one.failed), level, f"{one.alarms:.2f}", *pays)

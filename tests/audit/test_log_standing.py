@@ -21,14 +21,14 @@ from validator.protocol.round import (
     TypeHistory,
 )
 from validator.protocol.skill_types import SkillType
-from validator.state.inputs import learned
-from validator.state.round_end import Change, Ended, UnknownFlagError, apply, known_from
+from validator.state.inputs import learn_miners
+from validator.state.round_end import Change, Ended, UnknownFlagError, apply, start_at
 from validator.state.values import State
 
 RAG = SkillType.RAG_KNOWLEDGE
 FLAGGED = signer("P1").hotkey
-WHOLE = known_from(State(), 0)
-PART = known_from(State(), 5)
+WHOLE = start_at(State(), 0)
+PART = start_at(State(), 5)
 
 
 def first() -> Settled:
@@ -61,7 +61,7 @@ def after(frozen: RoundInput, outcome: RoundOutcome, **changes: Any) -> RoundInp
 
 def fault(state: State, frozen: RoundInput) -> str | None:
     """Return the place where an input does not follow from a state; None if it follows."""
-    known = learned(state, frozen)
+    known = learn_miners(state, frozen)
     change = Change(known)
     change.clear(frozen.acts)
     found = input_fault(V1, apply(known, change.delta()), frozen)
@@ -69,7 +69,7 @@ def fault(state: State, frozen: RoundInput) -> str | None:
 
 
 def stepped(state: State, round_: Settled) -> State:
-    known = learned(state, round_.frozen)
+    known = learn_miners(state, round_.frozen)
     return apply(known, V1.step(known, Ended(round_.frozen, round_.plan, "settled", round_.outcome)))
 
 

@@ -19,8 +19,8 @@ from validator.audit.log.verify import verify_file
 from validator.protocol.round import ExecutionResult, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.rounds.receipts import close_epoch
-from validator.state.inputs import learned
-from validator.state.round_end import Ended, apply, known_from
+from validator.state.inputs import learn_miners
+from validator.state.round_end import Ended, apply, start_at
 from validator.state.values import State
 from validator.store import open_store
 
@@ -106,17 +106,17 @@ def test_a_round_that_does_not_execute_has_no_results(logs: dict[str, Path]) -> 
 
 
 def followed(state: State, frozen: RoundInput) -> str | None:
-    fault = input_fault(V1, learned(state, frozen), frozen)
+    fault = input_fault(V1, learn_miners(state, frozen), frozen)
     return None if fault is None else fault[0]
 
 
 def test_an_answer_from_before_the_log_comes_once() -> None:
-    round_, state = worked_example(), known_from(State(), 5)
+    round_, state = worked_example(), start_at(State(), 5)
     old = ExecutionResult("3", "t", VALIDATOR.hotkey, SkillType.MCP_SERVER, "rerun_fail")
     frozen = msgspec.structs.replace(round_.frozen, executions=(old,))
     new = msgspec.structs.replace(frozen, executions=(msgspec.structs.replace(old, round_id="5"),))
     assert (followed(state, frozen), followed(state, new)) == (None, "executions[0]")
-    state = learned(state, frozen)
+    state = learn_miners(state, frozen)
     after = apply(state, V1.step(state, Ended(frozen, round_.plan, "settled", round_.outcome)))
     assert _executions_fault(after.shared, (old,)) == 0
     assert late_counts(state.shared, after.shared, frozen)[0]["executions_before"] == 1
@@ -124,7 +124,7 @@ def test_an_answer_from_before_the_log_comes_once() -> None:
 
 def test_what_a_log_makes_us_keep_is_bounded_and_what_is_forgotten_is_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("validator.state.round_end.LATE_ROUNDS", 0)
-    round_, state = worked_example(), known_from(State(), 0)
+    round_, state = worked_example(), start_at(State(), 0)
     frozen = msgspec.structs.replace(round_.frozen, executes=True)
     result = ExecutionResult(frozen.round_id, "t", VALIDATOR.hotkey, SkillType.MCP_SERVER, "rerun_fail")
     assert _executions_fault(state.shared, (result,)) == 0

@@ -17,8 +17,8 @@ from validator.protocol.round import (
     TypeHistory,
 )
 from validator.protocol.skill_types import SkillType
-from validator.state.inputs import frozen_miner
-from validator.state.round_end import Change, Ended, unscored
+from validator.state.inputs import freeze_miner
+from validator.state.round_end import Change, Ended, step_unscored
 from validator.state.values import ENTRIES, ROUNDS, SAMPLES
 from validator.store import Store, Transaction
 from validator.store.repositories.state import NOTHING
@@ -45,7 +45,7 @@ async def histories_of(
 ) -> dict[tuple[str, SkillType], TypeHistory]:
     state = await tx.state.whole()
     frozen = [
-        frozen_miner(
+        freeze_miner(
             state,
             hotkey,
             round_id,
@@ -111,5 +111,5 @@ async def enter_scores(  # noqa: PLR0913 - a round without tasks, and what it le
     plan = RoundPlan(frozen.round_id, ())
     await tx.rounds.open(frozen, plan, at)
     await tx.rounds.settle(round_id, "void", Reason.VOID_OFFLINE, None, at)
-    await tx.state.step(Ended(frozen, plan, "void"), unscored, at)
+    await tx.state.step(Ended(frozen, plan, "void"), step_unscored, at)
     await plant_windows(tx, {hotkey: {skill_type: [score] * 20} for hotkey, score in scores.items()}, round_id)

@@ -26,7 +26,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Sssa
 from validator.protocol.task import Truth
 from validator.scoring import Version, plan_round, score_round, version, window_entries
-from validator.state.round_end import Ended, known_from
+from validator.state.round_end import Ended, start_at
 from validator.state.values import Miner, Pair, State
 
 RAG = SkillType.RAG_KNOWLEDGE
@@ -205,7 +205,7 @@ def test_witnesses_that_are_no_more_right_than_the_accused_raise_no_flag() -> No
     state = State(
         {one.hotkey: Miner({RAG: Pair(agreements=one.agreements.get(RAG, ()))}) for one in ended.frozen.miners}
     )
-    miners = V1.step(known_from(state, 0), ended).miners
+    miners = V1.step(start_at(state, 0), ended).miners
     assert [len(miners[hotkey].pairs[RAG].agreements) for hotkey in HOTKEYS[:5]] == [0, 0, 1, 1, 1], "consumed (D-50)"
 
 

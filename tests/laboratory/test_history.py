@@ -57,13 +57,13 @@ def test_estimates_are_near_what_was_played() -> None:
     network, history = Network(population_of(CROWD)), History()
     for past in rounds_of(network, 40):
         history.add(past)
-    seen = history.seen()
+    estimates = history.estimates()
     names = {name: hotkey for hotkey, name in network.names.items()}
-    levels = [seen[names[f"honest-{number}"]].level or 0.0 for number in range(1, 9)]
+    levels = [estimates[names[f"honest-{number}"]].level or 0.0 for number in range(1, 9)]
     assert rank_correlation(levels, list(range(8))) > 0.9
     assert max(abs(level - true / 7 * 0.7 - 0.2) for true, level in enumerate(levels)) < 0.15
-    assert seen[names["empty-1"]].verdict == "REVIEW"
-    assert 50 < sum(one.failed for one in seen.values()) < 130
+    assert estimates[names["empty-1"]].verdict == "REVIEW"
+    assert 50 < sum(one.failed for one in estimates.values()) < 130
     (best, value), *rest = sorted(history.alike().items(), key=lambda pair: -pair[1])
     assert best == tuple(sorted((names["pair-1"], names["pair-2"])))
     assert value > 0.8

@@ -2,7 +2,7 @@
 
 import pytest
 
-from validator.protocol.findings import found_in
+from validator.protocol.findings import match_faults
 from validator.protocol.sssa import Finding
 from validator.protocol.task import KnownFinding
 
@@ -24,4 +24,4 @@ OTHERS = tuple(f"CVE-2021-000{n}" for n in range(5))
 def test_a_finding_names_a_fault_by_its_advisories(ids: tuple[str, ...], target: str, named: bool) -> None:
     fault = KnownFinding("dependency_cve", "high", "a.txt#L1", OURS, "requests", "pin/python")
     finding = Finding("f", "dependency_cve", "high", "d", "b.txt", ids, target)
-    assert (found_in([fault], [finding]).by == (0,)) is named
+    assert (match_faults([fault], [finding]).by == (0,)) is named

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from validator.protocol.round import ClearedFlag, FlagsCleared, MinerState, RoundInput
 from validator.protocol.skill_types import SkillType
 from validator.scoring import standing_of
-from validator.state.inputs import frozen_miner, learned
-from validator.state.round_end import Change, Ended, UnknownFlagError, apply, known_from, paid
+from validator.state.inputs import freeze_miner, learn_miners
+from validator.state.round_end import Change, Ended, UnknownFlagError, apply, record_vector, start_at
 from validator.state.values import Declarations, ExecutedTask, FrozenRound, Late, Miner, Pair, Shared, State, Window
 
 PAIRS = st.frozensets(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from([*SkillType][:3])))
@@ -29,7 +29,7 @@ def declaring(round_: RoundInput, number: int, pairs: frozenset[tuple[str, Skill
 @settings(max_examples=50)
 @given(st.lists(PAIRS, max_size=8))
 def test_each_round_keeps_what_was_declared_in_it(rounds: list[frozenset[tuple[str, SkillType]]]) -> None:
-    example, state = worked_example(), known_from(State(), 0)
+    example, state = worked_example(), start_at(State(), 0)
     for number, pairs in enumerate(rounds):
         ended = Ended(declaring(example.frozen, number, pairs), example.plan, "void")
         state = apply(state, V1.step(state, ended))
@@ -62,7 +62,7 @@ def test_flags_that_rounds_before_a_log_raised_stand_beside_those_of_the_log() -
 
 def test_a_void_round_counts_for_declarations_and_for_nothing_else() -> None:
     example = worked_example()
-    before = learned(known_from(State(), int(example.frozen.round_id)), example.frozen)
+    before = learn_miners(start_at(State(), int(example.frozen.round_id)), example.frozen)
     void, abandoned = (
         apply(before, V1.step(before, ended))
         for ended in (
@@ -80,10 +80,10 @@ def test_a_void_round_counts_for_declarations_and_for_nothing_else() -> None:
 
 def test_what_is_learned_from_an_input_is_what_is_frozen_from_the_state() -> None:
     frozen = worked_example().frozen
-    state = learned(known_from(State(), int(frozen.round_id)), frozen)
+    state = learn_miners(start_at(State(), int(frozen.round_id)), frozen)
     assert frozen.miners
     for miner in frozen.miners:
-        again = frozen_miner(
+        again = freeze_miner(
             state,
             miner.hotkey,
             frozen.index,
@@ -101,7 +101,7 @@ def test_what_is_learned_from_an_input_is_what_is_frozen_from_the_state() -> Non
 
 def test_a_step_changes_no_state_and_the_next_one_has_a_form() -> None:
     example = worked_example()
-    before = learned(known_from(State(), int(example.frozen.round_id)), example.frozen)
+    before = learn_miners(start_at(State(), int(example.frozen.round_id)), example.frozen)
     encoded = msgspec.msgpack.encode(before)
     ended = Ended(example.frozen, example.plan, "settled", example.outcome)
     after = apply(before, V1.step(before, ended))
@@ -124,7 +124,7 @@ def test_a_window_keeps_the_newest_entries_and_strikes_only_those(values: list[f
 def test_the_newest_epochs_of_a_mechanism_are_known() -> None:
     state = State()
     for epoch in range(20):
-        state = paid(state, MECHANISM, epoch, str(epoch))
+        state = record_vector(state, MECHANISM, epoch, str(epoch))
     assert state.shared.vectors == {MECHANISM: {epoch: str(epoch) for epoch in range(12, 20)}}
     assert Change(state).delta().shared is state.shared
 

@@ -22,13 +22,13 @@ from validator.protocol.tallies import Presence, Tally
 from validator.protocol.task import Truth
 from validator.protocol.workflow_run import CodeReport
 from validator.scoring import TurnCandidate, plan_round, version
-from validator.state.inputs import frozen_miner, learned
-from validator.state.round_end import Ended, apply, known_from
+from validator.state.inputs import freeze_miner, learn_miners
+from validator.state.round_end import Ended, apply, start_at
 from validator.state.values import Pair, State
 
 V = version("1.0.0")
 P1, P2, P3 = (signer(name).hotkey for name in NAMES[:3])
-START = known_from(State(), 0)
+START = start_at(State(), 0)
 
 
 @cache
@@ -52,7 +52,7 @@ def ended(
 
 def after(*rounds: Ended, state: State = START) -> State:
     for one in rounds:
-        state = apply(state, V.step(learned(state, one.frozen), one))
+        state = apply(state, V.step(learn_miners(state, one.frozen), one))
     return state
 
 
@@ -61,7 +61,7 @@ def pair(state: State, hotkey: str = P1) -> Pair:
 
 
 def frozen_from(state: State, round_id: int, hotkey: str = P1) -> MinerState:
-    return frozen_miner(state, hotkey, round_id, history_rounds=30, samples=30, skill_types=(MCP,), max_concurrent=2)
+    return freeze_miner(state, hotkey, round_id, history_rounds=30, samples=30, skill_types=(MCP,), max_concurrent=2)
 
 
 def test_dispatches_and_failures_of_exactly_thirty_rounds_count() -> None:
@@ -122,14 +122,14 @@ def test_a_flag_takes_the_samples_with_it_and_is_cleared_once() -> None:
 def test_flags_of_an_unknown_miner_are_those_that_its_input_has_after_the_acts() -> None:
     miners = (structs.replace(example(()).frozen.miners[0], flags=2), *example(()).frozen.miners[1:])
     act = FlagsCleared(P1, "2026-01-01T00:00:00Z", "looked at", (ClearedFlag(MCP, "3"),))
-    state = after(ended(7, state="void", miners=miners, acts=(act,)), state=known_from(State(), 7))
+    state = after(ended(7, state="void", miners=miners, acts=(act,)), state=start_at(State(), 7))
     assert frozen_from(state, 8).flags == 2
 
 
 def test_results_of_rounds_that_the_state_does_not_know_are_remembered_one_by_one() -> None:
     filled = FilledQuality("c", "3", "t9", P1, CodeReport(1, 1, 0), 0.5)
     result = ExecutionResult("3", "t8", P2, MCP, "rerun_pass")
-    state = after(ended(7, filled=(filled,), executions=(result,)), state=known_from(State(), 7))
+    state = after(ended(7, filled=(filled,), executions=(result,)), state=start_at(State(), 7))
     assert state.shared.late_unknown == {("3", "t9", P1), ("3", "t8")}
 
 

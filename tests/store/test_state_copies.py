@@ -105,7 +105,7 @@ async def test_vectors_and_rounds_that_nobody_can_read_are_steps_too(store: Stor
     assert await resume_rounds(store, world.world.clock, VALIDATOR, world.world.gates, online) == ["1"]
     async with store.read() as tx:
         state = await tx.state.whole()
-    assert (state.shared.clouded, [*state.shared.vectors]) == (1, [(1, 0)])
+    assert (state.shared.unknown_plan, [*state.shared.vectors]) == (1, [(1, 0)])
     assert (await checked(store)).faults == []
 
 

@@ -10,7 +10,7 @@ from validator.protocol.limits import MAX_FILLED
 from validator.protocol.round import AssessmentTask, ExecutionResult, FilledQuality, MinerState, RoundInput, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.scoring import Version, fill_run, version
-from validator.state.inputs import frozen_miner
+from validator.state.inputs import freeze_miner
 from validator.state.values import Late, Shared, State, late_key
 
 _NO_HISTORY: Final = TypeHistory()
@@ -30,7 +30,7 @@ def input_fault(scored_by: Version, state: State, frozen: RoundInput) -> Fault |
     rounds = rules.groups.history_rounds
     counted = state.covers(frozen.index - rounds)
     for i, told in enumerate(frozen.miners):
-        expected = frozen_miner(
+        expected = freeze_miner(
             state,
             told.hotkey,
             frozen.index,

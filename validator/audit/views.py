@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from validator.protocol.findings import found_in
+from validator.protocol.findings import match_faults
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessmentTask, RoundInput
@@ -191,7 +191,7 @@ async def _count(tx: Transaction, frozen: RoundInput, miners: dict[str, _Tally])
         if not isinstance(answer, Submission):
             continue
         faults = known[answer.task_id]
-        named = found_in(faults, answer.sssa.analysis.findings)
+        named = match_faults(faults, answer.sssa.analysis.findings)
         tally = miners.setdefault(answer.hotkey, _Tally())
         tally.answers += 1
         tally.beside += len(named.unplanted)

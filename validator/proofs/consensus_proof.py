@@ -109,12 +109,12 @@ def partial_consensus(
             objecting[dissent.claim_id].add(dissent.agent)
     least = LEAST_OF_A_GROUP if kind == "group" else LEAST
     return [
-        _stand(claim, voters, positions, objecting.get(claim.claim_id, ()), least)
-        for claim in _standing(claims, replaced=kind == "debate")
+        _claim_consensus(claim, voters, positions, objecting.get(claim.claim_id, ()), least)
+        for claim in _current_claims(claims, replaced=kind == "debate")
     ]
 
 
-def _stand(
+def _claim_consensus(
     claim: Claim, voters: dict[str, bool], positions: int, objecting: Collection[str], least: int
 ) -> ClaimConsensus:
     last = {item.source: item.strength for item in claim.refuting_evidence}
@@ -123,11 +123,11 @@ def _stand(
     supporting = {item.source for item in claim.supporting_evidence if item.source in voters} - dissenting
     consenting = positions - sum(voters[agent] for agent in dissenting | supporting)
     agreeing = len(supporting) + consenting
-    asked = agreeing + len(dissenting)
+    total = agreeing + len(dissenting)
     return ClaimConsensus(
         claim_id=claim.claim_id,
-        agreed=asked >= least and 2 * agreeing > asked,
-        agreement_ratio=agreeing / asked if asked else 0.0,
+        agreed=total >= least and 2 * agreeing > total,
+        agreement_ratio=agreeing / total if total else 0.0,
         supporting_agents=sorted(supporting),
         dissenting_agents=sorted(dissenting),
         consenting=consenting,
@@ -135,13 +135,13 @@ def _stand(
     )
 
 
-def _standing(claims: Sequence[Claim], *, replaced: bool) -> Iterator[Claim]:
+def _current_claims(claims: Sequence[Claim], *, replaced: bool) -> Iterator[Claim]:
     """Yield the claims that are active and that no later one takes the place of."""
     revised = {claim.parent_claim_id for claim in claims}
     latest = {claim.author: claim.claim_id for claim in claims}
     for claim in claims:
-        stands = claim.status == "active" and claim.claim_id not in revised
-        if stands and not (replaced and latest[claim.author] != claim.claim_id):
+        current = claim.status == "active" and claim.claim_id not in revised
+        if current and not (replaced and latest[claim.author] != claim.claim_id):
             yield claim
 
 
@@ -261,14 +261,14 @@ class ConsensusProof:
         Keys are unanimous (at least 0.9), majority (at least 0.6) and contested, where tensions stand too. Claims
         without evidence are left out.
         """
-        found: dict[str, list[str]] = {"unanimous": [], "majority": [], "contested": []}
+        statements: dict[str, list[str]] = {"unanimous": [], "majority": [], "contested": []}
         for claim in self.claims:
             supporting = len(claim.supporting_evidence)
             items = supporting + len(claim.refuting_evidence)
             if items:
-                found[_correlation(supporting / items)].append(claim.statement)
-        found["contested"] += [tension.description for tension in self.unresolved_tensions]
-        return found
+                statements[_correlation(supporting / items)].append(claim.statement)
+        statements["contested"] += [tension.description for tension in self.unresolved_tensions]
+        return statements
 
     def get_partial_consensus(self) -> list[ClaimConsensus]:
         """Return who is for and who is against every active claim, and whether it is agreed on (SPEC 14)."""
@@ -289,9 +289,9 @@ class ConsensusProof:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON data: every field by its name, enums by value, and what follows from them (`DERIVED`)."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        found["checksum"] = checksum_of(found["final_claim"], found["votes"], found["claims"])
-        return found | {
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        data["checksum"] = checksum_of(data["final_claim"], data["votes"], data["claims"])
+        return data | {
             "agreement_ratio": self.agreement_ratio,
             "has_strong_consensus": self.has_strong_consensus,
             "partial_consensus": msgspec.to_builtins(self.get_partial_consensus()),
@@ -406,24 +406,24 @@ def _tension(record: UnresolvedTension) -> Iterator[str]:
         yield f"**Suggested followup:** {escaped(record.suggested_followup)}"
 
 
-def _correlation_lines(found: dict[str, list[str]]) -> Iterator[str]:
+def _correlation_lines(statements: dict[str, list[str]]) -> Iterator[str]:
     for name, meaning in _INTERPRETATION:
-        yield f"**{name.capitalize()}** ({meaning}): {len(found[name])}"
-        yield _listed(found[name])
+        yield f"**{name.capitalize()}** ({meaning}): {len(statements[name])}"
+        yield _listed(statements[name])
 
 
 def _partial(proof: ConsensusProof) -> Iterator[str]:
     """Yield on how many claims there is agreement, and a row for every claim, also for those that were replaced."""
-    stands = {one.claim_id: one for one in proof.get_partial_consensus()}
+    by_claim = {one.claim_id: one for one in proof.get_partial_consensus()}
     if not proof.claims:
         yield "*None*"
         return
-    agreed = sum(one.agreed for one in stands.values())
+    agreed = sum(one.agreed for one in by_claim.values())
     contested = "" if proof.consensus_reached else "; the whole is contested"
-    yield f"Agreed: {agreed} of {len(stands)} claims{contested}."
+    yield f"Agreed: {agreed} of {len(by_claim)} claims{contested}."
     rows = ["| Agreed | For | Consenting | Against | Net evidence strength | Claim |", "|---|---:|---:|---:|---:|---|"]
     for claim in proof.claims:
-        one = stands.get(claim.claim_id)
+        one = by_claim.get(claim.claim_id)
         cells = ["replaced", "", "", ""]
         if one is not None:
             counts = (len(one.supporting_agents), one.consenting, len(one.dissenting_agents))

@@ -138,8 +138,8 @@ def _criticise(builder: ConsensusBuilder, critique: Critique, claim_id: str) -> 
 def _vote_all(builder: ConsensusBuilder, debate: Debate, claims: dict[str, str]) -> None:
     ballots = {ballot.agent: ballot for ballot in debate.votes}
     critiques = {critique.agent: critique for critique in debate.critiques}
-    spoke = {said.agent for said in (*debate.proposals, *debate.messages)}
-    for agent in sorted(spoke | ballots.keys() | critiques.keys()):
+    speakers = {message.agent for message in (*debate.proposals, *debate.messages)}
+    for agent in sorted(speakers | ballots.keys() | critiques.keys()):
         critique = critiques.get(agent)
         if agent in ballots:
             _own_vote(builder, ballots[agent], critique)

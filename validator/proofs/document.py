@@ -238,10 +238,10 @@ def _proof(document: dict[str, Any]) -> ConsensusProof:
 def _compare(document: dict[str, Any], rebuilt: dict[str, Any], proof: ConsensusProof) -> None:
     """Raise TouchedError at the first place where the document is not in its form, or for a wrong checksum."""
     computed = {*_SEALED, *(name for name in DERIVED if name in rebuilt)}
-    said, given = ({k: v for k, v in each.items() if k not in computed} for each in (document, rebuilt))
-    found = first_difference(said, given)
-    if found is not None:
-        raise TouchedError(found.path, "does not belong there, or is missing")
+    stated, derived = ({k: v for k, v in each.items() if k not in computed} for each in (document, rebuilt))
+    difference = first_difference(stated, derived)
+    if difference is not None:
+        raise TouchedError(difference.path, "does not belong there, or is missing")
     if document.get("checksum") != rebuilt["checksum"]:
         raise TouchedError(
             *divided_evidence(proof) or ("checksum", "is not that of final_claim, votes and claims"),
@@ -253,10 +253,10 @@ def _hold(document: dict[str, Any], rebuilt: dict[str, Any], proof: ConsensusPro
     wrong = next((doubt for doubt in doubts(proof) if doubt.level == "wrong"), None)
     if wrong is not None:
         raise TouchedError(wrong.place, wrong.what)
-    said, given = ({name: each[name] for name in DERIVED if name in each} for each in (document, rebuilt))
-    found = first_difference(said, given)
-    if found is not None:
-        raise TouchedError(found.path, found.sentence)
+    stated, derived = ({name: each[name] for name in DERIVED if name in each} for each in (document, rebuilt))
+    difference = first_difference(stated, derived)
+    if difference is not None:
+        raise TouchedError(difference.path, difference.sentence)
 
 
 def _exact_form(document: dict[str, Any], data: bytes) -> None:

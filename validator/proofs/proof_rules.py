@@ -24,17 +24,15 @@ def group_faults(proof: ConsensusProof) -> Iterator[tuple[str, str]]:
     valid = _valid(proof)
     agreeing = sum(vote.vote is VoteType.AGREE for vote in proof.votes)
     reached = valid is not None and len(valid) >= LEAST_VALID and 2 * agreeing > len(valid)
-    follows: dict[str, Any] = {"consensus_reached": reached}
-    stands: dict[str, Any] = {"consensus_reached": proof.consensus_reached}
+    derived: dict[str, Any] = {"consensus_reached": reached}
+    stated: dict[str, Any] = {"consensus_reached": proof.consensus_reached}
     if valid is None:
-        follows["votes"] = [{"vote": str(VoteType.ABSTAIN)}] * len(proof.votes)
-        stands["votes"] = [{"vote": str(vote.vote)} for vote in proof.votes]
+        derived["votes"] = [{"vote": str(VoteType.ABSTAIN)}] * len(proof.votes)
+        stated["votes"] = [{"vote": str(vote.vote)} for vote in proof.votes]
     else:
-        follows["metadata"] = {"n_valid": len(valid), "threshold": len(valid) // 2 + 1}
-        stands["metadata"] = {name: proof.metadata.get(name) for name in follows["metadata"]}
-    found = first_difference(stands, follows)
-    if found is not None:
-        yield found.path, f"{found.sentence} from the votes"
+        derived["metadata"] = {"n_valid": len(valid), "threshold": len(valid) // 2 + 1}
+        stated["metadata"] = {name: proof.metadata.get(name) for name in derived["metadata"]}
+    yield from _difference(stated, derived, "", "votes")
     yield from _dissent_faults(proof, verdict=valid is not None)
     for i, claim in enumerate(proof.claims):
         yield from _claim_faults(f"claims[{i}]", claim, valid)
@@ -47,8 +45,15 @@ def _valid(proof: ConsensusProof) -> list[str] | None:
     return sorted(vote.agent for vote in proof.votes if vote.vote is not VoteType.ABSTAIN)
 
 
+def _difference(stated: Any, derived: Any, place: str, source: str) -> Iterator[tuple[str, str]]:
+    """Yield place and fault of the first value that differs from the one derived from `source`."""
+    difference = first_difference(stated, derived, place)
+    if difference is not None:
+        yield difference.path, f"{difference.sentence} from the {source}"
+
+
 def _dissent_faults(proof: ConsensusProof, *, verdict: bool) -> Iterator[tuple[str, str]]:
-    follows = [
+    derived = [
         {
             "agent": vote.agent,
             "claim_id": "final",
@@ -58,35 +63,24 @@ def _dissent_faults(proof: ConsensusProof, *, verdict: bool) -> Iterator[tuple[s
         for vote in proof.votes
         if verdict and vote.vote in _DISSENTS
     ]
-    stands = [
-        {
-            "agent": dissent.agent,
-            "claim_id": dissent.claim_id,
-            "dissent_type": dissent.dissent_type,
-            "severity": dissent.severity,
-        }
-        for dissent in proof.dissents
-    ]
-    found = first_difference(stands, follows, "dissents")
-    if found is not None:
-        yield found.path, f"{found.sentence} from the votes"
+    fields = ("agent", "claim_id", "dissent_type", "severity")
+    stated = [{name: getattr(dissent, name) for name in fields} for dissent in proof.dissents]
+    yield from _difference(stated, derived, "dissents", "votes")
 
 
 def _claim_faults(place: str, claim: Claim, valid: list[str] | None) -> Iterator[tuple[str, str]]:
-    """Hold a claim to the members: each valid one has one item of strength 1, and their share is the confidence."""
+    """Yield faults of a claim: each valid member has one item of strength 1, and their share is the confidence."""
     supporting = [item.source for item in claim.supporting_evidence]
     sources = sorted(supporting + [item.source for item in claim.refuting_evidence])
-    follows: dict[str, Any] = {"confidence": len(supporting) / len(sources) if sources else 0.0}
-    stands: dict[str, Any] = {"confidence": claim.confidence}
+    derived: dict[str, Any] = {"confidence": len(supporting) / len(sources) if sources else 0.0}
+    stated: dict[str, Any] = {"confidence": claim.confidence}
     for side in ("supporting_evidence", "refuting_evidence"):
         items = getattr(claim, side)
-        stands[side] = [{"strength": item.strength} for item in items]
-        follows[side] = [{"strength": 1.0}] * len(items)
+        stated[side] = [{"strength": item.strength} for item in items]
+        derived[side] = [{"strength": 1.0}] * len(items)
     if valid is not None and sources != valid:
         yield place, "has not one piece of evidence of each valid member"
-    found = first_difference(stands, follows, place)
-    if found is not None:
-        yield found.path, f"{found.sentence} from the evidence"
+    yield from _difference(stated, derived, place, "evidence")
 
 
 DISSENT_TYPES: Final = ("full", "partial", "procedural")
@@ -132,7 +126,7 @@ def doubts(proof: ConsensusProof) -> Iterator[Doubt]:
 
 
 def divided_evidence(proof: ConsensusProof) -> tuple[str, str] | None:
-    """Return the place of the first evidence that its claim and the chain tell differently, and what is wrong."""
+    """Return the place of the first evidence that differs between its claim and the chain, and what is wrong."""
     chain = {item.evidence_id: item for item in proof.evidence_chain}
     for i, claim in enumerate(proof.claims):
         for side, supports in (("supporting_evidence", True), ("refuting_evidence", False)):
@@ -141,8 +135,8 @@ def divided_evidence(proof: ConsensusProof) -> tuple[str, str] | None:
                 if other is None:
                     return f"{place}.evidence_id", "is not what the evidence chain says"
                 if other != item:
-                    found = first_difference(msgspec.to_builtins(item), msgspec.to_builtins(other), place)
-                    return found.path if found else place, "is not what the evidence chain says"
+                    difference = first_difference(msgspec.to_builtins(item), msgspec.to_builtins(other), place)
+                    return difference.path if difference else place, "is not what the evidence chain says"
                 if item.supports_claim is not supports:
                     return f"{place}.supports_claim", f"is {shown(not supports)}, the list it is in gives the opposite"
     return None
@@ -156,15 +150,14 @@ def _lists(proof: ConsensusProof, *, own: bool) -> Iterator[Doubt]:
         yield Doubt(f"votes[{again}].agent", what, unknown)
         return
     for name, kinds in _LISTS:
-        stands: Sequence[str] = getattr(proof, name)
-        if not proof.votes and stands:
+        stated: Sequence[str] = getattr(proof, name)
+        if not proof.votes and stated:
             yield Doubt(name, "cannot be recomputed: the proof has no votes", unknown)
             continue
         # Only this program promises an order.
-        listed, follows = list(stands) if own else sorted(stands), agents_of(proof.votes, kinds)
-        found = first_difference(listed, follows, name)
-        if found is not None:
-            yield Doubt(found.path if own else name, f"{found.sentence} from the votes", "wrong")
+        listed, derived = list(stated) if own else sorted(stated), agents_of(proof.votes, kinds)
+        for place, fault in _difference(listed, derived, name, "votes"):
+            yield Doubt(place if own else name, fault, "wrong")
 
 
 def _second_vote(proof: ConsensusProof) -> int | None:

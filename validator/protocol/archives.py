@@ -154,18 +154,18 @@ class BoundedTar(io.BytesIO):
         self._budget -= size
         if not 0 <= size <= limits.MAX_TAR_RECORD or self._budget < 0:
             raise ArchiveTooLargeError("its headers are larger than those of plain files and folders")
-        found = super().read(size)
+        data = super().read(size)
         # Before 3.11.10 and 3.12.6 tarfile looks at every run of digits in quadratic time.
-        if size > tarfile.BLOCKSIZE and any(len(run) > _MOST_DIGITS for run in _DIGITS.findall(found)):
+        if size > tarfile.BLOCKSIZE and any(len(run) > _MOST_DIGITS for run in _DIGITS.findall(data)):
             raise ArchiveError(f"a run of more than {_MOST_DIGITS} digits in a header")
-        return found
+        return data
 
     def content(self, member: tarfile.TarInfo) -> bytes:
         """Return a file's bytes (ArchiveError: the tar ends before them)."""
-        found = bytes(self.getbuffer()[member.offset_data : member.offset_data + member.size])
-        if len(found) < member.size:
+        data = bytes(self.getbuffer()[member.offset_data : member.offset_data + member.size])
+        if len(data) < member.size:
             raise ArchiveError("damaged tar: cut short")
-        return found
+        return data
 
 
 def _members(raw: BoundedTar, entries: int) -> Iterator[tarfile.TarInfo]:

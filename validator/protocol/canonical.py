@@ -45,8 +45,8 @@ def shallow(document: Struct) -> dict[str, Any]:
 @cache
 def deciding(kind: type[Struct]) -> Callable[[Struct], tuple[Any, ...]]:
     """Return what takes those parts out of a document of this class, which is plain."""
-    found = _struct(kind)
-    paths = kind.__struct_fields__ if found is None else tuple(_paths(found, ""))
+    described = _struct(kind)
+    paths = kind.__struct_fields__ if described is None else tuple(_paths(described, ""))
     if not paths:
         return lambda _: ()
     taken = attrgetter(*paths)
@@ -56,10 +56,10 @@ def deciding(kind: type[Struct]) -> Callable[[Struct], tuple[Any, ...]]:
 def _struct(kind: type[Struct]) -> inspect.StructType | None:
     """Return what is known of a class; nothing of one that nothing is ever decoded to."""
     try:
-        found = typed.info(kind)
+        described = typed.info(kind)
     except TypeError:
         return None
-    return found if isinstance(found, inspect.StructType) else None
+    return described if isinstance(described, inspect.StructType) else None
 
 
 def _paths(info: inspect.StructType, within: str) -> Iterator[str]:
@@ -167,7 +167,7 @@ def _fractions_of_zero(value: Any) -> int:
     Raises:
         _OtherwiseError: the encoding is another one beyond that.
     """
-    found = 0
+    count = 0
     containers: list[Any] = [(value,)]
     for container in containers:  # grows on the way
         for one in container if type(container) is not dict else _values(container):
@@ -175,12 +175,12 @@ def _fractions_of_zero(value: Any) -> int:
             if kind in _ALIKE:
                 continue
             if kind is float and (_FIXED_FROM <= one <= MAX_SAFE_INTEGER or one == 0):
-                found += one.is_integer()  # nearly all numbers: a call for each takes longer than all else
+                count += one.is_integer()  # nearly all numbers: a call for each takes longer than all else
             elif kind is float or kind is int:
-                found += _has_fraction_of_zero(one)
+                count += _has_fraction_of_zero(one)
             else:
                 containers.append(one if kind is dict or kind is list else _parts(one))
-    return found
+    return count
 
 
 def _values(keyed: dict[Any, Any]) -> Iterable[Any]:

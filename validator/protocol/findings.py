@@ -75,7 +75,7 @@ MOST_ADVISORIES: Final = 4  # of one vulnerability
 MOST_LINES_NAMED: Final = 20  # a finding that points at a whole file shows no place
 
 
-class Found(NamedTuple):
+class FaultMatches(NamedTuple):
     """The planted faults of one task, matched with findings.
 
     Attributes:
@@ -118,7 +118,7 @@ def _before_version(text: str) -> str:
     return text if at < 0 else text[:at]
 
 
-def found_in(planted: Sequence[KnownFinding], reported: Sequence[Finding]) -> Found:
+def match_faults(planted: Sequence[KnownFinding], reported: Sequence[Finding]) -> FaultMatches:
     """Return which of the planted faults the findings name.
 
     A fault is named by a finding of its category: by its advisories where the fault has any, else by its place,
@@ -135,7 +135,7 @@ def found_in(planted: Sequence[KnownFinding], reported: Sequence[Finding]) -> Fo
             used.add(finding)
     # A fault that several findings name, or one finding that names several, is nobody's false alarm.
     naming = {finding for _, _, finding in pairs}
-    return Found(
+    return FaultMatches(
         tuple(by.get(i) for i in range(len(planted))), tuple(i for i in range(len(reported)) if i not in naming)
     )
 

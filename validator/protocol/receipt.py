@@ -276,7 +276,7 @@ def answers_line(  # noqa: PLR0913 - everything that came back
     workflows: list[Mapping[str, Any]] = []
     for one in passed:
         if one.run is None:
-            submissions.append(_told(one.fields, commands.get(one.task_id, ())))
+            submissions.append(_without_commands(one.fields, commands.get(one.task_id, ())))
         else:
             workflows.append({**one.fields, "plan": msgspec.Raw(one.signed), "run": msgspec.Raw(one.run)})
     ends = {"rejections": rejections, "void": void, "void_dispatches": alone, "raw": raw}
@@ -285,7 +285,7 @@ def answers_line(  # noqa: PLR0913 - everything that came back
     )
 
 
-def _told(submission: Mapping[str, Any], expected: Sequence[str]) -> Mapping[str, Any]:
+def _without_commands(submission: Mapping[str, Any], expected: Sequence[str]) -> Mapping[str, Any]:
     shown = submission["shell_commands"]
     if not expected or not shown:
         return submission
@@ -416,5 +416,5 @@ class Anchor(NamedTuple):
 
 def anchor_of(content: bytes | None) -> Anchor | None:
     """Return the anchor that `content` is, None if it is something else."""
-    found = None if content is None else _FORM.fullmatch(content)
-    return None if found is None else Anchor(int(found[1]), found[2].decode())
+    match = None if content is None else _FORM.fullmatch(content)
+    return None if match is None else Anchor(int(match[1]), match[2].decode())

@@ -696,7 +696,7 @@ def committed_tasks(frozen: RoundInput) -> set[str]:
     return {task.task_id for task in frozen.tasks if is_committed(task)}
 
 
-def outcome_as_told(outcome: RoundOutcome, committed: Collection[str]) -> RoundOutcome:
+def published_outcome(outcome: RoundOutcome, committed: Collection[str]) -> RoundOutcome:
     """Return what a round came to as the log tells it.
 
     It is without what follows from the truths of `committed` tasks, and without the weights, which would tell curated
@@ -707,14 +707,14 @@ def outcome_as_told(outcome: RoundOutcome, committed: Collection[str]) -> RoundO
         groups=tuple(
             structs.replace(one, scored_verdict=None) if one.task_id in committed else one for one in outcome.groups
         ),
-        members=tuple(_as_told(one, committed) for one in outcome.members),
+        members=tuple(_published_member(one, committed) for one in outcome.members),
     )
 
 
 TALLY_FROM_TRUTH: Final = ("hits", "said", "known", "reference", "risk", "risk_null")
 
 
-def _as_told(member: MemberOutcome, committed: Collection[str]) -> MemberOutcome:
+def _published_member(member: MemberOutcome, committed: Collection[str]) -> MemberOutcome:
     """Return what an answer came to without what follows from a committed truth, and without its weight (SPEC 17)."""
     if not isinstance(member, AssessedMember | FailedMember) or member.tally is UNSET:
         return member

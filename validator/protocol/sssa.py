@@ -45,11 +45,11 @@ class EvidenceRef(NamedTuple):
 
 def ordinary_form(text: str) -> str | None:
     """Return the normal form of a reference as nearly all are: ASCII without `%` and `|`. None: it has to be parsed."""
-    found = _ORDINARY.fullmatch(text)
-    if found is None:
+    match = _ORDINARY.fullmatch(text)
+    if match is None:
         return None
     place: str
-    place, first, last = found.groups()
+    place, first, last = match.groups()
     if last is None:
         return place if first is None else f"{place}-L{first}"
     return place if int(first) <= int(last) else None

@@ -114,7 +114,7 @@ def shown_signatures(data: bytes, wanted: Mapping[str, Collection[bytes]]) -> di
         data: what `read_traces` accepted.
         wanted: trace name to digests of signatures in it.
     """
-    found: dict[str, set[str]] = {name: set() for name in wanted}
+    texts_of: dict[str, set[str]] = {name: set() for name in wanted}
     left = {name: set(digests) for name, digests in wanted.items() if digests}
     for name, record in _records(data, left):
         one = signature_of(name, record)
@@ -122,8 +122,8 @@ def shown_signatures(data: bytes, wanted: Mapping[str, Collection[bytes]]) -> di
             canonical = canonical_plain(signature)
             if (digest := _digest(canonical)) in left[name]:
                 left[name].discard(digest)
-                found[name].add(printable(canonical.decode(), SHOWN_CHARACTERS))
-    return {name: tuple(sorted(texts)) for name, texts in found.items()}
+                texts_of[name].add(printable(canonical.decode(), SHOWN_CHARACTERS))
+    return {name: tuple(sorted(texts)) for name, texts in texts_of.items()}
 
 
 def digitless_digests(data: bytes, names: Collection[str]) -> dict[bytes, bytes]:

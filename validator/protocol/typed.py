@@ -34,8 +34,8 @@ def info(kind: Any) -> inspect.Type:
 
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    found = _decoders.get(kind)
-    if found is None:
+    decoder = _decoders.get(kind)
+    if decoder is None:
         with _making:
-            found = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
-    return found
+            decoder = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
+    return decoder

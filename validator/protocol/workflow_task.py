@@ -52,10 +52,10 @@ def compile_pattern(pattern: str) -> Pattern:
     try:
         return cast("Pattern", re2.compile(pattern, options))
     except re2.error as error:
-        raise PatternError(f"not an RE2 pattern: {printable(_said(error))}") from None
+        raise PatternError(f"not an RE2 pattern: {printable(_pattern_fault(error))}") from None
 
 
-def _said(error: Exception) -> str:
+def _pattern_fault(error: Exception) -> str:
     said = error.args[0] if error.args else ""
     return said.decode(errors="replace") if isinstance(said, bytes) else str(said)
 
@@ -244,10 +244,10 @@ def _check_checklist(checklist: tuple[Criterion, ...]) -> None:
 
 def _check_pattern(pattern: str, where: str) -> None:
     try:
-        found = compile_pattern(pattern).search("")
+        matched = compile_pattern(pattern).search("")
     except PatternError as error:
         raise SchemaError(f"{error.detail} - at `{where}`") from None
-    if found:
+    if matched:
         raise SchemaError(f"matches the empty text: cannot be missed - at `{where}`")
 
 

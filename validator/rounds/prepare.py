@@ -37,8 +37,8 @@ from validator.rounds.receipts import epoch_salt, is_over, salt_to_use, write_re
 from validator.scoring import DEFAULT, Schedule, Version, plan_round, version
 from validator.settings.model import Settings
 from validator.sources import Clock, RandomBytes
-from validator.state.inputs import frozen_miner
-from validator.state.round_end import acted
+from validator.state.inputs import freeze_miner
+from validator.state.round_end import apply_acts
 from validator.state.values import State
 from validator.store import PATIENCE_S, Store, Transaction
 from validator.store.log import open_log
@@ -255,10 +255,10 @@ async def miner_states(  # noqa: PLR0913, PLR0917 - whose past, as of when, and 
     documents = await tx.capabilities.valid(now)
     declared = [typed.decode(documents[hotkey], Capabilities) for hotkey in sorted(documents.keys() & registered)]
     others = registered if scored_by.pays_tallies else {one.hotkey for one in declared}
-    state = acted(await tx.state.of({*others, *(act.hotkey for act in acts)}), acts)
+    state = apply_acts(await tx.state.of({*others, *(act.hotkey for act in acts)}), acts)
     rules = scored_by.rules
     miners = tuple(
-        frozen_miner(
+        freeze_miner(
             state,
             one.hotkey,
             round_id,

@@ -34,14 +34,14 @@ from validator.protocol.round import (
     RoundTask,
     committed_tasks,
     expected_commands,
-    outcome_as_told,
+    published_outcome,
 )
 from validator.protocol.signatures import Signer
 from validator.protocol.workflow_run import WorkflowRun
 from validator.rounds.receipts import write_receipt
 from validator.scoring import FindingKeys, ScoredTask, Version, measured_runs, round_outcome, struck_entries, version
 from validator.sources import Clock
-from validator.state.round_end import Ended, unscored
+from validator.state.round_end import Ended, step_unscored
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
 from validator.store.dispatch_record import DispatchKey, Failure, JudgedAnswer
@@ -180,7 +180,7 @@ async def void_round(  # noqa: PLR0913, PLR0917 - the round, and what its receip
 
     async def write(tx: Transaction) -> None:
         await tx.rounds.settle(frozen.index, state, reason, None, now, record=record)
-        await tx.state.step(Ended(frozen, plan, state), unscored, now)
+        await tx.state.step(Ended(frozen, plan, state), step_unscored, now)
         await write_receipt(tx, signer, now, round_end(frozen, state, reason, lines))
 
     await store.lasting(write)
@@ -244,7 +244,7 @@ def _score(
     proofs = [group.proof for group in groups.values() if group.proof is not None]
     lines = msgspec.structs.replace(
         planned_lines(frozen, plan),
-        outcome=line_digest(outcome_line(outcome_as_told(outcome, committed_tasks(frozen)))),
+        outcome=line_digest(outcome_line(published_outcome(outcome, committed_tasks(frozen)))),
         proofs=tuple(proof.note for proof in proofs),
     )
     measured = {key: run for group in groups.values() for key, run in group.measured.items()}

@@ -461,9 +461,9 @@ class TallyPay(NamedTuple):
     risks: Mapping[str, float]
     share: float
 
-    def told_parts(self, hotkey: str) -> dict[str, PaidType] | UnsetType:
+    def paid_types(self, hotkey: str) -> dict[str, PaidType] | UnsetType:
         """Return what the log tells of the windows of tallies that pay a miner; unset without any."""
-        told = {
+        types = {
             name: PaidType(
                 **{component: ratio.value for component, ratio in one.components.items()},
                 epsilon=one.epsilon,
@@ -472,9 +472,9 @@ class TallyPay(NamedTuple):
             )
             for name, one in self.parts.get(hotkey, {}).items()
         }
-        return told or UNSET
+        return types or UNSET
 
-    def told_pool(self) -> Pool:
+    def pool_document(self) -> Pool:
         """Return what the log tells of all miners' tallies."""
         verdicts = {name: dict(of_type) for name, of_type in self.verdicts.items()}
         return Pool(dict(self.pool), verdicts, dict(self.risks), self.share)

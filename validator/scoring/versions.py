@@ -85,10 +85,10 @@ class UnknownScoringVersionError(ValidatorError):
 
 def version(name: str) -> Version:
     """Return the version with this name (UnknownScoringVersionError: naming the version and those that are known)."""
-    found = VERSIONS.get(name)
-    if found is None:
+    known = VERSIONS.get(name)
+    if known is None:
         raise UnknownScoringVersionError(f"`{printable(name, 40)}`; this program scores {', '.join(VERSIONS)}")
-    return found
+    return known
 
 
 @dataclass(frozen=True, slots=True)

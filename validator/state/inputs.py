@@ -15,7 +15,7 @@ _ROLES: Final[dict[str, Role]] = {"p": "primary", "a": "auditor"}
 _LETTERS: Final = MappingProxyType[Role, str]({"primary": "p", "auditor": "a"})
 
 
-def frozen_miner(  # noqa: PLR0913 - whose past, as of when, how far back, and what it declared
+def freeze_miner(  # noqa: PLR0913 - whose past, as of when, how far back, and what it declared
     state: State,
     hotkey: str,
     round_id: int,
@@ -56,30 +56,30 @@ def _roles(letters: str) -> tuple[Role, ...]:
     return tuple([_ROLES[letter] for letter in letters])
 
 
-def learned(state: State, frozen: RoundInput) -> State:
+def learn_miners(state: State, frozen: RoundInput) -> State:
     """Return the state with what a round's input says of miners that were unknown."""
-    told = {one.hotkey: one for one in frozen.miners if not state.miner(one.hotkey).known}
-    if not told:
+    learned = {one.hotkey: one for one in frozen.miners if not state.miner(one.hotkey).known}
+    if not learned:
         return state
-    acts = Counter(dict.fromkeys(told, 0))
+    acts = Counter(dict.fromkeys(learned, 0))
     for act in frozen.acts:
         acts[act.hotkey] += len(act.flags)
-    found = {hotkey: _learned(state.miner(hotkey), one, acts[hotkey]) for hotkey, one in told.items()}
-    return structs.replace(state, miners={**state.miners, **found})
+    miners = {hotkey: _learned(state.miner(hotkey), one, acts[hotkey]) for hotkey, one in learned.items()}
+    return structs.replace(state, miners={**state.miners, **miners})
 
 
-def _learned(miner: Miner, told: MinerState, cleared: int) -> Miner:
+def _learned(miner: Miner, learned: MinerState, cleared: int) -> Miner:
     pairs = dict(miner.pairs)
-    for name in {*told.reputations, *told.history, *told.agreements}:
-        pairs[name] = _with_past(pairs.get(name, NO_PAST), told, name)
-    return Miner(pairs, (), told.flags + cleared)
+    for name in {*learned.reputations, *learned.history, *learned.agreements}:
+        pairs[name] = _with_past(pairs.get(name, NO_PAST), learned, name)
+    return Miner(pairs, (), learned.flags + cleared)
 
 
-def _with_past(pair: Pair, told: MinerState, name: SkillType) -> Pair:
-    roles = told.history[name].recent_roles if name in told.history else ()
+def _with_past(pair: Pair, learned: MinerState, name: SkillType) -> Pair:
+    roles = learned.history[name].recent_roles if name in learned.history else ()
     return structs.replace(
         pair,
-        reputation=told.reputations.get(name),
-        agreements=told.agreements.get(name, ())[-SAMPLES:],
+        reputation=learned.reputations.get(name),
+        agreements=learned.agreements.get(name, ())[-SAMPLES:],
         roles="".join(map(_LETTERS.__getitem__, roles[:ROLES])),
     )

@@ -193,7 +193,7 @@ class Change:
         }
         return tuple(sorted(number for number in barred if number is not None))
 
-    def came(self, round_id: int, task_id: str, hotkey: str | None = None) -> None:
+    def receive_late(self, round_id: int, task_id: str, hotkey: str | None = None) -> None:
         """Take results off what is to come; remember those of rounds that the state does not know.
 
         Args:
@@ -219,14 +219,14 @@ class Change:
         self.shared = structs.replace(self.shared, late=kept, late_since=since)
 
 
-def acted(state: State, acts: Sequence[FlagsCleared]) -> State:
+def apply_acts(state: State, acts: Sequence[FlagsCleared]) -> State:
     """Return the state with an operator's acts applied (UnknownFlagError: one clears a flag that does not stand)."""
     change = Change(state)
     change.clear(acts)
     return apply(state, change.delta())
 
 
-def begin(state: State, ended: Ended) -> Change:
+def begin_step(state: State, ended: Ended) -> Change:
     """Return what a round changes whatever it came to: its acts and its plan count.
 
     Raises:
@@ -269,12 +269,12 @@ def _remember_sources(change: Change, frozen: RoundInput) -> None:
                 change.shared.sources.setdefault(task.source_sha256, frozen.index)
 
 
-def unscored(state: State, ended: Ended) -> Delta:
-    """Return what a void or abandoned round changes, in every scoring version (UnknownFlagError: as `begin`)."""
-    return begin(state, ended).delta()
+def step_unscored(state: State, ended: Ended) -> Delta:
+    """Return what a void or abandoned round changes, in every scoring version (UnknownFlagError: as `begin_step`)."""
+    return begin_step(state, ended).delta()
 
 
-def known_from(state: State, round_id: int) -> State:
+def start_at(state: State, round_id: int) -> State:
     """Return the state that knows all rounds from this one on, if it knew none."""
     shared = state.shared
     if shared.since is not None:
@@ -282,17 +282,17 @@ def known_from(state: State, round_id: int) -> State:
     return State(state.miners, structs.replace(shared, since=round_id, sources=None if round_id else {}))
 
 
-def clouded(state: State, round_id: int) -> State:
+def mark_unknown_plan(state: State, round_id: int) -> State:
     """Return the state after a round that was abandoned and whose plan nobody can read: who it left out is unknown."""
-    return State(state.miners, structs.replace(state.shared, clouded=round_id))
+    return State(state.miners, structs.replace(state.shared, unknown_plan=round_id))
 
 
-def blinded(state: State, level: int) -> State:
+def mark_hidden_truths(state: State, level: int) -> State:
     """Return the state after a round of which not all truths are shown; see `Shared.blind`."""
     return State(state.miners, structs.replace(state.shared, blind=max(level, state.shared.blind)))
 
 
-def paid(state: State, mechanism: Mechanism, epoch: int, round_id: str | None) -> State:
+def record_vector(state: State, mechanism: Mechanism, epoch: int, round_id: str | None) -> State:
     """Return the state after a vector of an epoch was computed: the next one counts declarations since then (D-23)."""
     shared = state.shared
     epochs = {**shared.vectors.get(mechanism, {}), epoch: round_id}

@@ -235,7 +235,7 @@ class Shared(Struct, frozen=True):
 
     Attributes:
         since: the first round that the state knows; 0: nothing is unknown; None: it knows none yet.
-        clouded: the newest round whose plan is unknown.
+        unknown_plan: the newest round whose plan is unknown.
         block, block_time: of the newest frozen round.
         rounds: frozen ones, oldest first.
         numbered: how many pairs were ever declared.
@@ -252,7 +252,7 @@ class Shared(Struct, frozen=True):
     """
 
     since: int | None = None
-    clouded: int | None = None
+    unknown_plan: int | None = None
     netuid: int | None = None
     block: int = 0
     block_time: int = 0
@@ -308,7 +308,7 @@ class State(Struct, frozen=True):
     @property
     def exact(self) -> bool:
         """True if every plan since the first round is known."""
-        return self.whole and self.shared.clouded is None
+        return self.whole and self.shared.unknown_plan is None
 
     def miner(self, hotkey: str) -> Miner:
         """Return a miner; one that the state does not have is new where nothing is unknown, else unknown."""

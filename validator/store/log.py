@@ -25,7 +25,7 @@ from validator.protocol.receipt import (
     outcome_line,
     wrapped,
 )
-from validator.protocol.round import commands_of, outcome_as_told
+from validator.protocol.round import commands_of, published_outcome
 from validator.protocol.signatures import Signer
 from validator.protocol.sssa import Signature
 from validator.protocol.times import format_time
@@ -163,7 +163,7 @@ async def round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[RoundLine
     if lines.outcome is not None:
         outcome = await tx.records.outcome(round_id)
         committed = {one["task_id"] for one in truths}
-        told = b"" if outcome is None else outcome_line(outcome_as_told(outcome, committed))
+        told = b"" if outcome is None else outcome_line(published_outcome(outcome, committed))
         yield _held(end, "outcome", lines.outcome, told)
     async for proof in _proofs(tx, end):
         yield proof

@@ -12,7 +12,7 @@ from validator.protocol.round import GoalTask, RoundInput
 from validator.protocol.text import printable
 from validator.protocol.workflow_run import WorkflowRun
 from validator.scoring import UnknownScoringVersionError, deferred_runs, measure, version
-from validator.state.round_end import Ended, UnknownFlagError, apply, clouded, paid, unscored
+from validator.state.round_end import Ended, UnknownFlagError, apply, mark_unknown_plan, record_vector, step_unscored
 from validator.state.values import Delta, State
 from validator.store.codec import expanded
 from validator.store.errors import DamagedError
@@ -53,7 +53,7 @@ async def steps(
     for row in (await tx.connection.execute(events)).all():
         if row.round_id is None:
             vector = typed.decode(expanded(row.line), dict[str, _Vector])["weights"]
-            state = paid(state, (row.netuid, row.mechid), row.epoch, vector.round_id)
+            state = record_vector(state, (row.netuid, row.mechid), row.epoch, vector.round_id)
         else:
             state = await _stepped(tx, state, row)
         yield row.round_id, state
@@ -69,12 +69,14 @@ async def _stepped(tx: Transaction, state: State, row: Any) -> State:
     head = await tx.records.head(row.round_id)
     plan = await tx.records.plan(row.round_id)
     if head is None or head.input is None or plan is None:
-        return clouded(state, row.round_id) if row.state == "abandoned" else state
+        return mark_unknown_plan(state, row.round_id) if row.state == "abandoned" else state
     try:
         frozen = typed.decode(head.input, RoundInput)
         outcome = await tx.records.outcome(row.round_id)
         if outcome is None:
-            return apply(state, unscored(state, Ended(frozen, plan, "void" if row.state == "void" else "abandoned")))
+            return apply(
+                state, step_unscored(state, Ended(frozen, plan, "void" if row.state == "void" else "abandoned"))
+            )
         scored_by = version(frozen.scoring_version)
         measured = await _measured(tx, Ended(frozen, plan, "settled", outcome))
         delta: Delta = scored_by.step(state, Ended(frozen, plan, "settled", outcome, measured))

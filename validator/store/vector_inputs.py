@@ -16,7 +16,7 @@ from validator.scoring import (
     version,
     windows_of,
 )
-from validator.state.round_end import Change, apply, clouded
+from validator.state.round_end import Change, apply, mark_unknown_plan
 from validator.state.values import Declarations, State
 from validator.store.repositories.state import NOTHING
 from validator.store.rows import UnpaidWindow, VectorRecord
@@ -126,7 +126,7 @@ async def present_state(tx: Transaction) -> State:
     for stored in await tx.rounds.unfinished():
         round_id = stored.record.round_id
         if stored.input is None:
-            state = clouded(state, round_id)
+            state = mark_unknown_plan(state, round_id)
             continue
         change = Change(state)
         change.plan(stored.input, await tx.groups.open_plan(round_id), counted=False)

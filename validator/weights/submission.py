@@ -115,7 +115,7 @@ def document_of(snapshot: MetagraphSnapshot, basis: Basis, vector: Vector, kinds
         workflow_share=vector.workflow_share,
         unallocated=vector.unallocated,
         row=tuple(vector.row.items()),
-        pool=UNSET if vector.tallied is None else vector.tallied.told_pool(),
+        pool=UNSET if vector.tallied is None else vector.tallied.pool_document(),
     )
 
 
@@ -131,7 +131,7 @@ def _miners(
             workflows=vector.workflows[hotkey],
             weight=vector.weights.get(hotkey, 0.0),
             unpaid=unpaid.get(hotkey, UNSET),
-            parts=UNSET if tallied is None else tallied.told_parts(hotkey),
+            parts=UNSET if tallied is None else tallied.paid_types(hotkey),
             entries=UNSET if tallied is None else tallied.entries.get(hotkey, UNSET),
             factor=UNSET if tallied is None else tallied.factors.get(hotkey, UNSET),
         )

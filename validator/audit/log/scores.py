@@ -35,7 +35,7 @@ from validator.protocol.round import (
     RoundTask,
     committed_tasks,
     is_committed,
-    outcome_as_told,
+    published_outcome,
 )
 from validator.protocol.sssa import Verdict
 from validator.protocol.strict_json import decode_plain
@@ -104,7 +104,7 @@ class Scores:
             raise self._unscored(error) from None
         if self.scored_by.pays_tallies and any(task.made_here and _is_hidden(task) for task in frozen.tasks):
             again = structs.replace(again, reputation=told.reputation)
-        whole, again = again, outcome_as_told(again, committed_tasks(frozen))
+        whole, again = again, published_outcome(again, committed_tasks(frozen))
         if outcome_line(again) != found.data:
             what = "does not follow from input, groups and answers"
             raise found.fault(what, _first_difference(told, again))

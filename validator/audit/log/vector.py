@@ -25,7 +25,7 @@ from validator.scoring import (
     unpaid_reason,
     version,
 )
-from validator.state.round_end import Change, apply, clouded
+from validator.state.round_end import Change, apply, mark_unknown_plan
 from validator.state.values import Declarations, Pair, State
 
 ASSESSMENTS: Final = tuple(map(str, ASSESSED_TYPES))
@@ -72,7 +72,7 @@ class Claim:
     @property
     def is_clouded(self) -> bool:
         """True if the plan of the newest counted round cannot be read."""
-        cloud, rounds = self.state.shared.clouded, self.state.shared.rounds
+        cloud, rounds = self.state.shared.unknown_plan, self.state.shared.rounds
         return cloud is not None and (not rounds or rounds[-1].number < cloud)
 
     def open_round(self, index: int, planned: tuple[RoundInput, RoundPlan] | None, *, readable: bool) -> None:
@@ -86,7 +86,7 @@ class Claim:
             change.plan(*planned, counted=False)
             self.state = apply(self.state, change.delta())
         elif not readable:
-            self.state = clouded(self.state, index)
+            self.state = mark_unknown_plan(self.state, index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _fails(state: State, pair: Pair, next_round: int, rules: ExecutionRules) -> 
 def _proven(state: State, pair: Pair) -> tuple[bool, ...]:
     if pair.excluded is not None:
         return (False,)
-    cloud = -1 if state.shared.clouded is None else state.shared.clouded
+    cloud = -1 if state.shared.unknown_plan is None else state.shared.unknown_plan
     shown = pair.proven is not None and pair.proven > cloud
     return (True,) if shown or state.exact else (True, False)
 
@@ -325,12 +325,12 @@ def _tallied(claim: Claim, found: Windows) -> tuple[_Kinds, int]:
         return kinds, len(told)
     basis = claim.version.pay_basis(claim.state, claim.link.epoch, told)
     assessed, planned, tallied = paid_scores(claim.version, paid, earlier, basis)
-    if document.pool != tallied.told_pool():
+    if document.pool != tallied.pool_document():
         raise claim.line.fault("is not what the tallies give", "pool")
     for i, miner in enumerate(document.miners):
         hotkey = miner.hotkey
         for name, again in (
-            ("parts", tallied.told_parts(hotkey)),
+            ("parts", tallied.paid_types(hotkey)),
             ("entries", tallied.entries.get(hotkey, UNSET)),
             ("factor", tallied.factors.get(hotkey, UNSET)),
             ("assessments", assessed[hotkey]),

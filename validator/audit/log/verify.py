@@ -32,8 +32,16 @@ from validator.protocol.receipt import Receipt, RoundEnd, plan_line
 from validator.protocol.round import RoundInput, is_submitted
 from validator.protocol.strict_json import JsonError, decode
 from validator.scoring import UnknownScoringVersionError, Version, plan_round, version
-from validator.state.inputs import learned
-from validator.state.round_end import Change, Ended, UnknownFlagError, apply, blinded, clouded, known_from
+from validator.state.inputs import learn_miners
+from validator.state.round_end import (
+    Change,
+    Ended,
+    UnknownFlagError,
+    apply,
+    mark_hidden_truths,
+    mark_unknown_plan,
+    start_at,
+)
 from validator.state.values import State
 
 
@@ -64,11 +72,11 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
         FaultError: a line is missing, was changed, or does not follow from the others.
     """
     lines = end.lines
-    state = known_from(state, end.index)
+    state = start_at(state, end.index)
     counts.rounds[end.state] += 1
     counts.word["rounds without answers"] += end.state != "settled"
     if lines.input is None or lines.plan is None:
-        return clouded(state, end.index) if end.state == "abandoned" else state, None
+        return mark_unknown_plan(state, end.index) if end.state == "abandoned" else state, None
     seed = None if salt is None else round_seed(salt, end.round_id, end.block_hash).hex()
     planned = read_planned(reader, end, lines.input, lines.plan, seed)
     frozen = planned.frozen
@@ -102,7 +110,9 @@ def check_round(  # noqa: PLR0913, PLR0917 - a round, and what is known before i
     after = apply(before, scored_by.step(before, Ended(frozen, planned.plan, "settled", outcome, scores.measured)))
     if scored_by.pays_tallies:
         hidden = [task.made_here for task in frozen.tasks if task.truth_sha256 is not UNSET]
-        after = blinded(after, 2 if any(hidden) else 1 if hidden or frozen.curated_sha256 is not UNSET else 0)
+        after = mark_hidden_truths(
+            after, 2 if any(hidden) else 1 if hidden or frozen.curated_sha256 is not UNSET else 0
+        )
         if frozen.curated_sha256 is not UNSET:
             counts.word["curated records"] += len(frozen.miners)
             counts.word["entries by curated records"] += scores.weighed
@@ -120,7 +130,7 @@ def _begun(planned: Planned, state: State, counts: Counts) -> tuple[State, Chang
     for miner in frozen.miners:
         unknown = not state.miner(miner.hotkey).known
         counts.word["pasts from before the file"] += unknown and bool(miner.reputations or miner.agreements)
-    state = learned(state, frozen)
+    state = learn_miners(state, frozen)
     for act in frozen.acts:
         counts.numbers["acts"] += 1
         counts.word["flags from before the file"] += sum(
@@ -337,7 +347,7 @@ def _verify_lines(
             raise found.fault("no receipt names this line: repeated, out of order or added")
         receipt = reading.chain.add(found)
         if receipt.first_round == "0":
-            reading.state = known_from(reading.state, 0)
+            reading.state = start_at(reading.state, 0)
         reading.state = reading.vectors.add(reader, found, receipt, reading.chain.next_round, reading.state)
         reading.saw(receipt)
         reading.counts.numbers.update(keys=receipt.kind == "key", revocations=receipt.kind == "revocation")

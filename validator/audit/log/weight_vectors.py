@@ -17,7 +17,7 @@ from validator.protocol.receipt import FateLink, Receipt, RoundEnd, WeightsDocum
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.skill_types import Kind
 from validator.scoring import UnknownScoringVersionError, version
-from validator.state.round_end import paid
+from validator.state.round_end import record_vector
 from validator.state.values import State
 
 _SNAPSHOTS: Final = 8  # snapshots: a vector's is as new as that of the newest round, or a few blocks older
@@ -373,7 +373,7 @@ class Vectors:
             raise line.fault(f"more than {_MOST_WAITING} while one round was open")
         else:
             self._waiting.append(claim)
-        return paid(state, (link.netuid, link.mechid), link.epoch, document.round_id)
+        return record_vector(state, (link.netuid, link.mechid), link.epoch, document.round_id)
 
     def end(self, end: RoundEnd, planned: Planned | None, hotkey: str) -> None:
         """Take in a round that ended: vectors that were computed while it was open have waited for it (FaultError)."""

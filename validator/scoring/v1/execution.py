@@ -49,7 +49,7 @@ def compare_execution(  # noqa: PLR0913 - everything that decides a task's resul
     runs_by_file = {name: _RunFile.of(runs, probes, mark, digitless, name) for name in BASE_TRACES}
     large = {name: one.families(rules.family, one.first, one.second) for name, one in runs_by_file.items()}
     files = {name: one.stable(large[name]) for name, one in runs_by_file.items()}
-    reason = _unfit(rules, runs, files, submitted=submitted)
+    reason = _inconclusive_reason(rules, runs, files, submitted=submitted)
     compared = () if reason else tuple(_judge(rules, runs_by_file, large, mark, answer) for answer in answers)
     events = {one.event for one in compared}
     if not made_here and "rerun_fail" in events and "rerun_pass" not in events:
@@ -103,7 +103,7 @@ class _RunFile(NamedTuple):
         return StableFile(both - self.tracer, either | self.tracer, self.tracer, len(either) - len(both))
 
 
-def _unfit(
+def _inconclusive_reason(
     rules: ExecutionRules, runs: Sequence[ExecutionRun], files: Mapping[str, StableFile], *, submitted: bool
 ) -> Reason | None:
     """Return why nothing can be said of anybody."""
@@ -181,10 +181,10 @@ def executed_tasks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -
         return ()
     valid = {(one.task_id, one.hotkey) for one in outcome.members if isinstance(one, AssessedMember)}
     seed = bytes.fromhex(frozen.seed)
-    found: list[tuple[bytes, ExecutedTask]] = []
+    drawn: list[tuple[bytes, ExecutedTask]] = []
     for position, (task, group) in enumerate(zip(frozen.tasks, plan.groups, strict=True)):
         primaries = tuple(hotkey for hotkey in group.primaries if (task.task_id, hotkey) in valid)
         if is_runtime(task.skill_type) and primaries and not is_submitted(task):
             first = min(draw(seed, "rerun", frozen.round_id, task.task_id, hotkey) for hotkey in primaries)
-            found.append((first, ExecutedTask(task.task_id, task.skill_type, position, primaries, task.made_here)))
-    return tuple(one for _, one in sorted(found, key=itemgetter(0)))
+            drawn.append((first, ExecutedTask(task.task_id, task.skill_type, position, primaries, task.made_here)))
+    return tuple(one for _, one in sorted(drawn, key=itemgetter(0)))

@@ -104,8 +104,8 @@ def first_of(most: int, pool: Sequence[C], key: Callable[[C], Any], rank_draw: D
     if not ordered:
         return []
     last = ordered[min(most, len(ordered)) - 1][0]
-    found: list[C] = []
+    selected: list[C] = []
     for _, same in groupby(takewhile(lambda one: one[0] <= last, ordered), key=itemgetter(0)):
         tied = [c for _, c in same]
-        found += tied if len(tied) == 1 else sorted(tied, key=lambda c: rank_draw(c.hotkey))
-    return found[:most]
+        selected += tied if len(tied) == 1 else sorted(tied, key=lambda c: rank_draw(c.hotkey))
+    return selected[:most]

@@ -26,7 +26,7 @@ class FindingKeys:
     """
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str, str, tuple[str, ...], str], _Keyed] = {}  # by the finding as spelled
+        self._spelled: dict[tuple[str, str, str, tuple[str, ...], str], _Keyed] = {}  # by the finding as spelled
         self._keyed: dict[tuple[str, str, str, tuple[str, ...], str], _Keyed] = {}  # by its evidence in normal form
         self._packages: dict[str, str] = {}
 
@@ -41,14 +41,14 @@ class FindingKeys:
     def _of(self, finding: Finding) -> "_Keyed":
         category, severity, target = finding.category, finding.severity, finding.target_pattern
         spelled = (category, severity, finding.evidence_ref, finding.cve_ids, target)
-        keyed = self._found.get(spelled)
+        keyed = self._spelled.get(spelled)
         if keyed is None:
             named = (category, severity, normalised_evidence(finding.evidence_ref), finding.cve_ids, target)
             keyed = self._keyed.get(named)
             if keyed is None:
                 parts = _parts(*named)
                 keyed = self._keyed[named] = _Keyed(parts, _hashed(parts))
-            self._found[spelled] = keyed
+            self._spelled[spelled] = keyed
         return keyed
 
     def package(self, name: str) -> str:

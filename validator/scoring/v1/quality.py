@@ -23,8 +23,10 @@ def rho_sets(facts: AnswerFacts) -> Sets | None:
     """Return the places of prompt injections, normalised; None where none are known of."""
     if facts.truth.injections is None:
         return None
-    found = (f.evidence_ref for f in facts.findings if f.category == "prompt_injection")
-    return Sets(frozenset(map(normalised_evidence, found)), frozenset(map(normalised_evidence, facts.truth.injections)))
+    places = (f.evidence_ref for f in facts.findings if f.category == "prompt_injection")
+    return Sets(
+        frozenset(map(normalised_evidence, places)), frozenset(map(normalised_evidence, facts.truth.injections))
+    )
 
 
 def sigma_sets(facts: AnswerFacts) -> Sets | None:
@@ -57,12 +59,12 @@ def alpha(rules: QualityRules, facts: AnswerFacts) -> float:
     return value * rules.provenance[facts.provenance]
 
 
-def _verdict_value(rules: QualityRules, said: str, true: str, risk: float) -> float:
-    if said == true:
+def _verdict_value(rules: QualityRules, verdict: str, true: str, risk: float) -> float:
+    if verdict == true:
         return 1.0
-    if "REVIEW" in (said, true):
+    if "REVIEW" in (verdict, true):
         return rules.review
-    if said == "BLOCK":
+    if verdict == "BLOCK":
         return rules.wrong * (1.0 - rules.block_slope * risk)
     return rules.wrong * max(0.0, 1.0 - rules.allow_slope * (1.0 - risk))
 
@@ -96,10 +98,10 @@ def rho(rules: QualityRules, facts: AnswerFacts) -> float | None:
     sets = rho_sets(facts)
     if sets is None:
         return None
-    found, known = sets
+    named, known = sets
     if not known:
-        return rules.injection_rumour if found else 1.0
-    return len(found & known) / len(known)
+        return rules.injection_rumour if named else 1.0
+    return len(named & known) / len(known)
 
 
 def mu(_: QualityRules, facts: AnswerFacts) -> float | None:
@@ -136,8 +138,8 @@ def chi(rules: QualityRules, facts: AnswerFacts) -> float | None:
 def _recall(sets: Sets | None) -> float | None:
     if sets is None:
         return None
-    found, expected = sets
-    return len(expected & found) / len(expected) if expected else 1.0
+    named, expected = sets
+    return len(expected & named) / len(expected) if expected else 1.0
 
 
 _AXES: Final[dict[str, Callable[[QualityRules, AnswerFacts], float | None]]] = {

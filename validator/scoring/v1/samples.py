@@ -84,9 +84,9 @@ def _mean_of(values: Sequence[float | None]) -> float | None:
 
 def pair_of(sample: AgreementSample) -> AgreementPair | None:
     """Return what a sample adds to its window; None where it does not count."""
-    told = (sample.with_primaries, sample.with_auditors, sample.own, sample.witnesses)
-    known = [value for value in told if value is not None]
-    return AgreementPair(*known) if sample.counted and len(known) == len(told) else None
+    values = (sample.with_primaries, sample.with_auditors, sample.own, sample.witnesses)
+    known = [value for value in values if value is not None]
+    return AgreementPair(*known) if sample.counted and len(known) == len(values) else None
 
 
 def _flags(version: Ruled, frozen: RoundInput, samples: Sequence[AgreementSample]) -> tuple[FlagRaised, ...]:

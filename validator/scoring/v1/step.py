@@ -27,7 +27,7 @@ from validator.scoring.v1.samples import pair_of
 from validator.scoring.v1.version_calls import Scoring
 from validator.scoring.v1.workflow_runs import measure
 from validator.scoring.values import ScoredTask
-from validator.state.round_end import Change, Ended, begin
+from validator.state.round_end import Change, Ended, begin_step
 from validator.state.values import RESULTS, ROLES, ROUNDS, DeferredAnswer, Delta, Late, PairKey, State
 
 
@@ -59,7 +59,7 @@ def changed(version: Scoring, state: State, ended: Ended) -> Change:
     Raises:
         UnknownFlagError: an act in the input clears a flag that does not stand.
     """
-    change = begin(state, ended)
+    change = begin_step(state, ended)
     if ended.outcome is not None:
         _settle(version, change, ended, ended.outcome)
     return change
@@ -69,7 +69,7 @@ def _settle(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcom
     frozen = ended.frozen
     types = {task.task_id: task.skill_type for task in frozen.tasks if not is_submitted(task)}
     settled = {group.task_id for group in outcome.groups if group.task_state == "settled"}
-    _standing(version, change, frozen, outcome)
+    _enter_reputation(version, change, frozen, outcome)
     ours = {group.task_id for group in outcome.groups if group.reason in OURS}
     _roles(change, ended, settled | ours)
     dispatches = [
@@ -94,7 +94,7 @@ def _settle(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcom
     _late(version, change, ended, outcome)
 
 
-def _standing(version: Scoring, change: Change, frozen: RoundInput, outcome: RoundOutcome) -> None:
+def _enter_reputation(version: Scoring, change: Change, frozen: RoundInput, outcome: RoundOutcome) -> None:
     """Take over reputations, agreement samples and flags; those of unknown miners stay unknown (SPEC 9, 10)."""
     for event in outcome.reputation:
         if change.miner(event.hotkey).known:
@@ -147,9 +147,9 @@ def _late(version: Scoring, change: Change, ended: Ended, outcome: RoundOutcome)
     """Remove arrived results from the expected ones, and add those of this round (SPEC 12, 15)."""
     frozen = ended.frozen
     for key in dict.fromkeys((int(one.round_id), one.task_id) for one in frozen.executions):
-        change.came(*key)
+        change.receive_late(*key)
     for one in frozen.filled:
-        change.came(int(one.round_id), one.task_id, one.hotkey)
+        change.receive_late(int(one.round_id), one.task_id, one.hotkey)
     executed = executed_tasks(frozen, ended.plan, outcome)
     deferred = tuple(
         DeferredAnswer(one.task_id, one.hotkey, one.check_id, version.name, ended.measured[one.task_id, one.hotkey])

@@ -119,14 +119,14 @@ def unpaid_windows(
     version: Ruled, windows: Mapping[str, Mapping[str, Sequence[Any]]], standing: Standing
 ) -> dict[str, dict[str, str]]:
     """Return {hotkey: {skill_type: reason code}} of the windows with entries that do not pay (D-23)."""
-    found: dict[str, dict[str, str]] = {}
+    reasons: dict[str, dict[str, str]] = {}
     for hotkey, of_types in windows.items():
-        stands = standing.get(hotkey, _UNKNOWN)
+        miner = standing.get(hotkey, _UNKNOWN)
         for name, entries in of_types.items():
-            reason = unpaid_reason(version, stands.collusion_flags, stands.types.get(name)) if entries else None
+            reason = unpaid_reason(version, miner.collusion_flags, miner.types.get(name)) if entries else None
             if reason is not None:
-                found.setdefault(hotkey, {})[name] = str(reason)
-    return found
+                reasons.setdefault(hotkey, {})[name] = str(reason)
+    return reasons
 
 
 def workflow_share(version: Ruled, paid: Windows, planned: Mapping[str, float]) -> float:

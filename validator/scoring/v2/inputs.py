@@ -60,11 +60,11 @@ def _turns(version: Ruled20, state: State, frozen: RoundInput) -> Mapping[str, d
             if pair.presence is not None or stayed:
                 absent = state.shared.frozen - pair.candidate
                 previous[name][miner.hotkey] = LastTurn(pair.turn, pair.presence or NO_PRESENCE, stayed, absent)
-    found: defaultdict[str, dict[SkillType, tuple[int, Presence]]] = defaultdict(dict)
+    turns: defaultdict[str, dict[SkillType, tuple[int, Presence]]] = defaultdict(dict)
     for name in SkillType:
         for hotkey, turn in next_turns(version, previous[name], candidates[name]).items():
-            found[hotkey][name] = turn
-    return {miner.hotkey: found[miner.hotkey] for miner in frozen.miners}
+            turns[hotkey][name] = turn
+    return {miner.hotkey: turns[miner.hotkey] for miner in frozen.miners}
 
 
 def plan_tasks(version: Ruled20, frozen: RoundInput) -> Iterator[PlannedTask]:

@@ -191,7 +191,7 @@ class _Pool:
             all_miners = _added(sums[name] for sums in self._own.values())
             self.ratios[name] = all_miners.got / all_miners.offered if all_miners.offered else 0.0
         self._entries = {hotkey: sum(map(len, of_types.values())) for hotkey, of_types in windows.items()}
-        self._said = {
+        self._verdicts = {
             hotkey: _frequencies(one.verdict for entries in of_types.values() for one in entries)
             for hotkey, of_types in windows.items()
         }
@@ -224,10 +224,10 @@ class _Pool:
     def _value(self, hotkey: str, skill_type: str, name: str, ratio: float) -> float:
         """Return what enters the quality: the ratio without what chance alone would give."""
         if name == "verdict":
-            said, true = self._said[hotkey], self.verdicts[skill_type]
+            claimed, true = self._verdicts[hotkey], self.verdicts[skill_type]
             chance, certainty = 0.0, 0.0
             for verdict in _VERDICTS:
-                chance += said[verdict] * true[verdict]
+                chance += claimed[verdict] * true[verdict]
                 certainty += true[verdict] * true[verdict]
             return cut((ratio - chance) / max(self._rules.least_verdict, 1.0 - certainty), 0.0, 1.0)
         if name == "risk":

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from validator.protocol.findings import found_in
+from validator.protocol.findings import match_faults
 from validator.protocol.round import ReputationKind
 from validator.protocol.sssa import Finding, Rule, Sssa, Verdict
 from validator.protocol.tallies import NO_RECORD, Record, Tally
@@ -179,10 +179,10 @@ def _reference(
     return _Reference(
         verdict=verdict or _heaviest([(one.verdict, weight) for one, weight in others]),
         risk=risk if risk is not None else _mean_risk(others),
-        findings=_said_by_most([(one.findings, weight) for one, weight in others]) if faults is None else None,
-        capabilities=_said_by_most([(one.capabilities, weight) for one, weight in others]),
-        dependencies=_said_by_most([(one.dependencies, weight) for one, weight in others]),
-        rules=rules if rules is not None else _said_by_most([(one.rules, weight) for one, weight in others]),
+        findings=_weighted_majority([(one.findings, weight) for one, weight in others]) if faults is None else None,
+        capabilities=_weighted_majority([(one.capabilities, weight) for one, weight in others]),
+        dependencies=_weighted_majority([(one.dependencies, weight) for one, weight in others]),
+        rules=rules if rules is not None else _weighted_majority([(one.rules, weight) for one, weight in others]),
     )
 
 
@@ -208,7 +208,7 @@ def _mean_risk(others: Sequence[tuple[Claims, float]]) -> float:
     return math.fsum(weight * one.risk for one, weight in others) / math.fsum(weight for _, weight in others)
 
 
-def _said_by_most(sets: Sequence[tuple[frozenset[Any], float]]) -> frozenset[Any]:
+def _weighted_majority(sets: Sequence[tuple[frozenset[Any], float]]) -> frozenset[Any]:
     """Return the things whose reporters have more than half of the weight."""
     reporters: dict[Any, list[float]] = {}
     for one, weight in sets:
@@ -228,7 +228,7 @@ def _named(
     """Return how an answer's findings compare; None without a reference for them."""
     if faults is not None:
         reported = _reported(sssa)
-        matched = found_in(faults, reported)
+        matched = match_faults(faults, reported)
         hits = sum(by is not None for by in matched.by)
         false = {keys.key(reported[i]) for i in matched.unplanted}
         return _Named(hits, hits + len(false), len(faults))

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select
 
 from validator.protocol.round import RoundInput
 from validator.protocol.text import printable
-from validator.state.round_end import Ended, clouded, paid
+from validator.state.round_end import Ended, mark_unknown_plan, record_vector
 from validator.state.values import FROZEN_ROUNDS, LATE_ROUNDS, Delta, FrozenRound, Late, Mechanism, Miner, Shared, State
 from validator.store.codec import compressed, expanded
 from validator.store.errors import DamagedError
@@ -54,12 +54,12 @@ class States(Repository):
     async def cloud(self, round_id: int) -> None:
         """Note that a round was abandoned whose plan nobody can read."""
         before = await self.of(())
-        await self.write(before.shared, Delta({}, clouded(before, round_id).shared))
+        await self.write(before.shared, Delta({}, mark_unknown_plan(before, round_id).shared))
 
     async def pay(self, mechanism: Mechanism, epoch: int, round_id: int | None) -> None:
         """Note that a vector was computed (see `paid`)."""
         before = await self.of(())
-        after = paid(before, mechanism, epoch, None if round_id is None else str(round_id))
+        after = record_vector(before, mechanism, epoch, None if round_id is None else str(round_id))
         await self.write(before.shared, Delta({}, after.shared))
 
     async def write(self, before: Shared, delta: Delta) -> None:

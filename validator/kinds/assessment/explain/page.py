@@ -7,7 +7,7 @@ from validator.kinds.assessment.explain.quality import Product, Quality, explain
 from validator.kinds.assessment.gates import applying_gates
 from validator.kinds.explained.task import TaskExplanation, TaskFacts, explain_task
 from validator.protocol.answer import Role
-from validator.protocol.findings import found_in
+from validator.protocol.findings import match_faults
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessedMember, AssessmentTask, MemberOutcome, Mode, RoundInput
@@ -50,7 +50,7 @@ def explain_faults(truth: Truth | None, reported: tuple[Finding, ...]) -> Faults
     known = truth.findings if truth is not None else None
     if not isinstance(known, tuple):
         return None
-    named = found_in(known, reported)
+    named = match_faults(known, reported)
     return FaultsFound(
         tuple(
             KnownFault(
