@@ -1,6 +1,7 @@
 """`validator run` where it cannot: one line on stderr that says what, where, what to do; an exit code for each."""
 
 import json
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -112,6 +113,15 @@ def test_a_second_daemon_on_the_store(tmp_path: Path) -> None:
         line = refused(config, Exit.STORE_IN_USE)
     assert line.startswith(f"Another validator writes to this store: process {first.pid} writes to validator.sqlite; ")
     assert "stop it first" in line
+
+
+def test_a_taken_health_port(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        config = settings_in(tmp_path)
+        config.write_text(config.read_text().replace("port = 0", f"port = {taken.getsockname()[1]}"))
+        assert "The health endpoint cannot listen" in refused(config, Exit.INPUT)
 
 
 def test_a_store_of_another_chain(tmp_path: Path) -> None:

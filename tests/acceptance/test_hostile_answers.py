@@ -24,7 +24,6 @@ from hostile.kinds import Kind
 from hostile.population import Journal, Plan, Population, goal_documents
 from hostile.shown import unescaped
 from process_watch import Lag, Memory, lag_of, memory_group, memory_watched, metrics_of
-from test_daemon_crash import reader
 
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
@@ -32,7 +31,7 @@ from validator.protocol.task import Windows
 from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import run_id_of
 from validator.protocol.workflow_task import WorkflowTask
-from validator.store import Store
+from validator.store import Store, open_store
 from validator.store.dispatch_record import Dispatch
 from validator.store.rows import RoundRecord
 
@@ -101,7 +100,7 @@ async def watched_to_its_end(site: Site, url: str, journal: Journal) -> Watched:
 
 
 async def watched_until_enough(site: Site, url: str, journal: Journal, process: asyncio.subprocess.Process) -> Watched:
-    store = await reader(url, site)
+    store = await open_store(url)
 
     async def enough() -> bool:
         assert process.returncode is None, site.log.read_text()[-3000:]

@@ -13,12 +13,11 @@ from daemon_process import Miners, Site, honest, until
 from hostile import KINDS, Kind
 from hostile.kinds import Case, is_runtime_primary
 from process_watch import gone
-from test_daemon_crash import reader, the_round
 
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
-from validator.store import Store
+from validator.store import Store, open_store
 
 pytestmark = pytest.mark.attack
 
@@ -89,7 +88,8 @@ async def check(store: Store, miners: Poisoners, others: str) -> None:
 
 
 async def settled(store: Store, round_id: int) -> bool:
-    stored = await the_round(store, round_id)
+    async with store.read() as tx:
+        stored = await tx.rounds.get(round_id)
     return stored is not None and stored.record.state == "settled"
 
 
@@ -98,7 +98,7 @@ async def test_a_round_with_poison_settles_and_the_daemon_ends(
 ) -> None:
     site = Site(tmp_path, sqlite_url, poisoners, WINDOWS)
     async with site.forked() as process:
-        store = await reader(sqlite_url, site)
+        store = await open_store(sqlite_url)
         await until(lambda: settled(store, 0), site)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(process.wait(), 60) == 0, site.log.read_text()[-3000:]
@@ -113,7 +113,7 @@ async def test_a_store_with_poison_in_an_open_round_is_settled_at_the_next_start
     poisoners.holding = True
     site = Site(tmp_path, store_url, poisoners, WINDOWS)
     async with site.forked() as process:
-        store = await reader(store_url, site)
+        store = await open_store(store_url)
 
         async def all_others_stored() -> bool:
             async with store.read() as tx:

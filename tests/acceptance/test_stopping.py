@@ -1,4 +1,4 @@
-"""`validator run` and signals: a start that is stopped says so; a second one waits for nothing, and nothing is lost."""
+"""Stops of `validator run`: signals at its start and within a round, a second signal, and `validator drain`."""
 
 import asyncio
 import signal
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from daemon_process import Held, Miners, Site, until
+from daemon_process import PROGRAM, Held, Miners, Site, until
 from fork_start import Forked
 from wallet_files import write_hotkey
 from world import VALIDATOR
@@ -108,6 +108,84 @@ async def test_a_signal_while_no_chain_answers(miners: Miners, sqlite_url: str, 
     server.close()
     await server.wait_closed()
     await asyncio.gather(*connections)
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+async def test_one_sigterm_lets_the_round_in_hand_finish_and_two_do_not(
+    miners: Miners, sqlite_url: str, tmp_path: Path, signals: int
+) -> None:
+    site = Site(tmp_path, sqlite_url, miners, WINDOWS, each=1)
+    miners.answerer = held = Held()
+    async with site.forked() as process:
+        await asyncio.wait_for(held.asked.wait(), 60)
+        process.send_signal(signal.SIGTERM)
+        await until(lambda: site.logged("daemon_stopping") == 1, site)
+        if signals == 1:
+            held.release.set()
+        else:
+            process.send_signal(signal.SIGTERM)
+        code = await asyncio.wait_for(process.wait(), 30)
+    state = (await the_round(sqlite_url, 0)).record.state
+    assert (code, state) == ((Exit.FINE, "settled") if signals == 1 else (Exit.CUT_OFF, "open")), site.log.read_text()
+
+
+async def draining(site: Site, *options: str) -> asyncio.subprocess.Process:
+    """Start `validator drain`; without options return once its request is in the store."""
+    command = [*PROGRAM, "drain", *options, "--config", str(site.config)]
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(*command, stdout=pipe, stderr=pipe)
+    if not options:
+        assert process.stdout is not None
+        assert (await asyncio.wait_for(process.stdout.readline(), 30)).startswith(b"asked: ")
+        await until(lambda: site.logged("daemon_draining") == 1, site)
+    return process
+
+
+async def ended(process: asyncio.subprocess.Process) -> tuple[int | None, str, str]:
+    out, err = await asyncio.wait_for(process.communicate(), 60)
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.faults
+async def test_a_drain_outlasts_the_grace_time_and_the_next_start_ignores_it(
+    miners: Miners, store_url: str, tmp_path: Path
+) -> None:
+    site = Site(tmp_path, store_url, miners, WINDOWS)
+    site.config.write_text(site.config.read_text().replace("grace_s = 20.0", "grace_s = 0.0"))
+    miners.answerer = held = Held()
+    async with site.forked() as daemon:
+        await asyncio.wait_for(held.asked.wait(), 60)
+        impatient = await ended(await draining(site, "--timeout", "1"))
+        assert (impatient[0], impatient[2]) == (Exit.NO, "not drained within 1 s; the request stays\n")
+        waiting = await draining(site)
+        assert (daemon.returncode, site.logged("round_settled")) == (None, 0)
+        held.release.set()
+        code, out, err = await ended(waiting)
+        assert (code, err) == (Exit.FINE, "")
+        assert out.splitlines()[-1] == "drained: the round in hand was finished, the validator has ended"
+        assert await asyncio.wait_for(daemon.wait(), 30) == Exit.FINE, site.log.read_text()
+    assert (site.logged("round_started"), site.logged("round_settled")) == (1, 1)
+    idle = await ended(await draining(site, "--timeout", "9"))
+    assert idle == (Exit.NO, "", "no validator runs on this store\n")
+    async with site.forked():
+        await until(lambda: site.logged("round_settled") > 1, site)
+
+
+@pytest.mark.faults
+async def test_a_drain_learns_that_the_daemon_was_killed(miners: Miners, sqlite_url: str, tmp_path: Path) -> None:
+    site = Site(tmp_path, sqlite_url, miners, WINDOWS)
+    miners.answerer = held = Held()
+    async with site.forked() as daemon:
+        await asyncio.wait_for(held.asked.wait(), 60)
+        waiting = await draining(site)
+        daemon.kill()
+        code, _, err = await ended(waiting)
+    assert code == Exit.NO
+    assert err == "the validator ended without finishing the round in hand; the next start resumes it\n"
+    async with open_store(sqlite_url) as store, store.read() as tx:
+        request = await tx.drains.get(1)
+    assert request is not None
+    assert (request.taken_at is not None, request.ended_at) == (True, None)
 
 
 @asynccontextmanager

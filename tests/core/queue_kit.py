@@ -29,11 +29,6 @@ class WorkerProcess:
         """Its log; of the last line, which a kill may have cut, nothing."""
         return [json.loads(line) for line in self.log.read_text().split("\n")[:-1]]
 
-    @property
-    def at_work(self) -> bool:
-        """Return whether any job has ended; on a busy machine a process killed earlier completes nothing."""
-        return "work_ended" in self.log.read_text()
-
 
 class WorkerProcesses:
     """Worker processes on one store; killed at the end.

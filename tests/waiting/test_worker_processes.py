@@ -1,13 +1,7 @@
-"""Worker processes on a real Postgres: killed, stopped, next to a running validator (SPEC 15).
-
-WORKER_JOBS=1000 takes a thousand executions and four workers, one of which is killed every two seconds.
-"""
+"""Worker processes on a real Postgres: killed, stopped, next to a running validator (SPEC 15)."""
 
 import asyncio
-import os
-import random
 import signal
-from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -18,16 +12,11 @@ from code_world import checks_of, code_world, entries
 from daemon_process import Miners, Site, free_port, until
 from execution_world import plain_world, running
 from queue_kit import counted, eventually, sweeping, worker_processes
-from sqlalchemy import update
 from world import World, one_round
 
 from validator.protocol.task import Windows
 from validator.protocol.workflow_run import CodeReport
 from validator.store import Store, open_store
-from validator.store.tables import waiting_work
-
-JOBS = int(os.environ.get("WORKER_JOBS", "60"))
-LIVES = 4
 
 
 @pytest.fixture
@@ -106,50 +95,6 @@ async def test_what_a_killed_worker_had_is_taken_back_and_its_place_is_free(
         await counted(store, lambda found: found == {"pending": 2})
     async with store.read() as tx:
         assert {(one.attempts, one.reason) for one in await tx.executions.of_round(0)} == {(1, "bug_crash")}
-
-
-@pytest.mark.attack
-@pytest.mark.timeout(1_200)  # each kill costs the start of a process: many minutes on a busy machine
-async def test_whichever_workers_are_killed_every_execution_ends_once(
-    store: Store, postgres_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    world = await waiting(store, JOBS // 2)
-    chance, kills = random.Random(12), 0
-    loop = asyncio.get_running_loop()
-
-    async def over() -> bool:
-        async with store.begin() as tx:  # nobody waits the minutes of a pause here
-            pending = update(waiting_work).where(waiting_work.c.state == "pending")
-            await tx.connection.execute(pending.values(due_at=world.clock.now()))
-            return not await tx.executions.unended()
-
-    async with sweeping(store, postgres_url), worker_processes(postgres_url, tmp_path, seconds=0.2) as workers:
-        began = loop.time()
-        living = [await workers.start() for _ in range(LIVES)]
-        while not await over():
-            await asyncio.sleep(2.0)
-            at_work = [number for number, one in enumerate(living) if one.at_work]
-            if at_work:
-                number = chance.choice(at_work)
-                living[number].process.kill()
-                kills += 1
-                living[number] = await workers.start()
-        seconds = loop.time() - began
-    await one_round(world)
-    async with store.read() as tx:
-        every = [one for round_id in range(JOBS // 2) for one in await tx.executions.of_round(round_id)]
-        outcome = await tx.records.outcome(JOBS // 2)
-        counted_in = [event.kind for event in outcome.reputation] if outcome else []
-        assert await tx.executions.results() == ()
-    assert Counter((one.state, one.entered_in) for one in every) == {("done", JOBS // 2): JOBS}
-    assert all([result.event for result in one.results] == ["rerun_pass"] for one in every)
-    assert counted_in.count("rerun_pass") == JOBS
-    cut = sum(one.attempts - 1 for one in every)
-    with capsys.disabled():
-        print(f"\n{JOBS} executions, {LIVES} workers: {kills} kills cut {cut} tries; {seconds:.0f} s")  # noqa: T201 - figures
-    ends = [line for one in workers.every for line in one.events() if line["event"] == "work_ended"]
-    # A kill may come between the end and its line.
-    assert len({end["work_id"] for end in ends}) == len(ends) <= JOBS
 
 
 @pytest.mark.attack

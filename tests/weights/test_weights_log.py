@@ -1,9 +1,6 @@
 """The log tells every vector before it is sent, also when it is not, and the result of it (SPEC 16, D-28)."""
 
-from pathlib import Path
-
 import pytest
-from crash_world import hold_truth, killed_at, world_of
 from weights_in_log import told
 from weights_world import ME, MINERS, OWNER, build, give_scores, restarted, running
 
@@ -110,14 +107,3 @@ async def test_an_answer_that_never_came_is_unknown_until_the_chain_shows_which(
     async with running(restarted(world)):
         await world.until_block(49)
     assert (await told(store)).short()[3:] == ["sent", "unknown", "expired"]
-
-
-async def test_the_log_tells_the_truth_after_kills_between_vector_submission_and_fate(
-    store_url: str, tmp_path: Path
-) -> None:
-    chain, life = await world_of(store_url, tmp_path, faulty=False)
-    async with chain.served(Path(life.socket)):
-        for place in ("told", "sent"):
-            await killed_at(chain, life, place)
-        await killed_at(chain, life, None)
-    await hold_truth(chain, life)
