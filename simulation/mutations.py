@@ -103,8 +103,8 @@ MUTATIONS: Final = (
     Mutation(
         "the guard forgets a submission that may still arrive",
         GUARD,
-        "if record is None or finding is Finding.OURS or block > (last := record.expiry_block or 0):",
-        "if record is None or finding is Finding.OURS or block >= (last := record.signed_block or 0):",
+        "if record is None or origin is UpdateOrigin.OURS or block > (last := record.expiry_block or 0):",
+        "if record is None or origin is UpdateOrigin.OURS or block >= (last := record.signed_block or 0):",
         ("pool_lost", "delayed", "after_handover", "cancel_at_handover"),
     ),
     Mutation(
@@ -169,7 +169,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "what a time limit cuts off is left running",
-        "validator/sources.py",
+        "validator/cancellation.py",
         "        await ended((work, timer))\n",
         "        work.cancel()\n        timer.cancel()\n",
     ),
