@@ -97,8 +97,6 @@ def upgrade() -> None:
         sa.Column("salt", sa.LargeBinary(), nullable=False),
         sa.Column("commitment", sa.Text(), nullable=False),
         sa.Column("epoch", sa.BigInteger()),
-        sa.Column("first_round", sa.BigInteger()),
-        sa.Column("last_round", sa.BigInteger()),
         sa.Column("revealed_in", sa.BigInteger()),
         sa.UniqueConstraint("commitment"),
         sa.UniqueConstraint("epoch"),

@@ -123,17 +123,10 @@ async def test_input_and_plan_must_be_of_one_round(store: Store) -> None:
         assert await tx.rounds.next_id() == 0
 
 
-async def test_opening_notes_the_neurons_and_the_salt(store: Store) -> None:
-    salt = b"s" * 32
-    async with store.begin() as tx:
-        salt_id = await tx.salts.add(salt, sha256_hex(salt))
-        await tx.salts.assign(salt_id, 3)
+async def test_opening_notes_the_neurons(store: Store) -> None:
     for round_id in (0, 1):
-        frozen, plan = a_round(round_id, salt_commitment=sha256_hex(salt))
+        frozen, plan = a_round(round_id)
         async with store.begin() as tx:
             await tx.rounds.open(frozen, plan, at(0))
     async with store.read() as tx:
-        current = await tx.salts.current(3)
-        assert current is not None
-        assert (current.salt, current.first_round, current.last_round) == (salt, 0, 1)
         assert [(m.hotkey, m.last_seen_block) for m in await tx.miners.listing(at(0))] == [(h, 1001) for h in HOTKEYS]

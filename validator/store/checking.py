@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from validator.protocol import typed
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.receipt import RoundEnd
+from validator.protocol.receipt import RevealedSalt, RoundEnd
 from validator.protocol.text import printable
 from validator.state.values import State
 from validator.store.codec import expanded
@@ -247,33 +247,44 @@ class _Link(msgspec.Struct):
     sequence: int
     previous: str | None
     round: RoundEnd | None
+    commitment: str | None
+    next_commitment: str
+    salts: tuple[RevealedSalt, ...]
     weights: _Vector | None = None
 
 
 async def _look_at_receipts(tx: Transaction, check: Check) -> None:
-    """Hold the log together: no gap, each names the one before, and rounds and vectors have the lines that it names."""
-    found = receipts.outerjoin(weight_links, weight_links.c.sequence == receipts.c.sequence)
-    vector = weight_links.c.sha256.label("vector")
-    statement = select(receipts.c.sequence, receipts.c.round_id, receipts.c.line, receipts.c.sha256, vector)
-    statement = statement.select_from(found)
+    """Check the chain of receipts, and the lines and salts that each names."""
+    links = receipts.outerjoin(weight_links, weight_links.c.sequence == receipts.c.sequence)
+    columns = receipts.c.sequence, receipts.c.round_id, receipts.c.line, receipts.c.sha256
+    statement = select(*columns, weight_links.c.sha256.label("vector")).select_from(links)
+    commitments, revealed = {None}, dict[int, set[RevealedSalt]]()
+    for one in await tx.connection.execute(select(salts)):
+        commitments.add(one.commitment)
+        if one.revealed_in is not None:
+            revealed.setdefault(one.revealed_in, set()).add(RevealedSalt(one.epoch, one.salt.hex()))
     before: str | None = None
     async for rows in _partitions(tx, statement.order_by(receipts.c.sequence)):
         for row in rows:
-            name = f"receipt {row.sequence}"
             try:
                 line = expanded(row.line)
                 link = typed.decode(line, dict[str, _Link])["receipt"]
             except (DamagedError, msgspec.MsgspecError, KeyError):
-                check.fault(f"{name} cannot be read")
+                check.fault(f"receipt {row.sequence} cannot be read")
             else:
-                if sha256_hex(line) != row.sha256:
-                    check.fault(f"{name} is not what sha256 names")
-                if (link.sequence, link.previous) != (row.sequence, before) or row.sequence != check.looked:
-                    check.fault(f"{name} does not follow the one before")
-                if link.round is not None and not await _held(tx, link.round):
-                    check.fault(f"{name} names other lines than round {row.round_id} has")
-                if link.weights is not None and row.vector != link.weights.sha256:
-                    check.fault(f"{name} names another vector than is stored for it")
+                end, vector = link.round, link.weights
+                follows = (link.sequence, link.previous) == (row.sequence, before) and row.sequence == check.looked
+                sound = {
+                    "is not what sha256 names": sha256_hex(line) == row.sha256,
+                    "does not follow the one before": follows,
+                    f"names other lines than round {row.round_id} has": end is None
+                    or (end.index == row.round_id and await _held(tx, end)),
+                    "names another vector than is stored for it": vector is None or row.vector == vector.sha256,
+                    "commits to a salt that is not stored": {link.commitment, link.next_commitment} <= commitments,
+                    "made other salts public than are marked so": revealed.get(row.sequence, set()) == set(link.salts),
+                }
+                for fault in (fault for fault, holds in sound.items() if not holds):
+                    check.fault(f"receipt {row.sequence} {fault}")
             before = row.sha256
             check.looked += 1
 

@@ -71,7 +71,10 @@ class Word(TypeDecorator[T]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> T | None:  # noqa: ARG002 - SQLAlchemy's signature
         """Return the value."""
-        return None if value is None else self.kind(value)
+        try:
+            return None if value is None else self.kind(value)
+        except ValueError as error:
+            raise DamagedError(printable(str(error))) from None
 
 
 class Message(TypeDecorator[str]):

@@ -127,7 +127,7 @@ async def pending_salt(tx: Transaction, random: RandomBytes) -> SaltRecord:
     if pending is None:
         salt = random.token(_SALT_BYTES)
         commitment = salt_commitment(salt)
-        pending = SaltRecord(await tx.salts.add(salt, commitment), salt, commitment, None, None, None)
+        pending = SaltRecord(await tx.salts.add(salt, commitment), salt, commitment, None)
     return pending
 
 

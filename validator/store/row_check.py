@@ -11,6 +11,7 @@ from validator.protocol.differences import first_difference
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.scoring import UnknownScoringVersionError, struck_entries, version
 from validator.store.dispatch_record import planned_dispatches
+from validator.store.repositories.rounds import frozen_columns
 from validator.store.rows import RoundSummary, TaskRecord, WindowEntry, entries_of, planned_tasks
 from validator.store.transaction import Transaction
 from validator.store.waiting_work import CodeCheck, Execution, QueuedWork, queued_checks, queued_executions
@@ -45,6 +46,8 @@ async def row_faults(tx: Transaction, round_id: int) -> list[str]:
         except (msgspec.MsgspecError, UnknownScoringVersionError) as error:
             return [] if record.state == "abandoned" else [f"its input cannot be read: {error}"]
         ends = outcome is not None
+        stored["round"] = await tx.rounds.frozen_columns(round_id)
+        expected["round"] = frozen_columns(frozen, plan)
         stored["tasks"] = {
             one.task_id: {name: getattr(one, name) for name in _TASK if ends or name not in _TASK_END}
             for one in await tx.tasks.of_round(round_id)

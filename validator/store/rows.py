@@ -73,8 +73,6 @@ class SaltRecord:
     salt: bytes = field(repr=False)
     commitment: str
     epoch: int | None
-    first_round: int | None
-    last_round: int | None
     revealed_in: int | None = None
 
 

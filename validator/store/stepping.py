@@ -51,10 +51,10 @@ async def steps(
     last = receipts.c.sequence <= await _sequence(tx, through) if through is not None else receipts.c.sequence > after
     events = _EVENTS.where(and_(receipts.c.sequence > after, last), receipts.c.kind.in_(("round", "weights")))
     for row in (await tx.connection.execute(events)).all():
-        if row.round_id is None:
+        if row.line is not None:
             vector = typed.decode(expanded(row.line), dict[str, _Vector])["weights"]
             state = record_vector(state, (row.netuid, row.mechid), row.epoch, vector.round_id)
-        else:
+        elif row.round_id is not None:
             state = await _stepped(tx, state, row)
         yield row.round_id, state
 

@@ -94,8 +94,6 @@ salts = Table(
     Column("salt", LargeBinary, nullable=False),  # raw; secret until its epoch has ended
     Column("commitment", Name, nullable=False, unique=True),
     Column("epoch", BigInteger, unique=True),  # null: committed to, not in use yet
-    Column("first_round", BigInteger),
-    Column("last_round", BigInteger),
     Column("revealed_in", BigInteger),  # sequence of the receipt that made the salt public
 )
 

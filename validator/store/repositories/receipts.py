@@ -3,7 +3,7 @@
 from typing import Any, Final, Literal
 
 import msgspec
-from sqlalchemy import Row, Select, bindparam, func, select, update
+from sqlalchemy import Row, Select, bindparam, select, update
 
 from validator.protocol import typed
 from validator.protocol.canonical import sha256_hex
@@ -127,8 +127,3 @@ class Salts(Repository):
     async def revealed(self, salt_id: int, sequence: int) -> None:
         """Note the receipt that made a salt public."""
         await self._changed(update(salts).where(salts.c.id == salt_id).values(revealed_in=sequence))
-
-    async def used(self, commitment: str, round_id: int) -> None:
-        """Note that a round draws from the salt with this commitment (none: nothing happens)."""
-        values = {"first_round": func.coalesce(salts.c.first_round, round_id), "last_round": round_id}
-        await self._changed(update(salts).where(salts.c.commitment == commitment).values(values))

@@ -28,7 +28,6 @@ from validator.store.record import SKIPPED, OpenRound, Record, RoundEnding, fram
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.dispatches import Dispatches
 from validator.store.repositories.miners import Miners
-from validator.store.repositories.receipts import Salts
 from validator.store.repositories.records import Records, Submissions
 from validator.store.repositories.tasks import Groups, Tasks
 from validator.store.repositories.windows import Windows
@@ -61,6 +60,11 @@ T = TypeVar("T")
 _UNSAID: Final = ("input", "netuid", "scoring_version")
 _FACTS: Final = tuple(column for column in rounds.c if column.name not in _UNSAID)
 _RECORD: Final = select(*_FACTS).where(rounds.c.round_id == ROUND)
+_FROZEN: Final = select(
+    *(rounds.c[name] for name in ("epoch", "block", "block_hash", "netuid", "scoring_version")),
+    rounds.c.task_count,
+    rounds.c.dispatch_count,
+).where(rounds.c.round_id == ROUND)
 _INPUT: Final = select(rounds.c.input).where(rounds.c.round_id == ROUND)
 
 
@@ -95,8 +99,7 @@ class Rounds(Repository):
     async def open(self, round_input: RoundInput, plan: RoundPlan, started_at: datetime) -> None:
         """Store a round before its first dispatch: input, tasks, groups and dispatches (`planned`).
 
-        The snapshot's neurons are noted as seen and the salt as used (AlreadyOpenedError: the id is taken;
-        MismatchError).
+        The snapshot's neurons are noted as seen (AlreadyOpenedError: the id is taken; MismatchError).
         """
         round_id = _decimal(round_input.round_id)
         if plan.round_id != round_input.round_id:
@@ -104,22 +107,9 @@ class Rounds(Repository):
         if [group.task_id for group in plan.groups] != [task.task_id for task in round_input.tasks]:
             raise MismatchError(f"round {round_id}: the plan's groups are not the input's tasks, in their order")
         data, sha256 = await canonical(round_input)
-        snapshot = round_input.snapshot
-        facts = {
-            "epoch": snapshot.epoch,
-            "block": snapshot.block,
-            "block_hash": snapshot.block_hash,
-            "started_at": started_at,
-            "input": await pack(data),
-            "input_sha256": sha256,
-            "netuid": snapshot.netuid,
-            "scoring_version": round_input.scoring_version,
-            "task_count": len(plan.groups),
-            "dispatch_count": sum(len(group.members) for group in plan.groups),
-        }
-        await self._create(round_id, facts)
-        await self._as(Miners).seen(snapshot)
-        await self._as(Salts).used(round_input.salt_commitment, round_id)
+        stored = {"started_at": started_at, "input": await pack(data), "input_sha256": sha256}
+        await self._create(round_id, {**frozen_columns(round_input, plan), **stored})
+        await self._as(Miners).seen(round_input.snapshot)
         await self._as(Tasks).plan(planned_tasks(round_input, plan))
         await self._as(Groups).plan(round_id, plan)
         await self._as(Dispatches).plan(planned_dispatches(round_input, plan))
@@ -228,6 +218,10 @@ class Rounds(Repository):
         """Return a round without its documents."""
         return await self._one(RoundRecord, _RECORD, {"round_id": round_id})
 
+    async def frozen_columns(self, round_id: int) -> Mapping[str, Any]:
+        """Return the columns of a round that follow from its input and plan, as `frozen_columns`."""
+        return (await self._all_of(round_id, _FROZEN))[0]._asdict()
+
     async def document_bytes(self, round_id: int, which: Literal["input", "outcome"]) -> bytes | None:
         """Return a document's canonical bytes, not compared with their digest: for those who look for damage."""
         head = await self._as(Records).head(round_id)
@@ -332,6 +326,20 @@ class Rounds(Repository):
         """
         if self._dialect == "sqlite":
             await self._connection.execute(_BEHIND, {"id": round_id})
+
+
+def frozen_columns(frozen: RoundInput, plan: RoundPlan) -> dict[str, Any]:
+    """Return the columns of a round that follow from its input and plan."""
+    snapshot = frozen.snapshot
+    return {
+        "epoch": snapshot.epoch,
+        "block": snapshot.block,
+        "block_hash": snapshot.block_hash,
+        "netuid": snapshot.netuid,
+        "scoring_version": frozen.scoring_version,
+        "task_count": len(plan.groups),
+        "dispatch_count": sum(len(group.members) for group in plan.groups),
+    }
 
 
 def _named(rows: Iterable[Dispatch]) -> tuple[set[str], set[str]]:
