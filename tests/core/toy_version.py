@@ -9,7 +9,7 @@ import pytest
 from builders import V1
 
 from validator.scoring import Version
-from validator.scoring.constants import Step
+from validator.scoring.v1.rules import Step
 from validator.scoring.versions import VERSIONS
 
 _RULES = V1.rules

@@ -105,8 +105,8 @@ def test_a_skill_type_is_declared_planned_dispatched_judged_and_scored(tmp_path:
 
         from validator.protocol.skill_types import SkillType
         from validator.protocol.task import Windows
-        from validator.scoring.constants import TypeRules
         from validator.scoring.v1.rules import RULES as OLD
+        from validator.scoring.v1.rules import TypeRules
 
         _NOTEBOOK: Final = TypeRules(
             base_weight=0.9,

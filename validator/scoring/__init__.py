@@ -3,7 +3,6 @@
 Pure: touches no clock, randomness, I/O or settings. Called by kinds, rounds, store, weights, audit and the laboratory.
 """
 
-from validator.scoring.constants import ExecutionRules, Rules
 from validator.scoring.eligibility import standing_of, windows_of
 from validator.scoring.v1.claims import claims_of, majority_threshold
 from validator.scoring.v1.collusion import add_sample, auditors_are_witnesses, window_means
@@ -26,6 +25,7 @@ from validator.scoring.v1.planning import plan_round, struck_entries
 from validator.scoring.v1.quality import axis_sets, evidence_parts, quality_axes
 from validator.scoring.v1.reputation import apply_event, event_of_failure
 from validator.scoring.v1.round import round_outcome, score_round, window_entries
+from validator.scoring.v1.rules import ExecutionRules, Rules
 from validator.scoring.v1.run_checks import rests_on_reference, submission_fault
 from validator.scoring.v1.samples import pair_of, task_samples
 from validator.scoring.v1.semantics import semantic_subsets

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from validator.scoring.constants import Rules
+from validator.scoring.v1.rules import Rules
 from validator.scoring.values import MinerStanding, TypeStanding
 from validator.scoring.versions import Version
 from validator.state.values import Declarations, Pair, State

@@ -8,9 +8,9 @@ from typing import Final
 from validator.protocol.errors import ValidatorError
 from validator.protocol.runtime_image import ScheduleError, check_starts, name_at
 from validator.protocol.text import printable
-from validator.scoring.constants import Rules
 from validator.scoring.v1 import events, groups, planning, round, samples, step, weights  # noqa: A004 - its term
 from validator.scoring.v1.rules import RULES as RULES_1
+from validator.scoring.v1.rules import Rules
 from validator.scoring.v2 import groups as groups_2
 from validator.scoring.v2 import inputs as inputs_2
 from validator.scoring.v2 import pay as pay_2

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from validator.protocol.arithmetic import mean
 from validator.protocol.round import AgreementPair
-from validator.scoring.constants import Ruled
+from validator.scoring.v1.rules import Ruled
 from validator.scoring.values import WindowStep
 
 

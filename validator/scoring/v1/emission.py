@@ -2,8 +2,8 @@
 
 from validator.protocol.round import Emission
 from validator.protocol.skill_types import SkillType
-from validator.scoring.constants import EmissionRules, Ruled, TypeRules
 from validator.scoring.v1.quality import epsilon, quality, quality_axes
+from validator.scoring.v1.rules import EmissionRules, Ruled, TypeRules
 from validator.scoring.values import AnswerFacts
 
 

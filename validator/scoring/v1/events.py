@@ -15,8 +15,8 @@ from validator.protocol.round import (
     is_submitted,
 )
 from validator.protocol.skill_types import SkillType
-from validator.scoring.constants import Ruled
 from validator.scoring.v1.reputation import apply_event, event_of_consensus, event_of_failure
+from validator.scoring.v1.rules import Ruled
 from validator.scoring.v1.version_calls import Scoring
 from validator.scoring.values import ScoredTask
 

@@ -10,7 +10,7 @@ from validator.protocol.draws import draw
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessedMember, RoundInput, RoundOutcome, RoundPlan, is_submitted
 from validator.protocol.skill_types import BASE_TRACES, is_runtime
-from validator.scoring.constants import ExecutionRules, Ruled
+from validator.scoring.v1.rules import ExecutionRules, Ruled
 from validator.scoring.values import (
     ComparedAnswer,
     ComparedExecution,
@@ -20,6 +20,9 @@ from validator.scoring.values import (
     TracedAnswer,
 )
 from validator.state.values import ExecutedTask
+
+_Families = Mapping[str, AbstractSet[Any]]
+"""Base file to the `#` forms of families."""
 
 
 def compare_execution(  # noqa: PLR0913 - everything that decides a task's results
@@ -45,16 +48,16 @@ def compare_execution(  # noqa: PLR0913 - everything that decides a task's resul
         digitless: a signature's `#` form; signatures of a base file with an equal one are a family.
         submitted: the bundle is of a submitted skill, which gives no result.
     """
-    rules = version.rules.execution
-    runs_by_file = {name: _RunFile.of(runs, probes, mark, digitless, name) for name in BASE_TRACES}
-    large = {name: one.families(rules.family, one.first, one.second) for name, one in runs_by_file.items()}
-    files = {name: one.stable(large[name]) for name, one in runs_by_file.items()}
-    reason = _inconclusive_reason(rules, runs, files, submitted=submitted)
-    compared = () if reason else tuple(_judge(rules, runs_by_file, large, mark, answer) for answer in answers)
+    files = {name: _RunFile.of(runs, probes, mark, digitless, name) for name in BASE_TRACES}
+    task = _RunTask(version.rules.execution, files, mark)
+    large = task.large_families()
+    stable = {name: one.stable(large[name]) for name, one in files.items()}
+    reason = _inconclusive_reason(version.rules.execution, runs, stable, submitted=submitted)
+    compared = () if reason else tuple(task.judge(answer, large) for answer in answers)
     events = {one.event for one in compared}
     if not made_here and "rerun_fail" in events and "rerun_pass" not in events:
         reason = Reason.EXECUTION_UNCONFIRMED
-    return ComparedExecution(reason, files, compared)
+    return ComparedExecution(reason, stable, compared)
 
 
 class _RunFile(NamedTuple):
@@ -121,52 +124,56 @@ def _inconclusive_reason(
     return None
 
 
-def _judge(
-    rules: ExecutionRules,
-    runs: Mapping[str, _RunFile],
-    large: Mapping[str, AbstractSet[Any]],
-    mark: tuple[str, Any] | None,
-    answer: TracedAnswer,
-) -> ComparedAnswer:
-    """Compare an answer; a fail that smaller families explain gives no event."""
-    compared = _compare(rules, runs, large, mark, answer)
-    if compared.event == "rerun_fail":
-        every = {
-            name: one.families(rules.small_family, one.first | one.second | answer.signatures[name])
-            for name, one in runs.items()
-        }
-        if _compare(rules, runs, every, mark, answer).event == "rerun_pass":
-            return compared._replace(event=None)
-    return compared
+class _RunTask(NamedTuple):
+    """The three runs of a task, with which answers are compared.
 
+    Attributes:
+        files: by base file.
+        mark: base file and signature of the execution mark; None where none is planted.
+    """
 
-def _compare(
-    rules: ExecutionRules,
-    runs: Mapping[str, _RunFile],
-    families: Mapping[str, AbstractSet[Any]],
-    mark: tuple[str, Any] | None,
-    answer: TracedAnswer,
-) -> ComparedAnswer:
-    """Compare an answer with the runs, each of these families as one signature."""
-    faults = [] if answer.probes else ["probes"]
-    marked = None if mark is None else mark[1] in answer.signatures[mark[0]]
-    if marked is False:
-        faults.append("mark")
-    compared = {}
-    for name, run in runs.items():
-        ours = run.stable(families[name])
-        theirs = run.merged(answer.signatures[name], families[name]) - ours.tracer
-        one = ComparedFile(len(theirs), len(ours.stable & theirs), ours.stable - theirs, theirs - ours.possible)
-        if name == "fs":
-            missing = len(one.missing) > len(ours.stable) // rules.missing_files
-        else:
-            missing = one.shared < rules.shared * len(ours.stable)
-        if missing:
-            faults.append(f"{name} missing")
-        if len(one.invented) > len(theirs) // rules.invented + ours.varying:
-            faults.append(f"{name} invented")
-        compared[name] = one
-    return ComparedAnswer(answer.hotkey, "rerun_fail" if faults else "rerun_pass", tuple(faults), marked, compared)
+    rules: ExecutionRules
+    files: Mapping[str, _RunFile]
+    mark: tuple[str, Any] | None
+
+    def large_families(self) -> _Families:
+        """Return the families of the first look, by base file."""
+        least = self.rules.family
+        return {name: one.families(least, one.first, one.second) for name, one in self.files.items()}
+
+    def judge(self, answer: TracedAnswer, large: _Families) -> ComparedAnswer:
+        """Compare an answer; a fail that smaller families explain gives no event."""
+        compared = self._compare(answer, large)
+        if compared.event == "rerun_fail":
+            small = {
+                name: one.families(self.rules.small_family, one.first | one.second | answer.signatures[name])
+                for name, one in self.files.items()
+            }
+            if self._compare(answer, small).event == "rerun_pass":
+                return compared._replace(event=None)
+        return compared
+
+    def _compare(self, answer: TracedAnswer, families: _Families) -> ComparedAnswer:
+        """Compare an answer with the runs, each of these families as one signature."""
+        rules, faults = self.rules, [] if answer.probes else ["probes"]
+        marked = None if self.mark is None else self.mark[1] in answer.signatures[self.mark[0]]
+        if marked is False:
+            faults.append("mark")
+        compared = {}
+        for name, run in self.files.items():
+            ours = run.stable(families[name])
+            theirs = run.merged(answer.signatures[name], families[name]) - ours.tracer
+            one = ComparedFile(len(theirs), len(ours.stable & theirs), ours.stable - theirs, theirs - ours.possible)
+            if name == "fs":
+                missing = len(one.missing) > len(ours.stable) // rules.missing_files
+            else:
+                missing = one.shared < rules.shared * len(ours.stable)
+            if missing:
+                faults.append(f"{name} missing")
+            if len(one.invented) > len(theirs) // rules.invented + ours.varying:
+                faults.append(f"{name} invented")
+            compared[name] = one
+        return ComparedAnswer(answer.hotkey, "rerun_fail" if faults else "rerun_pass", tuple(faults), marked, compared)
 
 
 def executed_tasks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[ExecutedTask, ...]:

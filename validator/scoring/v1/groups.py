@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from validator.protocol.draws import draws_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupPlan, Mode
-from validator.scoring.constants import GroupRules, Ruled
+from validator.scoring.v1.rules import GroupRules, Ruled
 from validator.scoring.values import AnyCandidate, Candidate, Drawn, Ranked
 
 C = TypeVar("C", bound=AnyCandidate)

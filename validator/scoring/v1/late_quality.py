@@ -9,8 +9,8 @@ from validator.protocol.reasons import Reason
 from validator.protocol.round import RanMember, RoundInput, RoundOutcome, RoundPlan, WorkflowOutcome
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import CodeReport, WorkflowRun
-from validator.scoring.constants import Ruled
 from validator.scoring.v1.output_quality import code_quality
+from validator.scoring.v1.rules import Ruled
 from validator.scoring.v1.workflow import score_workflow
 from validator.scoring.values import DeferredRun
 

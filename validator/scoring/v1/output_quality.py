@@ -10,7 +10,7 @@ from validator.protocol.limits import MAX_STEP_TEXT
 from validator.protocol.strict_json import JsonError, decode_plain
 from validator.protocol.workflow_run import StepOutput
 from validator.protocol.workflow_task import Criterion, WorkflowTask, compile_pattern, words
-from validator.scoring.constants import Ruled
+from validator.scoring.v1.rules import Ruled
 
 _ABSENT: Final = object()
 _AROUND: Final = " \t\r\n"

@@ -6,8 +6,8 @@ from validator.protocol.reasons import Reason
 from validator.protocol.results import Rejection, WorkflowSubmission
 from validator.protocol.round import GoalTask, GroupOutcome, GroupPlan, RanMember, WorkflowOutcome
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.constants import Ruled
 from validator.scoring.v1.claims import majority_threshold
+from validator.scoring.v1.rules import Ruled
 from validator.scoring.v1.task import failed_member
 from validator.scoring.v1.workflow import score_workflow
 from validator.scoring.v1.workflow_runs import measure

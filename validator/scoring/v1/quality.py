@@ -5,8 +5,8 @@ from typing import Final
 
 from validator.protocol.results import Checks
 from validator.protocol.skill_types import SkillType
-from validator.scoring.constants import QualityRules, Ruled
 from validator.scoring.v1.keys import normalised_evidence
+from validator.scoring.v1.rules import QualityRules, Ruled
 from validator.scoring.values import AnswerFacts, EvidencePart, Sets
 
 

@@ -2,7 +2,7 @@
 
 from validator.protocol.reasons import Reason
 from validator.protocol.round import ReputationKind
-from validator.scoring.constants import ReputationRules, Ruled
+from validator.scoring.v1.rules import ReputationRules, Ruled
 
 
 def apply_event(version: Ruled, value: float, kind: ReputationKind) -> float:

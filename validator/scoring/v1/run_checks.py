@@ -11,8 +11,8 @@ from validator.protocol.round import GoalTask
 from validator.protocol.workflow_plan import PlanError, PlanNode, check_plan, plan_validity
 from validator.protocol.workflow_run import StepOutput, StepRecord, run_id_of
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.constants import Ruled
 from validator.scoring.v1.output_quality import read_quality
+from validator.scoring.v1.rules import Ruled
 from validator.scoring.v1.workflow_runs import ceiling_of, result_of, totals_fault
 from validator.scoring.values import Fault
 

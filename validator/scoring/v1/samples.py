@@ -15,8 +15,8 @@ from validator.protocol.round import (
     RoundTask,
 )
 from validator.protocol.skill_types import SkillType
-from validator.scoring.constants import Ruled
 from validator.scoring.v1.collusion import add_sample, auditors_are_witnesses
+from validator.scoring.v1.rules import Ruled
 from validator.scoring.values import ScoredTask, TaskSample
 
 

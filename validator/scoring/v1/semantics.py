@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from validator.protocol.arithmetic import mean
 from validator.protocol.skill_types import BASE_TRACES
-from validator.scoring.constants import Ruled
+from validator.scoring.v1.rules import Ruled
 
 Signatures = Mapping[str, frozenset[bytes]]
 

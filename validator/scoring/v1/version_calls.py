@@ -13,8 +13,8 @@ from validator.protocol.round import (
     RoundInput,
     RoundTask,
 )
-from validator.scoring.constants import Ruled
 from validator.scoring.v1.keys import FindingKeys
+from validator.scoring.v1.rules import Ruled
 from validator.scoring.values import PlannedTask, ScoredTask
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 from validator.protocol.arithmetic import mean
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import KINDS, WINDOW_TYPES, Kind, SkillType, types_of
-from validator.scoring.constants import Ruled
 from validator.scoring.v1.groups import fails_too_often
+from validator.scoring.v1.rules import Ruled
 from validator.scoring.values import NO_BASIS, MinerStanding, PayBasis, TypeStanding, WeightPlan
 from validator.state.values import Pair, State
 

@@ -1,7 +1,7 @@
 """Score formula of a workflow run, from its measured numbers (SPEC 12)."""
 
 from validator.protocol.workflow_run import WorkflowRun, WorkflowScore
-from validator.scoring.constants import Ruled
+from validator.scoring.v1.rules import Ruled
 from validator.scoring.values import Addend, Penalty
 
 

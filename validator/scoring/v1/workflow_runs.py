@@ -5,7 +5,7 @@ from validator.protocol.reasons import Reason
 from validator.protocol.workflow_plan import WorkflowPlan
 from validator.protocol.workflow_run import RunRecord, StepOutput, StepRecord, WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
-from validator.scoring.constants import Ruled
+from validator.scoring.v1.rules import Ruled
 
 
 def totals_fault(plan: WorkflowPlan) -> str | None:
