@@ -6,7 +6,7 @@ Every round follows from its number alone, the same on every Python: `random.ran
 import hashlib
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -361,9 +361,3 @@ def _windows(frozen: RoundInput, dice: Dice) -> dict[str, dict[str, tuple[float,
         miner.hotkey: {kind: tuple(4 * dice.roll() for _ in range(dice.below(30))) for kind in miner.skill_types}
         for miner in frozen.miners
     }
-
-
-def chunks(rounds: int) -> Iterator[range]:
-    """The numbers of so many rounds, a thousand at a time."""
-    for first in range(0, rounds, 1_000):
-        yield range(first, min(first + 1_000, rounds))

@@ -1,6 +1,7 @@
 """Two kinds of task in one vector, and who is paid (SPEC 11, D-23, D-24)."""
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from validator.protocol.skill_types import KINDS, WINDOW_TYPES, types_of
-from validator.scoring import MinerStanding, TypeStanding, miner_score
+from validator.scoring import MinerStanding, TypeStanding, miner_score, type_score
+from validator.scoring.v1.weights import capped_weights
 from validator.settings.model import WeightsSettings
 from validator.weights.plan import mechanisms
 
@@ -117,6 +119,8 @@ def test_what_is_paid_is_capped_and_all_of_it_and_goes_to_nobody_unpaid(
     assert set(plan.scores) == set(plan.assessments) == set(plan.workflows) == set(windows)
     assert all(0 < weight <= V1.rules.pay.cap for weight in plan.weights.values())
     assert abs(math.fsum(plan.weights.values()) + plan.unallocated - 1) < 1e-9
+    assert abs(math.fsum(plan.weights.values()) - min(1.0, V1.rules.pay.cap * len(plan.weights))) < 1e-9
+    assert set(plan.weights) == {hotkey for hotkey, score in plan.scores.items() if score > 0}
     assert all(windows[hotkey][kind] for hotkey, of_types in plan.unpaid.items() for kind in of_types)
     paid = {hotkey: of_types.keys() - plan.unpaid.get(hotkey, {}).keys() for hotkey, of_types in windows.items()}
     assert all(any(any(windows[hotkey][kind]) for kind in paid[hotkey]) for hotkey in plan.weights)
@@ -160,3 +164,26 @@ def test_the_settings_map_kinds_to_mechanisms() -> None:
     assert mechanisms(WeightsSettings()) == {0: KINDS}
     apart = mechanisms(WeightsSettings(assessment_mechid=3, workflow_mechid=1))
     assert list(apart.items()) == [(1, ("workflows",)), (3, ("assessments",))]
+
+
+@given(st.dictionaries(st.integers(0, 60).map(str), st.floats(1e-6, 100), min_size=7, max_size=40))
+def test_a_higher_score_never_gets_a_lower_weight(scores: dict[str, float]) -> None:
+    weights = capped_weights(V1.rules.pay.cap, scores)
+    ordered = sorted(scores, key=lambda hotkey: scores[hotkey])
+    assert all(weights[a] <= weights[b] + 1e-12 for a, b in pairwise(ordered))
+
+
+@given(st.dictionaries(st.integers(0, 60).map(str), st.floats(1e-6, 100), min_size=8, max_size=40))
+def test_the_uncapped_share_in_proportion_to_their_scores(scores: dict[str, float]) -> None:
+    weights = capped_weights(V1.rules.pay.cap, scores)
+    free = [hotkey for hotkey in scores if weights[hotkey] < 0.15]
+    if free:
+        ratio = weights[free[0]] / scores[free[0]]
+        assert all(math.isclose(weights[hotkey], ratio * scores[hotkey], rel_tol=1e-9) for hotkey in free)
+
+
+@given(st.lists(st.floats(0, 6.9), max_size=130))
+def test_only_the_last_hundred_entries_count_and_the_warm_up_needs_twenty(values: list[float]) -> None:
+    last = values[-100:]
+    expected = math.fsum(last) / len(last) * min(1, len(last) / 20) if last else 0
+    assert type_score(V1, values) == expected

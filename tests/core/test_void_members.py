@@ -13,7 +13,7 @@ from random_rounds import Dice, returned
 from validator.protocol.reasons import OURS
 from validator.protocol.results import Judgement, RoundResults, VoidDispatch
 from validator.protocol.round import GroupPlan, RoundPlan
-from validator.scoring import Version, score_round, window_entries
+from validator.scoring import score_round, window_entries
 from validator.scoring import version as version_of
 
 Key = tuple[str, str]
@@ -30,11 +30,9 @@ def pruned(group: GroupPlan, void: Collection[Key]) -> GroupPlan:
     return structs.replace(group, primaries=primaries, auditors=auditors)
 
 
-@pytest.mark.parametrize("version", [V1, version_of("1.0.0")], ids=lambda version: version.name)
-@given(number=st.integers(0, 10_000), share=st.floats(0.05, 0.9), seed=st.integers(0, 1_000_000))
-def test_void_members_are_as_if_they_had_not_been_planned(
-    version: Version, number: int, share: float, seed: int
-) -> None:
+@given(st.sampled_from(["1.0.0", "2.0.0"]), st.integers(0, 10_000), st.floats(0.05, 0.9), st.integers(0, 1_000_000))
+def test_void_members_are_as_if_they_had_not_been_planned(name: str, number: int, share: float, seed: int) -> None:
+    version = version_of(name)
     frozen, plan, results, _ = returned(number, version)
     dice = Dice(random.Random(seed).random)
     void_tasks = {task.task_id for task in results.void}

@@ -35,7 +35,7 @@ from validator.scoring.v1.weights import kind_weights, miner_score, share_of, ty
 from validator.scoring.v1.workflow import penalties, score_workflow, worth_parts
 from validator.scoring.v1.workflow_runs import ceiling_of, measure, result_of, totals_fault
 from validator.scoring.v2.groups import next_turns
-from validator.scoring.v2.pay import paid_scores, pay_tallies
+from validator.scoring.v2.pay import paid_scores
 from validator.scoring.v2.tallies import TalliedAnswer, tally_task
 from validator.scoring.values import (
     Addend,
@@ -98,7 +98,6 @@ __all__ = [
     "Rules",
     "Schedule",
     "ScoredTask",
-    "Share",
     "Standard",
     "TalliedAnswer",
     "TallyPay",
@@ -144,7 +143,6 @@ __all__ = [
     "next_turns",
     "paid_scores",
     "pair_of",
-    "pay_tallies",
     "penalties",
     "plan_round",
     "quality_axes",
@@ -154,7 +152,6 @@ __all__ = [
     "round_outcome",
     "score_members",
     "score_round",
-    "score_weights",
     "score_workflow",
     "semantic_subsets",
     "share_of",

@@ -1,6 +1,6 @@
-"""Keys, claims and components as they are computed, compared with their plain forms; same values, bit for bit."""
+"""Keys, claims, components and consensus, compared with their plain forms bit for bit (SPEC 3, 4)."""
 
-from itertools import permutations
+from itertools import combinations, permutations
 
 import msgspec
 import pytest
@@ -11,11 +11,21 @@ from plain_forms import components, evidence_form, score
 from strategies import findings, groups, sssas
 
 from validator.protocol.arithmetic import mean
+from validator.protocol.findings import package_of
 from validator.protocol.results import Checks, Submission
 from validator.protocol.round import GroupPlan
-from validator.protocol.sssa import EvidenceRefError, Finding, Sssa, check_sssa, ordinary_form, parse_evidence_ref
+from validator.protocol.sssa import (
+    EvidenceRefError,
+    Finding,
+    Sssa,
+    Verdict,
+    check_sssa,
+    ordinary_form,
+    parse_evidence_ref,
+)
 from validator.protocol.strict_json import SchemaError
 from validator.scoring import Member, claims_of, compare_answers, consensus_parts, finding_key, key_parts, score_members
+from validator.scoring.v1.claims import group_verdict
 from validator.scoring.v1.consensus import consensus_score
 from validator.scoring.v1.keys import FindingKeys, normalised_evidence
 
@@ -122,3 +132,37 @@ def test_an_attestation_that_says_what_another_says_in_other_words_shares_its_ke
     )
     keys = FindingKeys()
     assert keys.key(one) == keys.key(other) == finding_key(one)
+
+
+@given(findings, st.from_regex(r"\A[A-Za-z0-9_.\-]{1,64}\Z"))
+def test_a_key_never_depends_on_the_span_prefix_the_id_or_the_words(finding: Finding, span: str) -> None:
+    path = finding.evidence_ref.rpartition("::")[2]
+    bare = msgspec.structs.replace(finding, evidence_ref=path, id="other", description="other")
+    prefixed = msgspec.structs.replace(finding, evidence_ref=f"{span}::{path}")
+    assert finding_key(bare) == finding_key(prefixed) == finding_key(finding)
+
+
+@pytest.mark.parametrize(
+    ("target", "package"),
+    [
+        ("pkg:npm/%40scope/pkg@1.0?x=1#y", "@scope/pkg"),
+        ("pkg:npm/@scope/pkg@1.0", "@scope/pkg"),
+        ("pkg:npm/@scope/pkg", "@scope/pkg"),
+        ("pkg:npm//@scope/pkg@1.0", "@scope/pkg"),
+        ("pkg://npm/@scope/pkg@1.0", "@scope/pkg"),
+        ("pkg:pypi/Zope_.Interface", "zope-interface"),
+        ("@scope/pkg@1.0", "@scope/pkg"),
+        ("requests@2.19.0", "requests"),
+        ("pkg:", "pkg:"),
+        ("@", "@"),
+    ],
+)
+def test_packages_are_named_alike_however_they_are_spelled(target: str, package: str) -> None:
+    assert package_of(target) == package
+
+
+def test_verdict_ties_go_to_the_more_severe() -> None:
+    order: tuple[Verdict, ...] = ("BLOCK", "REVIEW", "ALLOW")
+    for a, b in combinations(order, 2):
+        assert group_verdict([b, a]) == group_verdict([a, b]) == a
+    assert group_verdict(["ALLOW", "ALLOW", "BLOCK"]) == "ALLOW"
