@@ -134,40 +134,13 @@ def digest_of(numbers: Iterable[int], version: Version) -> str:
     for number in numbers:
         frozen, plan, outcome, dice = scored(number, version)
         for value in (plan, outcome, weights_of(version, _windows(frozen, dice))):
-            told = _recorded_outcome(value) if isinstance(value, RoundOutcome) else value
-            chain.update(msgspec.json.encode(told, order="deterministic"))
+            chain.update(msgspec.json.encode(value, order="deterministic"))
     return chain.hexdigest()
 
 
 def weights_of(version: Version, windows: Mapping[str, Mapping[str, Sequence[float]]]) -> Any:
     """Return scores and weights of windows that are all paid."""
     return version.mechanism_weights(windows, standing=all_paid(windows))[:3]
-
-
-_OUTCOME: Any = msgspec.defstruct("_OUTCOME", RoundOutcome.__struct_fields__)
-_MEMBER: Any = msgspec.defstruct(
-    "_MEMBER",
-    [
-        "task_id",
-        "hotkey",
-        "role",
-        "reason",
-        "components",
-        "consensus",
-        "agreement_with_primaries",
-        "agreement_with_auditors",
-        "emission",
-        "window_entry",
-        "workflow",
-    ],
-)
-
-
-def _recorded_outcome(outcome: RoundOutcome) -> Any:
-    """Return the outcome as the recorded digests have it: every member with the fields of all kinds."""
-    members = [_MEMBER(*(getattr(one, name, None) for name in _MEMBER.__struct_fields__)) for one in outcome.members]
-    fields = {name: getattr(outcome, name) for name in outcome.__struct_fields__}
-    return _OUTCOME(**fields | {"members": members})
 
 
 def _frozen(number: int, dice: Dice, version: Version) -> RoundInput:

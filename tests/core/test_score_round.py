@@ -7,6 +7,7 @@ import pytest
 from builders import NOTHING_LATE, V1, finding, make_sssa, make_task
 
 from validator.protocol.canonical import canonical_bytes
+from validator.protocol.execution import ExecutionEvent
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Checks, Rejection, RoundResults, Submission, VoidTask
 from validator.protocol.round import (
@@ -21,16 +22,18 @@ from validator.protocol.round import (
     RoundInput,
     RoundOutcome,
     RoundPlan,
+    TypeHistory,
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Sssa
 from validator.protocol.task import Truth
-from validator.scoring import Version, plan_round, score_round, version, window_entries
+from validator.scoring import Version, plan_round, score_round, struck_entries, version, window_entries
 from validator.state.round_end import Ended, start_at
 from validator.state.values import Miner, Pair, State
 
 RAG = SkillType.RAG_KNOWLEDGE
 PYTHON = SkillType.EXECUTABLE_PYTHON
+SCRIPT = SkillType.EXECUTABLE_SCRIPT
 HOTKEYS = tuple(f"hk{i}" for i in range(7))
 CHECKS = Checks(True, None, None, True, None)
 
@@ -294,3 +297,48 @@ def test_planning_asks_registered_miners_of_the_type_alone_and_never_the_validat
     (group,) = plan_round(version(name), msgspec.structs.replace(frozen, scoring_version=name)).groups
     assert {hotkey for hotkey, _ in group.members} == set(HOTKEYS[:5])
     assert group.excluded == {}
+
+
+def ten_dispatches(*results: ExecutionResult, failures: int = 5) -> RoundInput:
+    """Round 50; everybody was sent ten tasks of both types."""
+    half = TypeHistory(("primary",), 10, failures)
+    miners = tuple(
+        miner(hotkey, skill_types=(PYTHON, SCRIPT), history={PYTHON: half, SCRIPT: half}) for hotkey in HOTKEYS
+    )
+    tasks = (make_task(PYTHON), make_task(SCRIPT, task_id="t2"))
+    return frozen_input(tasks, miners, round_id="50", executions=results)
+
+
+def caught(event: ExecutionEvent = "rerun_fail", round_id: str = "49", task_id: str = "t9") -> ExecutionResult:
+    return ExecutionResult(round_id, task_id, "hk2", PYTHON, event)
+
+
+def excluded(given: RoundInput) -> list[dict[str, Reason]]:
+    return [group.excluded for group in plan_round(V1, given).groups]
+
+
+def test_a_caught_answer_is_an_entry_of_nothing_and_a_failure_of_its_dispatch() -> None:
+    given = ten_dispatches(caught())
+    assert struck_entries(given) == (caught(),)
+    assert excluded(given) == [{"hk2": "failure_rate"}, {}]
+    assert [planned.candidates[2].failures for planned in V1.plan_tasks(given)] == [6, 5]
+
+
+def test_a_confirmed_answer_loses_nothing() -> None:
+    given = ten_dispatches(caught("rerun_pass"))
+    assert struck_entries(given) == ()
+    assert excluded(given) == [{}, {}]
+
+
+def test_two_caught_answers_count_twice() -> None:
+    assert excluded(ten_dispatches(caught(), failures=4)) == [{}, {}]
+    both = ten_dispatches(caught(task_id="t8"), caught(), failures=4)
+    assert [struck.task_id for struck in struck_entries(both)] == ["t8", "t9"]
+    assert excluded(both) == [{"hk2": "failure_rate"}, {}]
+
+
+def test_a_caught_answer_of_before_the_last_thirty_rounds_is_struck_and_fails_nothing() -> None:
+    assert excluded(ten_dispatches(caught(round_id="20"))) == [{"hk2": "failure_rate"}, {}]
+    old = ten_dispatches(caught(round_id="19"))
+    assert excluded(old) == [{}, {}]
+    assert len(struck_entries(old)) == 1
