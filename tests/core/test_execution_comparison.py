@@ -190,6 +190,14 @@ CASES: list[tuple[str, Document, str]] = [
         "None",
     ),
     (
+        "what the run of nothing shows is not the one signature",
+        changed(
+            *(RUN1, ticking(10), RUN2, ticking(10), NONE, with_probes({"fs": ticks(1)})),
+            *(MINE, ticking(1), f"{MINE}.fs", less("fs", 1)),
+        ),
+        "fail",
+    ),
+    (
         "the mark is no member",
         changed("mark", ["fs", "tick-0"], RUN1, ticking(9), RUN2, ticking(9), MINE, ticking(40)),
         "None",

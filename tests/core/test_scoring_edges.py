@@ -3,17 +3,19 @@
 import math
 
 import pytest
-from builders import V1
+from builders import V1, make_sssa, make_task
+from msgspec import structs
 
 from validator.protocol.answer import Role
-from validator.protocol.results import Checks
+from validator.protocol.results import Checks, Submission
 from validator.protocol.skill_types import ASSESSED_TYPES, BASE_TRACES, SkillType
 from validator.protocol.task import Truth
-from validator.scoring import AnswerFacts
+from validator.scoring import AnswerFacts, Version20, version
 from validator.scoring.v1.emission import tier
 from validator.scoring.v1.quality import quality, quality_axes
 from validator.scoring.v1.reputation import event_of_consensus
 from validator.scoring.v1.semantics import reference_signatures
+from validator.scoring.v2.tally_round import epsilon_of
 
 RAG = SkillType.RAG_KNOWLEDGE
 
@@ -75,3 +77,24 @@ def test_expected_commands_count_for_primaries_alone(role: Role, sigma: float | 
         consensus=1.0,
     )
     assert quality_axes(V1, facts).get("sigma") == sigma
+
+
+@pytest.mark.parametrize(
+    ("role", "manifest", "epsilon"),
+    [
+        ("primary", None, 0.6 / 0.7),
+        ("auditor", None, 1.0),
+        ("primary", "ab" * 32, 0.6 / 0.9),
+        ("auditor", "ab" * 32, 0.5 / 0.7),
+        ("auditor", "cd" * 32, 1.0),
+    ],
+)
+def test_under_2_0_0_the_truth_adds_checks_to_the_evidence(role: Role, manifest: str | None, epsilon: float) -> None:
+    known = Truth("BLOCK", None, None, None, ("ls", "curl"), manifest, None, None)
+    sssa = make_sssa(make_task())
+    shown = structs.replace(sssa, evidence=structs.replace(sssa.evidence, manifest_sha256="cd" * 32))
+    checks = Checks(probes=True, traces=None, manifest_digest=None, evidence_resolves=True, canary=None)
+    answer = Submission("t1", "a", role, 5.0, shown, "", checks, shell_commands=("ls",))
+    by = version("2.0.0")
+    assert isinstance(by, Version20)
+    assert epsilon_of(by, answer, known) == pytest.approx(epsilon)
