@@ -25,6 +25,7 @@ from hostile.population import Journal, Plan, Population, goal_documents
 from hostile.shown import unescaped
 from process_watch import Lag, Memory, lag_of, memory_group, memory_watched, metrics_of
 
+from validator.protocol.dispatch_record import Dispatch
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.task import Windows
@@ -32,7 +33,6 @@ from validator.protocol.workflow_plan import goal_sha256
 from validator.protocol.workflow_run import run_id_of
 from validator.protocol.workflow_task import WorkflowTask
 from validator.store import Store, open_store
-from validator.store.dispatch_record import Dispatch
 from validator.store.rows import RoundRecord
 
 pytestmark = pytest.mark.attack

@@ -21,11 +21,11 @@ from daemon_process import Miners, Site, free_port, honest, until
 from process_watch import lag_of, metrics_of
 
 from validator.protocol.answer import Dispatch
+from validator.protocol.dispatch_record import Dispatch as Stored
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.store import open_store
-from validator.store.dispatch_record import Dispatch as Stored
 
 pytestmark = pytest.mark.attack
 

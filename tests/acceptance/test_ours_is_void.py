@@ -19,10 +19,10 @@ from daemon_process import PROGRAM, Miners, Site, free_port, honest, until
 from state_kit import windows_of
 
 from validator.protocol.answer import Dispatch
+from validator.protocol.dispatch_record import Dispatch as Stored
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.store import open_store
-from validator.store.dispatch_record import Dispatch as Stored
 
 pytestmark = pytest.mark.faults
 STOPPED_S = float(os.environ.get("STOPPED_S", "6"))

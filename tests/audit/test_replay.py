@@ -17,12 +17,12 @@ from validator.audit.replay import replay_round
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.dispatch_record import Dispatch as StoredDispatch
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction, open_store
 from validator.store.codec import compressed, expanded
-from validator.store.dispatch_record import Dispatch as StoredDispatch
 from validator.store.record import Group
 from validator.store.tables import (
     answers,

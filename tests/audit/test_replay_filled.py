@@ -9,10 +9,10 @@ from sqlalchemy import delete, update
 
 from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.strict_json import decode_plain
+from validator.protocol.waiting_work import Judged
 from validator.protocol.workflow_run import CodeReport
 from validator.store import Store, Transaction
 from validator.store.tables import dispatches, rounds, waiting_work
-from validator.store.waiting_work import Judged
 
 C = waiting_work.c
 OF_0 = C.round_id == 0

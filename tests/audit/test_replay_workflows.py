@@ -14,10 +14,10 @@ from sqlalchemy import delete, update
 from validator.audit.replay import replay_round
 from validator.proofs.document import seal, verify_document
 from validator.protocol.canonical import canonical_bytes, digest, sha256_hex
+from validator.protocol.dispatch_record import Dispatch
 from validator.protocol.signatures import Signer
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
-from validator.store.dispatch_record import Dispatch
 from validator.store.record import Group
 from validator.store.tables import answers
 

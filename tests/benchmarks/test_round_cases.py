@@ -9,7 +9,7 @@ from samples.honest_miners import Miners, signers
 from samples.traced_answer import BYTES, traced
 
 from validator.kinds.assessment.judge import judge
-from validator.kinds.assessment.supply import requests
+from validator.kinds.assessment.requests import requests
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call
 from validator.protocol.archives import pack

@@ -16,8 +16,8 @@ from validator.protocol.execution import (
 )
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
+from validator.protocol.waiting_work import Executed, QueuedWork
 from validator.store import open_store
-from validator.store.waiting_work import Executed, QueuedWork
 
 NOW = datetime(2026, 1, 1, 0, 5, tzinfo=UTC)
 PYTHON = SkillType.EXECUTABLE_PYTHON

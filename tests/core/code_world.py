@@ -15,13 +15,13 @@ from validator.miners.scripted import ScriptedReply
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.signatures import Signer
+from validator.protocol.waiting_work import CodeCheck, Judged
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import CodeReport, StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.sandbox.interface import CodeSandbox
 from validator.scoring import Schedule, code_quality, measure, score_workflow, version
 from validator.store import Store
-from validator.store.waiting_work import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource
 from validator.waiting.code_checks import CodeWork

@@ -24,11 +24,11 @@ from validator.protocol.skill_types import SkillType, trace_names
 from validator.protocol.sssa import Verdict
 from validator.protocol.task import Task
 from validator.protocol.traces import read_traces
+from validator.protocol.waiting_work import Executed, Execution
 from validator.sandbox.interface import SandboxJob
 from validator.sandbox.scripted import ScriptedRun
 from validator.scoring import Schedule
 from validator.store import Store
-from validator.store.waiting_work import Executed, Execution
 from validator.tasks.source import MemorySource, SourcedTask
 
 PYTHON = SkillType.EXECUTABLE_PYTHON

@@ -10,7 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 
-from validator.kinds.interface import PackedTask
+from validator.kinds.services import PackedTask
 from validator.protocol.round import AssessmentTask
 from validator.protocol.skill_types import ASSESSED_TYPES
 

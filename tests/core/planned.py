@@ -27,13 +27,13 @@ from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
+from validator.protocol.waiting_work import CodeCheck, Judged
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import CodeReport, StepOutput
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import fill_run, measure, version
 from validator.sources import SeededRandom, VirtualClock
 from validator.store import Store, Transaction
-from validator.store.waiting_work import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource, Order
 

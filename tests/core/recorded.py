@@ -7,8 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 from sqlalchemy import delete, insert, update
 
+from validator.protocol.dispatch_record import Dispatch
 from validator.store import Transaction, open_store
-from validator.store.dispatch_record import Dispatch
 from validator.store.record import Group, Head, frames
 from validator.store.repositories.base import Recent
 from validator.store.tables import records

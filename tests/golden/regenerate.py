@@ -22,7 +22,7 @@ sys.path.append(str(FOLDER.parent / "miners"))
 import golden_examples as golden  # noqa: E402 - it lies beside the tests
 from miner_servers import ok, raw_server, read_request  # noqa: E402
 
-from validator.kinds.assessment.supply import dispatch_bodies  # noqa: E402
+from validator.kinds.assessment.requests import dispatch_bodies  # noqa: E402
 from validator.miners.client import HttpMinerClient  # noqa: E402
 from validator.outgoing.calls import Call  # noqa: E402
 from validator.protocol.answer import Answer, CanarySpec, canary_marker, probe_values  # noqa: E402  # noqa: E402

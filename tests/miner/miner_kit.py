@@ -13,7 +13,7 @@ from miner.behaviours import Behaviour
 from miner.server import LocalMiner
 from miner.tracing import Tracer
 from validator.kinds.assessment.judge import judge
-from validator.kinds.assessment.supply import dispatch_bodies
+from validator.kinds.assessment.requests import dispatch_bodies
 from validator.kinds.judging import Expected, Judged, reject
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call, Reply

@@ -12,7 +12,7 @@ from miner_kit import NONCE, VALIDATOR, Bench, bench, job
 
 from miner.behaviours import answer_thoroughly
 from miner.requests import MAX_DISPATCH, DispatchRefusedError, open_dispatch
-from validator.kinds.assessment.supply import dispatch_bodies
+from validator.kinds.assessment.requests import dispatch_bodies
 from validator.protocol.answer import Dispatch
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.capabilities import parse_capabilities

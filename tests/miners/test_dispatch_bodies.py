@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workflow_builders import make_workflow
 
-from validator.kinds.assessment.supply import WrongBundleError, dispatch_bodies, requests
+from validator.kinds.assessment.requests import WrongBundleError, dispatch_bodies, requests
 from validator.kinds.registry import kind_of
 from validator.protocol.answer import CanarySpec, Dispatch, Role, probe_values
 from validator.protocol.round import AssessmentTask, GoalTask

@@ -28,7 +28,7 @@ from golden_examples import (
 from miner_servers import content, ok, raw_server, read_request
 
 from validator.kinds.assessment.judge import judge
-from validator.kinds.assessment.supply import dispatch_bodies
+from validator.kinds.assessment.requests import dispatch_bodies
 from validator.kinds.judging import Expected
 from validator.miners.client import HttpMinerClient
 from validator.outgoing.calls import Call

@@ -17,7 +17,8 @@ import pytest
 from builders import IMAGE, V1
 from marked_bundles import LANGUAGES, files_in, marked
 
-from validator.kinds.assessment.supply import Bundles, dispatch_bodies
+from validator.kinds.assessment.requests import dispatch_bodies
+from validator.kinds.assessment.supply import Bundles
 from validator.planting.marks import COMPUTATIONS, _templates, plant_mark
 from validator.protocol.answer import Dispatch
 from validator.protocol.bundles import read_bundle

@@ -9,12 +9,12 @@ import pytest
 from world import World, prepared, tasks_of_all_types
 
 from validator.outgoing.calls import Body
+from validator.protocol.dispatch_record import DispatchKey, Failure
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RawAnswer
 from validator.rounds import answer_storage
 from validator.rounds.answer_storage import AnswerStorage, Received
-from validator.store import DispatchKey, Store, Transaction
-from validator.store.dispatch_record import Failure
+from validator.store import Store, Transaction
 from validator.store.errors import WrongStateError
 from validator.tasks.source import MemorySource
 

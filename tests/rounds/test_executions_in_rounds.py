@@ -22,12 +22,12 @@ from validator.protocol.execution import RunReport
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.strict_json import decode_plain
+from validator.protocol.waiting_work import Executed
 from validator.rounds.receipts import close_epoch
 from validator.rounds.resume import resume_rounds
 from validator.store import Store, Transaction
 from validator.store.tables import waiting_work
 from validator.store.vector_inputs import basis_now
-from validator.store.waiting_work import Executed
 
 
 async def all_equal(store: Store, rounds: int) -> None:

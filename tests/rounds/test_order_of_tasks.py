@@ -10,7 +10,7 @@ from workflow_builders import make_workflow
 from world import VALIDATOR, World, prepared
 
 from validator.kinds.assessment.supply import Bundles
-from validator.kinds.interface import PackedTask
+from validator.kinds.services import PackedTask
 from validator.protocol.draws import task_draw
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask

@@ -19,13 +19,13 @@ from validator.miners.scripted import ScriptedMinerClient, ScriptedReply
 from validator.outgoing.calls import Call, Reply, Sent
 from validator.outgoing.stalls import Stall
 from validator.protocol.answer import Dispatch
+from validator.protocol.dispatch_record import Dispatch as Stored
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
 from validator.protocol.task import Windows
 from validator.rounds.resume import resume_rounds
 from validator.rounds.settle import settle_round
 from validator.store import Store
-from validator.store.dispatch_record import Dispatch as Stored
 from validator.store.tables import dispatches
 from validator.tasks.source import MemorySource
 

@@ -11,6 +11,7 @@ from msgspec import structs
 from validator.protocol.answer import CanarySpec, Role
 from validator.protocol.bundles import IndexEntry
 from validator.protocol.canonical import digest
+from validator.protocol.dispatch_record import Arrival, DispatchKey, Failure, JudgedAnswer
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Checks, Submission, packed
 from validator.protocol.round import (
@@ -48,9 +49,8 @@ from validator.protocol.sssa import (
 )
 from validator.protocol.task import Truth
 from validator.state.round_end import Ended
-from validator.store import DispatchKey, Store, Transaction
+from validator.store import Store, Transaction
 from validator.store.codec import compressed
-from validator.store.dispatch_record import Arrival, Failure, JudgedAnswer
 from validator.store.rows import RoundSummary
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

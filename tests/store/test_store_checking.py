@@ -17,6 +17,7 @@ from world import World, on_virtual_time, one_round, tasks_of_all_types
 
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.results import RawAnswer
+from validator.protocol.waiting_work import Judged
 from validator.protocol.workflow_run import CodeReport
 from validator.state.round_end import Change
 from validator.state.values import PairKey
@@ -39,7 +40,6 @@ from validator.store.tables import (
     state_shared,
     tasks,
 )
-from validator.store.waiting_work import Judged
 from validator.tasks.source import MemorySource
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

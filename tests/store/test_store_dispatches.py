@@ -19,11 +19,11 @@ from store_examples import (
 )
 
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
 from validator.protocol.reasons import Reason
 from validator.protocol.results import Rejection, RoundResults, VoidTask, packed
-from validator.store import DispatchKey, Store
+from validator.store import Store
 from validator.store.codec import INLINE_LIMIT, expanded
-from validator.store.dispatch_record import Failure, JudgedAnswer
 from validator.store.errors import DamagedError, MismatchError, WrongStateError
 from validator.store.tables import answers, dispatches, sssas
 

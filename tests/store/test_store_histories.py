@@ -8,12 +8,12 @@ from state_kit import histories_of
 from store_examples import HOTKEYS, PYTHON, RAG, a_round, answer_all, at, open_round, play_round, settle, step, task_id
 
 from validator.protocol.answer import Role
+from validator.protocol.dispatch_record import DispatchKey, Failure
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan, TypeHistory
 from validator.protocol.skill_types import SkillType
 from validator.state.values import ROLES
-from validator.store import DispatchKey, Store, open_store
-from validator.store.dispatch_record import Failure
+from validator.store import Store, open_store
 
 LOOKBACK = 30
 A, B, C, D, E = HOTKEYS

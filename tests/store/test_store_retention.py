@@ -3,9 +3,10 @@ from sqlalchemy import func, select
 from store_examples import HOTKEYS, PYTHON, RAG, answer_all, at, open_round, play_round, sha
 
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.dispatch_record import DispatchKey
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
-from validator.store import DispatchKey, Store
+from validator.store import Store
 from validator.store.pruning import prune
 from validator.store.repositories import operations
 from validator.store.rows import EndState, Pruned

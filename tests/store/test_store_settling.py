@@ -16,10 +16,10 @@ from store_examples import (
     settle,
 )
 
+from validator.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundPlan
-from validator.store import DispatchKey, Store, open_store
-from validator.store.dispatch_record import Failure, JudgedAnswer
+from validator.store import Store, open_store
 from validator.store.errors import (
     AlreadySettledError,
     MismatchError,

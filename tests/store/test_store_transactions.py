@@ -9,10 +9,10 @@ from state_kit import plant_flag
 from store_examples import HOTKEYS, PYTHON, a_round, at, open_round, snapshot, task_id
 
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.dispatch_record import DispatchKey, Failure
 from validator.protocol.reasons import Reason
 from validator.protocol.round import FlagRaised
-from validator.store import DispatchKey, Store
-from validator.store.dispatch_record import Failure
+from validator.store import Store
 from validator.store.errors import MismatchError, UnstorableError
 from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import WindowEntry

@@ -11,11 +11,11 @@ from sqlalchemy.exc import IntegrityError
 from world import one_round
 
 from validator.protocol.reasons import Reason
+from validator.protocol.waiting_work import Executed, Judged
 from validator.protocol.workflow_run import CodeReport
 from validator.store import Store
 from validator.store.errors import MismatchError
 from validator.store.tables import waiting_work
-from validator.store.waiting_work import Executed, Judged
 
 NOW = datetime(2100, 1, 1, tzinfo=UTC)
 

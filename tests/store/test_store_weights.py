@@ -3,9 +3,10 @@ from sqlalchemy.exc import IntegrityError
 from store_examples import HOTKEYS, PYTHON, RAG, at, play_round, task_id
 
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.dispatch_record import DispatchKey
 from validator.protocol.round import ExecutionResult
 from validator.protocol.skill_types import SkillType
-from validator.store import DispatchKey, Store
+from validator.store import Store
 from validator.store.errors import AlreadyPreparedError, EmptyReasonError, MismatchError, WrongStateError
 from validator.store.repositories.weight_submissions import PlannedWeights
 from validator.store.rows import WeightMark, WeightsRecord, WindowEntry

@@ -18,7 +18,7 @@ from task_builders import make_task, write_task
 
 from miner.bundles.written import written_bundles
 from validator.kinds.assessment.supply import pack_task
-from validator.kinds.interface import PackedTask
+from validator.kinds.services import PackedTask
 from validator.planting.shapes import builtin_shapes
 from validator.planting.skeletons import draw_skeleton
 from validator.protocol.draws import NONCE_BYTES

@@ -13,11 +13,11 @@ from world import World, frozen_of, one_round
 from validator.daemon.waiting_work import UnjudgedWatch
 from validator.health.board import Board
 from validator.protocol.reasons import Reason
+from validator.protocol.waiting_work import CodeCheck, Judged
 from validator.protocol.workflow_run import CodeReport
 from validator.sandbox.interface import CodeJob, SandboxFailure
 from validator.sandbox.scripted import CodeScript, ScriptedCheck, ScriptedCodeSandbox
 from validator.store import Store
-from validator.store.waiting_work import CodeCheck, Judged
 from validator.tasks.goals import MemoryGoals
 from validator.waiting.life_cycle import CODE_KIND, MOST_TRIES, pause_after
 

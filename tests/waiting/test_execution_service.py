@@ -38,12 +38,12 @@ from validator.protocol.answer import Dispatch, probe_values
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.reasons import Reason
 from validator.protocol.signatures import Signer
+from validator.protocol.waiting_work import Execution
 from validator.rounds.receipts import close_epoch
 from validator.sandbox.interface import Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import Script, ScriptedRun, ScriptedSandbox
 from validator.store import Store, Transaction, open_store
 from validator.store.errors import StoreAwayError
-from validator.store.waiting_work import Execution
 from validator.waiting.embedded import AT_ONCE, EmbeddedWorker
 from validator.waiting.engine_watch import SandboxWatch
 from validator.waiting.executions import ExecutionWork

@@ -17,13 +17,13 @@ from sqlalchemy import update
 from world import World, one_round
 
 from validator.protocol.reasons import Reason
+from validator.protocol.waiting_work import Executed, Execution, Upcoming
 from validator.sandbox.interface import Evidence, SandboxFailure, SandboxJob
 from validator.sandbox.scripted import ScriptedSandbox
 from validator.sources import VirtualClock
 from validator.store import Store, open_store
 from validator.store.errors import StoreAwayError
 from validator.store.tables import waiting_work
-from validator.store.waiting_work import Executed, Execution, Upcoming
 from validator.waiting import worker as worker_module
 from validator.waiting.executions import ExecutionWork
 from validator.waiting.jobs import JobQueue, Sweep, open_jobs

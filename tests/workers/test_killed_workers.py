@@ -21,10 +21,10 @@ from worker_jobs import die_times
 from world import VALIDATOR, World, miner_signer, on_virtual_time, online, prepared, tasks_of_all_types
 
 from validator.audit.log.verify import verify_file
+from validator.protocol.dispatch_record import Dispatch
 from validator.protocol.reasons import Reason
 from validator.rounds.resume import resume_rounds
 from validator.store import Store
-from validator.store.dispatch_record import Dispatch
 from validator.tasks.source import MemorySource
 from validator.workers.interface import Here, Whose, WorkerKilledError
 from validator.workers.pool import WorkerPool

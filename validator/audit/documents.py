@@ -11,6 +11,7 @@ from validator.audit.explain.effects import Collusion, ReputationChange, TypeWin
 from validator.audit.explain.round_explanation import MinerFacts, NotACandidate, RoundExplanation, RoundFacts
 from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.answer import Role
+from validator.protocol.dispatch_record import DispatchState, ScoredDispatch, TaskState
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.protocol.reasons import Reason, gate_of, meaning_of
 from validator.protocol.round import (
@@ -25,11 +26,10 @@ from validator.protocol.round import (
 )
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
+from validator.protocol.waiting_work import Execution, WaitingWork
 from validator.store import Transaction
-from validator.store.dispatch_record import DispatchState, ScoredDispatch
 from validator.store.repositories.rounds import StallRecord
-from validator.store.rows import FlagRecord, GroupRecord, RoundRecord, TaskRecord, TaskState
-from validator.store.waiting_work import Execution, WaitingWork
+from validator.store.rows import FlagRecord, GroupRecord, RoundRecord, TaskRecord
 
 _OF_THE_MINER: Final = frozenset(
     {

@@ -15,9 +15,9 @@ from validator.cli.rendering import Page, print_table
 from validator.cli.session import ask_store, change_store
 from validator.protocol.execution import AnswerResult, RunReport, WorkState
 from validator.protocol.reasons import meaning_of
+from validator.protocol.waiting_work import CodeCheck, Execution, W, WaitingWork
 from validator.store import Transaction
 from validator.store.repositories.waiting_work import WorkQueue
-from validator.store.waiting_work import CodeCheck, Execution, W, WaitingWork
 
 WAITING = group()
 WorkId = Annotated[

@@ -23,6 +23,7 @@ from validator.daemon.signals import Signals, Stop, StoppedAtStartError
 from validator.daemon.watches import BudgetService
 from validator.daemon.world import judging_workers
 from validator.health.board import Board
+from validator.protocol.waiting_work import CODE, EXECUTIONS
 from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import open_sandbox
 from validator.sandbox.interface import CodeSandbox, Sandbox
@@ -30,7 +31,6 @@ from validator.settings.model import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Store, open_store
 from validator.store.identity import require_known_version
-from validator.store.waiting_work import CODE, EXECUTIONS
 from validator.telemetry import Event, configure_logging
 from validator.waiting.code_checks import CodeWork
 from validator.waiting.engine_watch import SandboxWatch, note_code

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from validator.kinds.explained.task import TaskExplanation, TaskFacts
 from validator.kinds.judging import Accepted, Expected, Judged
@@ -12,8 +12,7 @@ from validator.protocol.results import Packed, Passed
 from validator.protocol.round import RoundInput, RoundTask
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.skill_types import SkillType
-from validator.scoring import Fault, FindingKeys, Rules, ScoredTask, Version
-from validator.tasks.source import Order
+from validator.scoring import Fault, FindingKeys, ScoredTask, Version
 
 T = TypeVar("T", bound=RoundTask)
 A = TypeVar("A", bound=Passed)
@@ -39,44 +38,6 @@ class Request(NamedTuple):
     def whole(self) -> bytes:
         """All of the body."""
         return self.body + self.tail
-
-
-class PackedTask(NamedTuple):
-    """A task of the round.
-
-    Attributes:
-        bundle: as it is dispatched; None where the task itself holds all that is sent.
-        sourced: whether a source gave it, which has to know that; False if it was made for this round.
-    """
-
-    task: RoundTask
-    bundle: bytes | None
-    sourced: bool = True
-
-
-class Supply(Protocol):
-    """Source of a kind's tasks."""
-
-    async def fill(self, rules: Rules, round_id: str, order: Order, salt: bytes) -> list[PackedTask]:
-        """Return the kind's tasks for a round in plan order: types as in SPEC 1, then slots.
-
-        Args:
-            rules: of the round's version: how many slots a type has, and the windows of tasks without their own.
-            round_id: of the round.
-            order: in which tasks that a source holds are due.
-            salt: of the epoch, raw; secret while in use.
-        """
-
-
-class Runner(Protocol):
-    """Runs accepted answers of a kind, each once: a run costs."""
-
-    async def run(self, round_id: str, expected: Expected[Any], accepted: Any, seconds: float) -> Passed:
-        """Run what the kind's gates accepted; return the result of it.
-
-        Raises:
-            ExceptionGroup: an error of the validator, whatever others do.
-        """
 
 
 class ProvenTask(NamedTuple, Generic[T]):

@@ -12,10 +12,10 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from validator.outgoing.calls import Body
+from validator.protocol.dispatch_record import Arrival, DispatchKey, Failure
 from validator.protocol.results import RawAnswer
-from validator.store import DispatchKey, Store, Transaction
+from validator.store import Store, Transaction
 from validator.store.codec import compressed
-from validator.store.dispatch_record import Arrival, Failure
 from validator.store.errors import AlreadySettledError, WrongStateError
 
 _MOST: Final = 64

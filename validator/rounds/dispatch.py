@@ -9,13 +9,15 @@ from datetime import timedelta
 import structlog
 
 from validator.cancellation import together
-from validator.kinds.interface import Request, Runner
+from validator.kinds.interface import Request
 from validator.kinds.judging import Accepted, Expected, Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
+from validator.kinds.services import Runner
 from validator.miners.client import MinerClient
 from validator.outgoing.calls import Call, Reply
 from validator.outgoing.stalls import StalledError, StallsSince, no_stalls
 from validator.protocol.answer import Role
+from validator.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
 from validator.protocol.reasons import Reason
 from validator.protocol.results import packed
 from validator.protocol.round import RoundInput, RoundTask
@@ -27,7 +29,6 @@ from validator.rounds.prepare import Prepared
 from validator.rounds.settle import Returned
 from validator.sources import Clock
 from validator.store import PATIENCE_S, Store
-from validator.store.dispatch_record import DispatchKey, Failure, JudgedAnswer
 from validator.store.errors import StoreLostError
 from validator.store.repositories.rounds import StallRecord
 from validator.telemetry import Event

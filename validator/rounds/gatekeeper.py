@@ -5,10 +5,10 @@ from functools import partial
 
 from validator.kinds.judging import Accepted, Expected, Judged, reject
 from validator.kinds.registry import kind_of
+from validator.protocol.dispatch_record import DispatchKey, JudgedAnswer
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundTask
-from validator.store import DispatchKey, Store
-from validator.store.dispatch_record import JudgedAnswer
+from validator.store import Store
 from validator.workers.interface import TooCostlyError, Whose, Workers
 
 ReadBody = Callable[[], bytes]

@@ -12,7 +12,7 @@ import structlog
 from msgspec.structs import replace
 
 from validator.chain.base import BehindError
-from validator.kinds.interface import PackedTask, Supply
+from validator.kinds.services import PackedTask, Supply
 from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.draws import round_seed

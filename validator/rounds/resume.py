@@ -9,6 +9,7 @@ import structlog
 from validator.cancellation import complete, together
 from validator.kinds.judging import Judged, Key, expected_of, reject
 from validator.kinds.registry import kind_of
+from validator.protocol.dispatch_record import Dispatch
 from validator.protocol.reasons import OURS, Reason
 from validator.protocol.receipt import RoundEnd, RoundLines
 from validator.protocol.results import Packed
@@ -20,7 +21,6 @@ from validator.rounds.settle import Returned, settle_round, void_round
 from validator.scoring import UnknownScoringVersionError, plan_round, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
-from validator.store.dispatch_record import Dispatch
 from validator.store.errors import DamagedError, StoreError
 from validator.store.repositories.records import unpacked
 from validator.store.rows import StoredRound

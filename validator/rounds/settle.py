@@ -14,6 +14,7 @@ from validator.kinds.judging import Judged, Key
 from validator.kinds.registry import kind_of
 from validator.proofs.document import Unsealed, signed
 from validator.protocol.canonical import canonical_bytes
+from validator.protocol.dispatch_record import DispatchKey, Failure, JudgedAnswer
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import (
     ProofNote,
@@ -37,6 +38,7 @@ from validator.protocol.round import (
     published_outcome,
 )
 from validator.protocol.signatures import Signer
+from validator.protocol.waiting_work import QueuedWork
 from validator.protocol.workflow_run import WorkflowRun
 from validator.rounds.receipts import write_receipt
 from validator.scoring import FindingKeys, ScoredTask, Version, measured_runs, round_outcome, struck_entries, version
@@ -44,10 +46,9 @@ from validator.sources import Clock
 from validator.state.round_end import Ended, step_unscored
 from validator.store import Store, Transaction
 from validator.store.codec import compressed
-from validator.store.dispatch_record import DispatchKey, Failure, JudgedAnswer
 from validator.store.record import Record, RoundEnding, recorded
+from validator.store.repositories.waiting_work import queued_checks, queued_executions
 from validator.store.rows import EndState, PackedProof, RoundSummary, WindowEntry, entries_of
-from validator.store.waiting_work import QueuedWork, queued_checks, queued_executions
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The tables on SQLite or Postgres: one write transaction at a time, one repository per aggregate.
 
-Touches the database and archive files. Modules of values, types and forms (`rows`, `record`, `dispatch_record`,
-`waiting_work`, `columns`, `tables`, `urls`, `errors`) do no I/O. Called by every room that keeps data.
+Touches the database and archive files. Modules of values, types and forms (`rows`, `record`,
+`columns`, `tables`, `urls`, `errors`) do no I/O. Called by every room that keeps data.
 """
 
 from typing import TYPE_CHECKING
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from validator.lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
-    from validator.store.dispatch_record import DispatchKey
     from validator.store.engine import Store, open_store
     from validator.store.outages import PATIENCE_S
     from validator.store.schema import SchemaState, schema_state, upgrade
@@ -18,7 +17,6 @@ else:  # SQLAlchemy takes longer than verifying a short log, which has use for t
     __getattr__ = lazy_getattr(
         __name__,
         {
-            "DispatchKey": "dispatch_record",
             "PATIENCE_S": "outages",
             "SchemaState": "schema",
             "Store": "engine",
@@ -29,4 +27,4 @@ else:  # SQLAlchemy takes longer than verifying a short log, which has use for t
         },
     )
 
-__all__ = ["PATIENCE_S", "DispatchKey", "SchemaState", "Store", "Transaction", "open_store", "schema_state", "upgrade"]
+__all__ = ["PATIENCE_S", "SchemaState", "Store", "Transaction", "open_store", "schema_state", "upgrade"]

@@ -13,15 +13,15 @@ from typing import Final, Literal, NamedTuple, TypeVar
 import msgspec
 
 from validator.protocol.canonical import sha256_hex
+from validator.protocol.dispatch_record import RUN, Dispatch, TaskState
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import answers_line, line_digest
 from validator.protocol.results import Packed
 from validator.protocol.round import GroupOutcome
 from validator.protocol.text import printable
 from validator.store.codec import compressed, compressed_after, expanded, expanded_after
-from validator.store.dispatch_record import RUN, Dispatch
 from validator.store.errors import DamagedError
-from validator.store.rows import TaskEnd, TaskRecord, TaskState
+from validator.store.rows import TaskEnd, TaskRecord
 
 T = TypeVar("T")
 Commands = Mapping[str, Sequence[str]]

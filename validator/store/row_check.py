@@ -8,13 +8,14 @@ import msgspec
 
 from validator.protocol import typed
 from validator.protocol.differences import first_difference
+from validator.protocol.dispatch_record import planned_dispatches
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.waiting_work import CodeCheck, Execution, QueuedWork
 from validator.scoring import UnknownScoringVersionError, struck_entries, version
-from validator.store.dispatch_record import planned_dispatches
 from validator.store.repositories.rounds import frozen_columns
+from validator.store.repositories.waiting_work import queued_checks, queued_executions
 from validator.store.rows import RoundSummary, TaskRecord, WindowEntry, entries_of, planned_tasks
 from validator.store.transaction import Transaction
-from validator.store.waiting_work import CodeCheck, Execution, QueuedWork, queued_checks, queued_executions
 
 _TASK_END: Final = {"state", "reason"}
 _TASK: Final = [field.name for field in fields(TaskRecord) if field.name not in {"round_id", "task_id"}]

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from validator.protocol.arithmetic import mean
+from validator.protocol.dispatch_record import TaskState
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.receipt import ProofNote
 from validator.protocol.remedies import REMEDIES
@@ -27,7 +28,6 @@ from validator.scoring import filled_entries, window_entries
 
 RoundState = Literal["open", "settled", "void", "skipped", "abandoned"]
 EndState = Literal["settled", "void", "abandoned"]
-TaskState = Literal["open", "settled", "void", "skipped"]
 WeightsState = Literal["prepared", "submitted", "confirmed", "rejected", "unknown", "expired"]
 RowState = Literal["committed", "revealed", "reveal_failed", "as_sent", "altered", "unseen", "undetermined"]
 

@@ -26,9 +26,9 @@ from validator.protocol.execution import WORK_STATES
 from validator.protocol.reasons import Reason
 from validator.protocol.results import RawAnswer
 from validator.protocol.skill_types import SkillType
+from validator.protocol.waiting_work import CODE, EXECUTIONS, Executed, Judged
 from validator.store.columns import Json, Message, Moment, Name, Real, Sealed, Word
 from validator.store.rows import UnpaidWindow
-from validator.store.waiting_work import CODE, EXECUTIONS, Executed, Judged
 
 metadata = MetaData(
     naming_convention={

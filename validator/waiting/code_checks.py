@@ -6,13 +6,13 @@ from typing import ClassVar, NamedTuple
 from validator.protocol.reasons import Reason
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask
+from validator.protocol.waiting_work import CodeCheck, Judged
 from validator.protocol.workflow_run import CodeReport, WorkflowRun
 from validator.sandbox.interface import CodeJob, CodeSandbox, SandboxFailure
 from validator.scoring import Version, code_of, fill_run, measure, result_of, version
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.errors import DamagedError
-from validator.store.waiting_work import CodeCheck, Judged
 from validator.telemetry.reports import Reports
 from validator.waiting.engine_watch import note_code
 from validator.waiting.life_cycle import CODE_KIND, Finished, Kind, Outcome, Postponed

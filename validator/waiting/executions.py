@@ -7,13 +7,13 @@ from typing import ClassVar, Final, NamedTuple
 from msgspec import UNSET
 
 from validator.protocol.answer import probe_values
+from validator.protocol.dispatch_record import DispatchKey
 from validator.protocol.reasons import Reason
 from validator.protocol.round import AssessmentTask
 from validator.protocol.traces import TracesError
+from validator.protocol.waiting_work import Executed, Execution
 from validator.sandbox.interface import Ended, Evidence, Sandbox, SandboxFailure, SandboxJob
 from validator.store import Store, Transaction
-from validator.store.dispatch_record import DispatchKey
-from validator.store.waiting_work import Executed, Execution
 from validator.telemetry.reports import Reports
 from validator.waiting.comparison import Compared, ExecutedBundle, compare_task
 from validator.waiting.engine_watch import note_engine

@@ -22,12 +22,12 @@ from psycopg_pool import PoolTimeout
 
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
+from validator.protocol.waiting_work import Upcoming
 from validator.sources import Clock
 from validator.store import Store
 from validator.store.connections import CONNECT_S, session_sql
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.urls import StoreUrl, parse_url
-from validator.store.waiting_work import Upcoming
 from validator.telemetry import Event
 from validator.telemetry.repetition import Once, place_of
 from validator.telemetry.reports import Reports

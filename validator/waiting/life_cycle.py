@@ -10,11 +10,11 @@ import structlog
 from validator.protocol.errors import ValidatorError
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
+from validator.protocol.waiting_work import CODE, EXECUTIONS, CodeCheck, Executed, Execution, Judged, W, WorkKind
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.errors import StoreAwayError, StoreLostError
 from validator.store.repositories.waiting_work import WorkQueue
-from validator.store.waiting_work import CODE, EXECUTIONS, CodeCheck, Executed, Execution, Judged, W, WorkKind
 from validator.telemetry import Event
 
 MOST_TRIES: Final = 12

@@ -13,12 +13,12 @@ from world import frozen_of, one_round
 
 from localnet.executions.local_engine import local_executions
 from validator.protocol.round import GoalTask
+from validator.protocol.waiting_work import CodeCheck
 from validator.protocol.workflow_run import CodeReport
 from validator.protocol.workflow_task import Reference
 from validator.settings.load import load_settings
 from validator.sources import SystemClock
 from validator.store import open_store
-from validator.store.waiting_work import CodeCheck
 
 pytestmark = pytest.mark.engine
 CONFIG = Path(__file__).parents[3] / "config" / "demo.toml"

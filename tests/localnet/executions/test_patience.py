@@ -8,8 +8,8 @@ from world import World, on_virtual_time, tasks_of_all_types
 from localnet.executions.local_engine import PatientSource, all_run_again
 from validator.protocol.reasons import Reason
 from validator.protocol.skill_types import SkillType
+from validator.protocol.waiting_work import Executed
 from validator.store import Store
-from validator.store.waiting_work import Executed
 from validator.tasks.source import MemorySource
 
 PYTHON = SkillType.EXECUTABLE_PYTHON

@@ -13,7 +13,7 @@ from miner.behaviours import NOTHING
 from miner.goals.goal_files import local_goals
 from miner.requests import open_dispatch
 from miner.services.catalogue import SERVICES, ServiceAddress
-from validator.kinds.assessment.supply import dispatch_bodies
+from validator.kinds.assessment.requests import dispatch_bodies
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.round import AssessmentTask

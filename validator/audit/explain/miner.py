@@ -8,11 +8,12 @@ from msgspec import UNSET, UnsetType
 
 from validator.audit.explain.round_explanation import NothingToExplainError, find_hotkey
 from validator.protocol.arithmetic import mean
+from validator.protocol.dispatch_record import DispatchKey
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.protocol.sssa import Document
 from validator.scoring import Version20
-from validator.store import DispatchKey, Transaction
+from validator.store import Transaction
 from validator.store.repositories.miners import usable_types
 from validator.store.rows import ScoreRecord, UnpaidTold
 from validator.store.vector_inputs import UNMIXED, Mechanisms, Paid, paid_now

@@ -26,11 +26,11 @@ from validator.protocol.signatures import is_hotkey
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.text import printable
+from validator.protocol.waiting_work import Execution
 from validator.scoring import FindingKeys, PlannedTask, UnknownScoringVersionError, Version, version
 from validator.store import Transaction
 from validator.store.rows import RoundRecord
 from validator.store.vector_inputs import UNMIXED, Mechanisms
-from validator.store.waiting_work import Execution
 
 _BASE58: Final = frozenset(string.digits + string.ascii_letters) - frozenset("0OIl")
 _LONGEST_PREFIX: Final = 46  # an ss58 address has 47 or 48 characters

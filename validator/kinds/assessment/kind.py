@@ -7,7 +7,7 @@ from validator.kinds.assessment.explain.page import explain_assessment
 from validator.kinds.assessment.gates import applying_gates
 from validator.kinds.assessment.judge import completed, judge
 from validator.kinds.assessment.proof import prove
-from validator.kinds.assessment.supply import requests
+from validator.kinds.assessment.requests import requests
 from validator.kinds.interface import Kind
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessmentTask

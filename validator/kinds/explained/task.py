@@ -5,16 +5,15 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from validator.kinds.explained.selection import Selection, explain_selection
 from validator.protocol.answer import Role
+from validator.protocol.dispatch_record import Dispatch, TaskState
 from validator.protocol.reasons import GATE_NAMES, Reason, gate_of, meaning_of
 from validator.protocol.results import RoundResults
 from validator.protocol.round import GroupOutcome, MemberOutcome, RoundInput, RoundTask
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
 from validator.protocol.task import Window
+from validator.protocol.waiting_work import CodeCheck
 from validator.scoring import FindingKeys, PlannedTask, Version
-from validator.store.dispatch_record import Dispatch
-from validator.store.rows import TaskState
-from validator.store.waiting_work import CodeCheck
 
 T = TypeVar("T", bound=RoundTask)
 

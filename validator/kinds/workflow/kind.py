@@ -6,7 +6,7 @@ from validator.kinds.interface import Kind
 from validator.kinds.workflow.explain.page import explain_workflow
 from validator.kinds.workflow.gates import applying_gates, completed, fault, judge_plan, misstated, needs_truth
 from validator.kinds.workflow.proof import prove
-from validator.kinds.workflow.supply import requests
+from validator.kinds.workflow.requests import requests
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask
 from validator.protocol.skill_types import SkillType

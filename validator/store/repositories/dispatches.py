@@ -19,10 +19,7 @@ from sqlalchemy import (
     update,
 )
 
-from validator.protocol.reasons import OURS, Reason
-from validator.protocol.results import Packed
-from validator.store.codec import unpack
-from validator.store.dispatch_record import (
+from validator.protocol.dispatch_record import (
     Arrival,
     Dispatch,
     DispatchKey,
@@ -32,6 +29,9 @@ from validator.store.dispatch_record import (
     PlannedDispatch,
     ScoredDispatch,
 )
+from validator.protocol.reasons import OURS, Reason
+from validator.protocol.results import Packed
+from validator.store.codec import unpack
 from validator.store.errors import MismatchError, WrongStateError
 from validator.store.repositories.base import ROUND, Repository
 from validator.store.repositories.records import Records, Scores, Submissions

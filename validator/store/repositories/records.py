@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import Select, and_, bindparam, select
 
 from validator.protocol import typed
+from validator.protocol.dispatch_record import RUN, Dispatch
 from validator.protocol.results import (
     Judgement,
     Packed,
@@ -22,7 +23,6 @@ from validator.protocol.results import (
 from validator.protocol.round import MemberOutcome, RoundOutcome, RoundPlan
 from validator.protocol.text import printable
 from validator.store.codec import packed_documents, unpack
-from validator.store.dispatch_record import RUN, Dispatch
 from validator.store.errors import DamagedError, MismatchError
 from validator.store.record import Group, Head, Items, group_of, head_of
 from validator.store.repositories.base import ROUND, Recent, Repository

@@ -12,11 +12,11 @@ from sqlalchemy import Row, Table, and_, delete, exists, or_, select, text, upda
 
 from validator.protocol import typed
 from validator.protocol.canonical import canonical_bytes, sha256_hex
+from validator.protocol.dispatch_record import Dispatch, planned_dispatches
 from validator.protocol.reasons import Reason
 from validator.protocol.round import RoundInput, RoundOutcome, RoundPlan
 from validator.protocol.sssa import Document
 from validator.store.codec import canonical, pack, unpack
-from validator.store.dispatch_record import Dispatch, planned_dispatches
 from validator.store.errors import (
     AlreadyOpenedError,
     AlreadySettledError,

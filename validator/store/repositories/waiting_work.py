@@ -7,14 +7,12 @@ from typing import Any, ClassVar, Final, Generic, Literal
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, case, func, or_, select, update
 
+from validator.protocol.dispatch_record import DispatchKey
 from validator.protocol.execution import WorkState
 from validator.protocol.reasons import Reason
-from validator.protocol.round import ExecutionResult, FilledQuality
-from validator.store.dispatch_record import DispatchKey
-from validator.store.errors import MismatchError
-from validator.store.repositories.base import ROUND, Repository
-from validator.store.tables import waiting_work
-from validator.store.waiting_work import (
+from validator.protocol.round import ExecutionResult, FilledQuality, RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.skill_types import SkillType
+from validator.protocol.waiting_work import (
     CODE,
     EXECUTIONS,
     CodeCheck,
@@ -26,6 +24,10 @@ from validator.store.waiting_work import (
     W,
     WorkKind,
 )
+from validator.scoring import deferred_runs, executed_tasks
+from validator.store.errors import MismatchError
+from validator.store.repositories.base import ROUND, Repository
+from validator.store.tables import waiting_work
 
 c = waiting_work.c
 _ABOUT: Final = (
@@ -281,3 +283,21 @@ class CodeChecks(WorkQueue[CodeCheck]):
         """Return task id to score of the miner's answers in these rounds that have been entered since."""
         mine = and_(c.hotkeys == (hotkey,), c.round_id.in_(round_ids), c.entered_in.is_not(None))
         return {one.task_id: one.score for one in await self._where(mine) if one.score is not None}
+
+
+def queued_executions(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[QueuedWork, ...]:
+    """Return what a settled round wants to have executed, for settling and for replay alike."""
+    return tuple(
+        QueuedWork(
+            f"{frozen.index:016d}-{one.position:03d}", frozen.index, one.task_id, one.skill_type, place, one.primaries
+        )
+        for place, one in enumerate(executed_tasks(frozen, plan, outcome))
+    )
+
+
+def queued_checks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[QueuedWork, ...]:
+    """Return what a settled round leaves to be judged, for settling and for replay alike."""
+    return tuple(
+        QueuedWork(one.check_id, frozen.index, one.task_id, SkillType.WORKFLOW, 0, (one.hotkey,))
+        for one in deferred_runs(frozen, plan, outcome)
+    )

@@ -20,10 +20,10 @@ from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import GoalTask, MemberOutcome, Mode, RanMember, RoundInput
 from validator.protocol.sssa import Document
+from validator.protocol.waiting_work import CodeCheck
 from validator.protocol.workflow_run import CodeReport
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring import Version, fill_run, measure
-from validator.store.waiting_work import CodeCheck
 
 
 class JudgedLater(Document, frozen=True):

@@ -9,10 +9,9 @@ from msgspec import Struct
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.execution import AnswerResult, RunReport, WorkState
 from validator.protocol.reasons import Reason
-from validator.protocol.round import ExecutionResult, FilledQuality, RoundInput, RoundOutcome, RoundPlan
+from validator.protocol.round import ExecutionResult, FilledQuality
 from validator.protocol.skill_types import SkillType
 from validator.protocol.workflow_run import CodeReport
-from validator.scoring import deferred_runs, executed_tasks
 
 WorkKind = Literal["executions", "code"]
 EXECUTIONS: Final[WorkKind] = "executions"
@@ -167,21 +166,3 @@ class Upcoming(NamedTuple):
     work_id: str
     attempt: int
     turn: int
-
-
-def queued_executions(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[QueuedWork, ...]:
-    """Return what a settled round wants to have executed, for settling and for replay alike."""
-    return tuple(
-        QueuedWork(
-            f"{frozen.index:016d}-{one.position:03d}", frozen.index, one.task_id, one.skill_type, place, one.primaries
-        )
-        for place, one in enumerate(executed_tasks(frozen, plan, outcome))
-    )
-
-
-def queued_checks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome) -> tuple[QueuedWork, ...]:
-    """Return what a settled round leaves to be judged, for settling and for replay alike."""
-    return tuple(
-        QueuedWork(one.check_id, frozen.index, one.task_id, SkillType.WORKFLOW, 0, (one.hotkey,))
-        for one in deferred_runs(frozen, plan, outcome)
-    )

@@ -12,6 +12,7 @@ from validator.protocol.round import AssessedMember, MemberOutcome, RoundInput, 
 from validator.protocol.skill_types import SkillType
 
 DispatchState = Literal["planned", "sent", "answered", "failed", "void"]
+TaskState = Literal["open", "settled", "void", "skipped"]
 
 RUN: Final = "run_sha256"
 """The key that the stored answer to a workflow task has, and no other: it names the run."""
