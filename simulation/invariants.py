@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simulation.loop import SimulationError
 from simulation.universe import MECHANISMS, VALIDATOR
-from validator.audit.log.export import audit_lines, first_sequence
+from validator.audit.export import audit_lines, first_sequence
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
 from validator.audit.replay import replay_round

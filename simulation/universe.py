@@ -26,7 +26,6 @@ from simulation.sqlite import handles
 from validator.chain.base import ChainUnreachableError, Commitment, Head, OtherChainError, WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState, WeightRow
-from validator.chain.weight_rows import to_u16
 from validator.daemon.world import World
 from validator.kinds.workflow.step import StepReply
 from validator.miners.client import HttpMinerClient, MinerClient
@@ -43,6 +42,7 @@ from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
 from validator.protocol.task import Windows
 from validator.protocol.times import format_time
+from validator.protocol.weight_rows import to_u16
 from validator.protocol.workflow_plan import WorkflowDispatch, WorkflowPlan
 from validator.protocol.workflow_run import StepOutput, StepRequest
 from validator.protocol.workflow_task import Tool

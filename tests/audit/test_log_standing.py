@@ -7,7 +7,7 @@ import pytest
 from builders import V1, make_task
 from group_rounds import NAMES, Settled, settled, signed, signer
 
-from validator.audit.input_check import input_fault
+from validator.audit.log.input_check import input_fault
 from validator.protocol.reasons import Reason
 from validator.protocol.round import (
     Acts,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from validator.audit.log.chain_evidence import ChainRow, HeldRow, held_rows
+from validator.audit.chain_rows import held_rows
+from validator.audit.log.chain_evidence import ChainRow, HeldRow
 from validator.audit.log.verify_report import Verified
 from validator.audit.log.weight_vectors import Confirmed, Mechanism
 from validator.chain.simulated import SimulatedChain

@@ -15,9 +15,9 @@ from validator.audit.log.lines import FaultError, Line
 from validator.audit.log.verify import verify_file
 from validator.audit.log.verify_report import Verified
 from validator.audit.log.weight_vectors import Around
-from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.receipt import Receipt, WeightsDocument, WeightsLink
 from validator.protocol.round import MetagraphSnapshot, Neuron
+from validator.protocol.weight_rows import shares_of, to_u16
 from validator.rounds.receipts import close_epoch
 from validator.scoring import kind_weights, version
 from validator.store import open_store

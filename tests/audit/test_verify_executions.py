@@ -13,7 +13,7 @@ from execution_world import LIAR, end_all, world_of
 from group_rounds import worked_example
 from world import VALIDATOR, one_round
 
-from validator.audit.input_check import _executions_fault, input_fault, late_counts
+from validator.audit.log.input_check import _executions_fault, input_fault, late_counts
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
 from validator.protocol.round import ExecutionResult, RoundInput

@@ -12,9 +12,9 @@ from subtensor_world import NodeWorld
 
 from validator.cancellation import within
 from validator.chain.base import ChainError, ChainUnreachableError, SubnetParameters, WeightsResult
-from validator.chain.weight_rows import U16_MAX, to_u16
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
+from validator.protocol.weight_rows import U16_MAX, to_u16
 
 NEWCOMER = Signer.from_uri("//Newcomer").hotkey
 

@@ -5,8 +5,7 @@ from bittensor.intents import normalize
 from hypothesis import given
 from hypothesis import strategies as st
 
-from validator.chain.base import ChainError
-from validator.chain.weight_rows import U16_MAX, to_u16
+from validator.protocol.weight_rows import U16_MAX, WeightRowError, to_u16
 
 VECTORS = st.dictionaries(
     st.integers(0, U16_MAX), st.floats(0, allow_nan=False, allow_infinity=False, width=64), max_size=40
@@ -37,11 +36,11 @@ def test_the_largest_is_full_scale_zeros_go_and_order_stays(weights: dict[int, f
 
 @pytest.mark.parametrize("weight", [-1e-9, math.nan, math.inf, -math.inf])
 def test_weights_that_are_no_weights_are_refused(weight: float) -> None:
-    with pytest.raises(ChainError, match="the weight of uid 3"):
+    with pytest.raises(WeightRowError, match="the weight of uid 3"):
         to_u16({1: 0.5, 3: weight})
 
 
 @pytest.mark.parametrize("uid", [-1, U16_MAX + 1])
 def test_uids_outside_u16_are_refused(uid: int) -> None:
-    with pytest.raises(ChainError, match="uid"):
+    with pytest.raises(WeightRowError, match="uid"):
         to_u16({uid: 0.5})

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from world import VALIDATOR
 
-from validator.audit.log.export import audit_lines, first_sequence
+from validator.audit.export import audit_lines, first_sequence
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
 from validator.audit.log.verify_report import Verified

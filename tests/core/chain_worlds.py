@@ -15,9 +15,9 @@ from validator.chain.bittensor import BittensorChain
 from validator.chain.limits import Limits
 from validator.chain.simulated import Faults, SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules, WeightRow
-from validator.chain.weight_rows import to_u16
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
+from validator.protocol.weight_rows import to_u16
 from validator.sources import Clock, VirtualClock
 
 T = TypeVar("T")

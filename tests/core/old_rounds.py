@@ -9,7 +9,7 @@ from code_world import CAT, CODE, RAG, TASK, judge_all, planner
 from workflow_world import ScriptedServices, Try
 from world import VALIDATOR, World, garbage, honest, on_virtual_time, tasks_of_all_types
 
-from validator.audit.log.export import audit_lines
+from validator.audit.export import audit_lines
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer

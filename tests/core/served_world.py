@@ -13,8 +13,8 @@ from subtensor_node import Node
 from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
 from validator.chain.limits import Limits
-from validator.chain.weight_rows import to_u16
 from validator.protocol.signatures import Signer
+from validator.protocol.weight_rows import to_u16
 from validator.sources import SystemClock
 
 T = TypeVar("T")

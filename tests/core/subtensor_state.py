@@ -8,8 +8,8 @@ from subtensor_steps import Stepping
 
 from validator.chain.base import ValidatorFigures, WeightsResult
 from validator.chain.subnet import SimulatedSubnet
-from validator.chain.weight_rows import U16_MAX
 from validator.protocol.round import Axon
+from validator.protocol.weight_rows import U16_MAX
 
 RAO: Final = 1_000_000_000
 MAX_SUBNETS: Final = 4_096

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from world import World, on_virtual_time, prepared, tasks_of_all_types
 
-from validator.audit.log.export import audit_lines
+from validator.audit.export import audit_lines
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.results import Submission
 from validator.rounds import settle

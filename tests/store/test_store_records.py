@@ -16,7 +16,7 @@ from store_examples import HOTKEYS, PYTHON, a_round, an_outcome, answer_all, at,
 from world import VALIDATOR, World, on_virtual_time, online, prepared
 
 import validator
-from validator.audit.log.export import audit_lines
+from validator.audit.export import audit_lines
 from validator.protocol.canonical import canonical_bytes
 from validator.protocol.reasons import Reason
 from validator.rounds.receipts import close_epoch

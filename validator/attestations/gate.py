@@ -6,7 +6,7 @@ keep silent or hand out what it revoked since; the first is no consent, against 
 
 import http.client
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Final, Literal, NamedTuple
@@ -35,7 +35,6 @@ from validator.protocol.sssa import Document, Unit, Verdict
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.text import all_printable, printable
 from validator.sources import Clock
-from validator.tasks.packing import pack_task
 
 ALLOWED: Final = 0
 REFUSED: Final = 1
@@ -92,6 +91,13 @@ class Policy(Document, frozen=True):
         return predicate.verdict in self.verdicts and predicate.risk <= self.max_risk
 
 
+class Hashed(NamedTuple):
+    """The digests that a path may be attested under, and what would be installed next to the hashed files."""
+
+    digests: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
 class Decision(NamedTuple):
     """The exit code of the gate, a line that says why, and what the policy's `ignore` let pass unseen."""
 
@@ -123,17 +129,23 @@ def read_policy(file: Path) -> Policy:
         raise PolicyError(printable(str(error))) from None
 
 
-def decide(policy: Policy, what: str, clock: Clock) -> Decision:
+def decide(policy: Policy, what: str, clock: Clock, hashed: Callable[[str], Hashed]) -> Decision:
     """Ask the policy's validators, and return the decision about a path or a package URL, as of now.
 
+    Args:
+        policy: the conditions.
+        what: the path or the URL.
+        clock: the time.
+        hashed: returns the digests of a path.
+
     Raises:
-        TaskError: the path cannot be packed.
+        ValidatorError: the path cannot be hashed.
         PolicyError: it begins like a package URL and is none.
     """
     purl = what if what.startswith("pkg:") else None
     if purl is not None and not PURL.fullmatch(purl):
         raise PolicyError(f"{printable(purl, 80)} is no package URL")
-    digests, left_out = ((), ()) if purl is not None else _hashed(what)
+    digests, left_out = Hashed(()) if purl is not None else hashed(what)
     shown = printable(" ".join((what, *digests)), 500)
     ignored = tuple(name for name in left_out if name in policy.ignore)
     if unseen := [name for name in left_out if name not in policy.ignore]:
@@ -160,19 +172,14 @@ def decide(policy: Policy, what: str, clock: Clock) -> Decision:
     return Decision(UNKNOWN, printable("; ".join([f"cannot tell: {shown}: {told}", *silent]), 2_000), ignored)
 
 
-def _hashed(what: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the digests that a path may be attested under, and what would be installed next to what was hashed.
-
-    A file may be a bundle as it is; else it is packed as tasks are, which leaves out what no skill needs.
-    """
-    path, digests = Path(what), list[str]()
+def bundle_digest(path: Path) -> tuple[str, ...]:
+    """Return the digest of a file that is a bundle as it is; none of any other path."""
     if path.is_file():
         data = read_at_most(path, MAX_BUNDLE_COMPRESSED)
         with suppress(ArchiveError):
             read_bundle(data)
-            digests.append(sha256_hex(data))
-    packed = pack_task(what)
-    return (*digests, packed.task.task.bundle_sha256), packed.left_out
+            return (sha256_hex(data),)
+    return ()
 
 
 class _Found(NamedTuple):

@@ -61,10 +61,10 @@ from validator.chain.submission import (
     weights_call,
     words,
 )
-from validator.chain.weight_rows import U16_MAX
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
+from validator.protocol.weight_rows import U16_MAX
 from validator.settings.urls import shown_url
 from validator.sources import Clock
 

@@ -14,9 +14,9 @@ from validator.cancellation import within
 from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, Commitment, MissingError, WeightsResult
 from validator.chain.connection import SDK_ERRORS, Connection, Node, is_missing
 from validator.chain.limits import Limits
-from validator.chain.weight_rows import to_u16
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
+from validator.protocol.weight_rows import to_u16
 from validator.sources import Clock
 
 _SHORTEST_ERA: Final = 16  # blocks; an era begins at the newest finalised block, which lags behind the head

@@ -25,13 +25,13 @@ from validator.chain.base import (
     ValidatorFigures,
     WeightsResult,
 )
-from validator.chain.weight_rows import U16_MAX, incentives, to_u16, trusts
 from validator.files import why, write_file
 from validator.protocol import typed
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.sssa import Document
 from validator.protocol.strict_json import JsonError, SchemaError, decode
 from validator.protocol.text import printable
+from validator.protocol.weight_rows import U16_MAX, incentives, to_u16, trusts
 from validator.sources import Clock
 
 STATE_VERSION: Final = "1"
@@ -462,7 +462,7 @@ class SimulatedSubnet:
         """Take or refuse weights in the newest block, with the pallet's names for the reasons.
 
         Raises:
-            ChainError: weights that no chain could be sent: negative, not finite, a uid outside u16.
+            WeightRowError: weights that no chain could be sent: negative, not finite, a uid outside u16.
         """
         values = to_u16(weights)
         self._settle()
@@ -476,7 +476,7 @@ class SimulatedSubnet:
         They are taken or refused as they meet the subnet then; past `valid_blocks` no block holds them.
 
         Raises:
-            ChainError: as for `set_weights`.
+            WeightRowError: as for `set_weights`.
         """
         return self._pooled(hotkey, mechid, to_u16(weights), delay, valid_blocks)
 

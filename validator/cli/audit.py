@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from validator.audit.chain_rows import anchored, held_rows
 from validator.audit.log.chain_evidence import (
     MAX_ROW,
     Anchored,
     ChainRow,
     HeldRow,
     Reach,
-    anchored,
-    held_rows,
     look_for,
     read_row,
     row_fault,
@@ -141,7 +140,7 @@ def export(
     of retired tasks alone (`validator tasks retire`), and anybody may read it. Exit 1: there is no such receipt, or
     the log tells truths from before they were committed to; --since starts behind them.
     """
-    from validator.audit.log.export import audit_lines, first_sequence  # noqa: PLC0415 - they load the store
+    from validator.audit.export import audit_lines, first_sequence  # noqa: PLC0415 - they load the store
 
     async def write_log(store: "Store", write: Callable[[bytes], None]) -> None:
         """Read it in a transaction for each receipt; what takes it may stop, and an open one would pin the store."""

@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 from msgspec import UNSET
 
 from validator.audit.log.lines import Line, parting
-from validator.chain.weight_rows import shares_of, to_u16
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import WeightedMiner, WeightsDocument, WeightsLink
 from validator.protocol.round import RoundInput, RoundPlan
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType, types_of
+from validator.protocol.weight_rows import shares_of, to_u16
 from validator.scoring import (
     ExecutionRules,
     TypeStanding,

@@ -8,10 +8,10 @@ from typing import BinaryIO, Final, Literal
 
 from msgspec import UNSET
 
-from validator.audit.input_check import input_fault, late_counts
 from validator.audit.log.answers import check_ends, read_answers
 from validator.audit.log.chain import Chain
 from validator.audit.log.folders import Given
+from validator.audit.log.input_check import input_fault, late_counts
 from validator.audit.log.lines import (
     START,
     FaultError,

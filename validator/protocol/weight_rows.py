@@ -4,22 +4,26 @@ from collections.abc import Mapping, Sequence
 from math import fsum, isfinite
 from typing import Final
 
-from validator.chain.base import ChainError
+from validator.protocol.errors import ValidatorError
 
 U16_MAX: Final = 65_535
+
+
+class WeightRowError(ValidatorError):
+    """The weights cannot be a row of integers."""
 
 
 def to_u16(weights: Mapping[int, float]) -> dict[int, int]:
     """Return uid to u16: scaled so that the largest is 65,535, rounded half to even, zeros dropped, by uid.
 
     Raises:
-        ChainError: a weight that is negative or not finite, or a uid outside u16.
+        WeightRowError: a weight that is negative or not finite, or a uid outside u16.
     """
     for uid, weight in weights.items():
         if not 0 <= uid <= U16_MAX:
-            raise ChainError(f"uid {uid} is not from 0 to {U16_MAX}")
+            raise WeightRowError(f"uid {uid} is not from 0 to {U16_MAX}")
         if not (isfinite(weight) and weight >= 0):
-            raise ChainError(f"the weight of uid {uid} is {weight}, not a finite number from 0")
+            raise WeightRowError(f"the weight of uid {uid} is {weight}, not a finite number from 0")
     top = max(weights.values(), default=0)
     if top == 0:
         return {}
