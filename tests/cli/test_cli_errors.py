@@ -21,7 +21,7 @@ from cli_store import (
     write_config,
 )
 
-from validator.cli import errors
+from validator.daemon import exits
 
 STORE_COMMANDS = [
     ["rounds", "list"],
@@ -45,7 +45,7 @@ def own_example(example: Example, tmp_path: Path) -> Example:
 
 
 def test_the_errors_named_in_the_table_of_exit_codes_exist() -> None:
-    for name in errors._CODES:
+    for name in exits._OF_ERRORS:
         module, _, kind = name.rpartition(".")
         found = getattr(__import__(module, fromlist=[kind]), kind)
         assert issubclass(found, Exception)

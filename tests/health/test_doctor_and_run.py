@@ -12,9 +12,8 @@ from doctor_kit import Place
 from setups import SETUPS, SLOW, Break, Opened, opened
 from structlog.typing import EventDict
 
-from validator.cli.errors import exit_code
 from validator.daemon.assembly import assembled
-from validator.daemon.exits import Exit
+from validator.daemon.exits import Exit, exit_code
 from validator.daemon.signals import Stop
 from validator.daemon.start import check_start
 from validator.daemon.world import build_world

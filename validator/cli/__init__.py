@@ -22,7 +22,7 @@ class StoppedError(ValidatorError):
 def main() -> None:
     """Run the command line; errors of all commands are shown here."""
     if sys.stdout is None:
-        sys.exit(complain(OSError(0, "standard output is closed")))
+        sys.exit(_complain(OSError(0, "standard output is closed")))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -30,6 +30,12 @@ def main() -> None:
         ended = root().main(sys.argv[1:], prog_name="validator", standalone_mode=False)
         sys.exit(ended if isinstance(ended, int) else 0)
     except (ValidatorError, OSError, typer.TyperException) as error:
-        sys.exit(complain(error))
+        sys.exit(_complain(error))
     except typer.Abort:
         sys.exit(complain(StoppedError()))
+
+
+def _complain(error: Exception) -> int:
+    from validator.daemon.exits import exit_code  # noqa: PLC0415 - a command that ends well needs no table
+
+    return complain(error, exit_code(error))

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Final, NamedTuple
 import msgspec
 import typer
 
+from validator.cli.errors import EXIT_INPUT
 from validator.cli.files import MAX_CASE, UnreadableError, read_case
-from validator.daemon.exits import Exit
 from validator.protocol.errors import ValidatorError
 from validator.protocol.skill_types import WINDOW_TYPES
 from validator.protocol.sssa import Document, Sssa, Text, check_sssa
@@ -85,7 +85,7 @@ def compute_files(files: Iterable[str], *forms: Form) -> None:
             sys.stdout.buffer.write(msgspec.json.encode(result) + b"\n")
             sys.stdout.buffer.flush()
     if failed:
-        raise typer.Exit(Exit.INPUT)
+        raise typer.Exit(EXIT_INPUT)
 
 
 def complaint(name: str, error: Exception) -> str:

@@ -5,63 +5,32 @@ Under `--json` standard output has a document of them. Every command runs inside
 
 import json
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 
 import typer
 
-from validator.daemon.exits import Exit
 from validator.files import advice
 from validator.protocol.text import printable
 from validator.redaction import redact
 
-EXIT_NO: Final = Exit.NO
+EXIT_NO: Final = 1
+EXIT_INPUT: Final = 2
 
-# Named, not imported: the store and the chain take longer to import than most commands to run.
-_CODES: Final[Mapping[str, Exit]] = {
-    "builtins.OSError": Exit.NOT_READY,
-    "validator.chain.base.ChainError": Exit.NOT_READY,
-    "validator.chain.base.ChainUnreachableError": Exit.ENDPOINT,
-    "validator.chain.base.NoSubnetError": Exit.NO_SUBNET,
-    "validator.chain.base.NotRegisteredError": Exit.NOT_REGISTERED,
-    "validator.chain.base.OtherChainError": Exit.OTHER_STORE,
-    "validator.chain.wallet.HotkeyEncryptedError": Exit.HOTKEY_ENCRYPTED,
-    "validator.chain.wallet.HotkeyMissingError": Exit.HOTKEY_MISSING,
-    "validator.chain.wallet.HotkeyPasswordError": Exit.HOTKEY_ENCRYPTED,
-    "validator.chain.wallet.WalletError": Exit.NOT_READY,
-    "validator.daemon.signals.StoppedAtStartError": Exit.NOT_STARTED,
-    "validator.waiting.life_cycle.QueueError": Exit.NOT_READY,
-    "validator.waiting.life_cycle.QueueSettingsError": Exit.INPUT,
-    "validator.scoring.versions.UnknownScoringVersionError": Exit.NOT_READY,
-    "validator.store.errors.EmptyReasonError": Exit.INPUT,
-    "validator.store.errors.OtherStoreError": Exit.OTHER_STORE,
-    "validator.store.errors.StoreDamagedError": Exit.STORE_DAMAGED,
-    "validator.store.errors.StoreError": Exit.NOT_READY,
-    "validator.store.errors.StoreLockLostError": Exit.STORE_IN_USE,
-    "validator.store.errors.StoreLockedError": Exit.STORE_IN_USE,
-    "validator.store.errors.StoreUrlError": Exit.INPUT,
-    "validator.store.errors.UnstorableError": Exit.INPUT,
-    "validator.tasks.source.TaskSourceError": Exit.NOT_READY,
-    "validator.weights.watch.WeightsLockedError": Exit.WEIGHTS_LOCKED,
-}
 _LINE: Final = 2_000
 
 
-def exit_code(error: Exception) -> Exit:
-    """Return the exit code for an error that a command ends with: that of its nearest class in the table."""
-    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
-    return next((_CODES[name] for name in names if name in _CODES), Exit.INPUT)
+def complain(error: Exception, code: int = EXIT_INPUT) -> int:
+    """Write the error to stderr, under `--json` a document of it to stdout, and return its exit code.
 
-
-def complain(error: Exception) -> int:
-    """Write the error to stderr, under `--json` a document of it to stdout, and return its exit code."""
+    That is Typer's own for an error of Typer, else `code`.
+    """
     if isinstance(error, typer.TyperException):
         usage: Any = error  # each that Typer raises shows itself, with the usage of its command
         usage.show()
         text, code = error.format_message(), error.exit_code
     else:
-        text, code = _text(error), exit_code(error)
+        text = _text(error)
         _tell(text)
     _document(text, code)
     return code

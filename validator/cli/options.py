@@ -1,13 +1,17 @@
 """Options and arguments that several commands share (`--config`, `--json`, a round, a miner), each declared once."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from validator.protocol.execution import WorkState
 from validator.protocol.limits import MAX_ROUND_ID
+from validator.protocol.signatures import Signer, is_hotkey
 from validator.protocol.skill_types import SkillType
+from validator.protocol.text import printable
 
 Config = Annotated[
     Path | None,
@@ -34,6 +38,25 @@ def assessed(skill_type: SkillType | None) -> SkillType | None:
     if skill_type is SkillType.WORKFLOW:
         raise typer.BadParameter("a workflow has no bundle: write its workflow.json (docs/workflows.md)")
     return skill_type
+
+
+# Derivation paths only: a mnemonic would show in the list of processes.
+_URI: Final = re.compile(r"(//[A-Za-z0-9_-]{1,64}){1,4}")
+
+
+def development_signer(uri: str) -> Signer:
+    """Return the key of a development URI (typer.BadParameter: it is none)."""
+    if not _URI.fullmatch(uri):
+        raise typer.BadParameter("must be a derivation path such as //Alice", param_hint="--hotkey-uri")
+    return Signer.from_uri(uri)
+
+
+def checked_hotkeys(hotkeys: Sequence[str] | None, option: str) -> frozenset[str] | None:
+    """Return the hotkeys as a set, None for none (typer.BadParameter: one of them is no ss58 address)."""
+    for hotkey in hotkeys or ():
+        if not is_hotkey(hotkey):
+            raise typer.BadParameter(f"{printable(hotkey, 60)} is no ss58 address", param_hint=option)
+    return frozenset(hotkeys) if hotkeys else None
 
 
 def group() -> typer.Typer:

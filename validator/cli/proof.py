@@ -1,15 +1,14 @@
-"""`validator proof …`: consensus proofs: made of a debate, checked, or read from the store; stores none (SPEC 14)."""
+"""`proof build` and `proof verify`: consensus proofs, made of a debate or checked (SPEC 14)."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
 from validator.cli.errors import say_no
 from validator.cli.files import read_case, write_bytes
-from validator.cli.options import Config, Json, Output, group
+from validator.cli.options import HotkeyUri, Json, Output, checked_hotkeys, development_signer, group
 from validator.cli.output import picked, print_json, print_line
-from validator.cli.session import ask_store, checked_hotkeys, signer_of
 from validator.proofs.debate import debate_proof, parse_debate
 from validator.proofs.document import (
     TouchedError,
@@ -20,39 +19,33 @@ from validator.proofs.document import (
     seal,
     verify_document,
 )
+from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
-
-if TYPE_CHECKING:
-    from validator.store.rows import ProofRecord
 
 PROOF = group()
 Format = Annotated[
     Literal["json", "markdown"], typer.Option("--format", help="The document that can be verified, or a report.")
 ]
-Task = Annotated[str, typer.Argument(metavar="TASK", help="From `validator rounds show`.")]
 _SHOWN: Final = 20
 _CELL: Final = 400
 
 
+Debate = Annotated[str, typer.Argument(metavar="DEBATE.json", help="A debate; `-` is standard input.")]
+
+
 @PROOF.command()
-def build(  # noqa: PLR0913, PLR0917 - the options of a command
-    debate: Annotated[str, typer.Argument(metavar="DEBATE.json", help="A debate; `-` is standard input.")],
-    form: Format = "json",
-    output: Output = None,
-    sign: Annotated[bool, typer.Option("--sign", help="Sign it with the wallet's hotkey.")] = False,
-    hotkey_uri: Annotated[
-        str | None, typer.Option(metavar="URI", help="Sign it with a development key such as //Alice.")
-    ] = None,
-    config: Config = None,
-) -> None:
-    """Make the proof of a debate of any system."""
+def build(debate: Debate, form: Format = "json", output: Output = None, hotkey_uri: HotkeyUri = None) -> None:
+    """Make the proof of a debate of any system, unsigned or signed with a development key such as //Alice."""
+    write_debate_proof(debate, form, output, None if hotkey_uri is None else development_signer(hotkey_uri))
+
+
+def write_debate_proof(debate: str, form: str, output: Path | None, signer: Signer | None) -> None:
+    """Write the proof of a debate; `signer` signs it."""
     proof = debate_proof(parse_debate(read_case(debate)))
     if form == "markdown":
         write_bytes(proof.to_markdown().encode(), output)
         return
-    signed = sign or hotkey_uri is not None
-    document = seal(proof, signer_of(hotkey_uri, config)) if signed else proof_document(proof)
-    data = document_bytes(document)
+    data = document_bytes(proof_document(proof) if signer is None else seal(proof, signer))
     require_readable(data)
     write_bytes(data, output)
 
@@ -101,30 +94,3 @@ def _facts(found: Verified) -> dict[str, Any]:
         "warnings": [{"place": one.place, "what": one.what} for one in warnings[:_SHOWN]],
         "warnings_left_out": max(0, len(warnings) - _SHOWN),
     }
-
-
-@PROOF.command()
-def show(task: Task, config: Config = None) -> None:
-    """Show the proof of a task's group as a page: votes, dissents, tensions, evidence."""
-    record = _stored(task, config)
-    found = verify_document(record.document)
-    print_line(f"task {record.task_id}, round {record.round_id}; digest {found.digest}, signed by {found.hotkey}")
-    print_line()
-    for text in found.proof.to_markdown().splitlines():
-        print_line(text)
-
-
-@PROOF.command("export")
-def export_(task: Task, form: Format = "json", output: Output = None, config: Config = None) -> None:
-    """Write the signed proof of a task's group; `validator proof verify` checks the JSON."""
-    data = _stored(task, config).document + b"\n"
-    write_bytes(data if form == "json" else verify_document(data).proof.to_markdown().encode(), output)
-
-
-def _stored(task: str, config: Path | None) -> "ProofRecord":
-    record = ask_store(config, lambda tx, _: tx.proofs.of_task(task))
-    if record is None:
-        say_no(
-            f"there is no proof of a task {task}: void and skipped tasks have none; `validator rounds show` lists tasks"
-        )
-    return record

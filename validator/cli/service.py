@@ -24,7 +24,7 @@ def run(
     """Run the validator until SIGTERM; exit 0 when the round in hand was finished, 4 when it was cut off."""
     signals = Signals()
     signals.listen()
-    from validator.cli.errors import EXIT_NO, exit_code  # noqa: PLC0415 - signals first
+    from validator.daemon.exits import Exit, exit_code  # noqa: PLC0415 - signals first
     from validator.daemon.main import run_daemon, tell_failure  # noqa: PLC0415 - signals first
     from validator.settings.load import load_settings  # noqa: PLC0415 - signals first
 
@@ -37,7 +37,7 @@ def run(
         tell_failure(error, exit_code(error))
         raise
     except Exception as error:
-        tell_failure(error, EXIT_NO)
+        tell_failure(error, Exit.NO)
         raise
     raise typer.Exit(code)
 

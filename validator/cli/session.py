@@ -1,19 +1,16 @@
 """Common start of a command: reads the settings, opens the store for one transaction, finds the signing key."""
 
 import os
-import re
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from validator.cancellation import run_whole
-from validator.protocol.signatures import Signer, is_hotkey
-from validator.protocol.text import printable
+from validator.cli.options import development_signer
+from validator.protocol.signatures import Signer
 from validator.settings.load import load_settings
 from validator.settings.model import Settings
 from validator.telemetry.log import configure_logging
@@ -22,8 +19,6 @@ if TYPE_CHECKING:
     from validator.store import Store, Transaction
 
 T = TypeVar("T")
-# Derivation paths only: a mnemonic would show in the list of processes.
-_URI: Final = re.compile(r"(//[A-Za-z0-9_-]{1,64}){1,4}")
 
 
 def settings_of(config: Path | None) -> Settings:
@@ -90,20 +85,10 @@ def use_store(config: Path | Settings | None, work: Callable[["Store", Settings]
 def signer_of(uri: str | None, config: Path | None) -> Signer:
     """Return the development key `uri`, else the hotkey of the wallet that the settings name."""
     if uri is not None:
-        if not _URI.fullmatch(uri):
-            raise typer.BadParameter("must be a derivation path such as //Alice", param_hint="--hotkey-uri")
-        return Signer.from_uri(uri)
+        return development_signer(uri)
     from validator.chain.wallet import load_signer  # noqa: PLC0415 - commands without a wallet load nothing of it
 
     return load_signer(settings_of(config).wallet)
-
-
-def checked_hotkeys(hotkeys: Sequence[str] | None, option: str) -> frozenset[str] | None:
-    """Return the hotkeys as a set, None for none (typer.BadParameter: one of them is no ss58 address)."""
-    for hotkey in hotkeys or ():
-        if not is_hotkey(hotkey):
-            raise typer.BadParameter(f"{printable(hotkey, 60)} is no ss58 address", param_hint=option)
-    return frozenset(hotkeys) if hotkeys else None
 
 
 def clean_at_sigterm() -> None:

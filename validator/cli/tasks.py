@@ -13,10 +13,10 @@ import msgspec
 import typer
 
 from validator.cli.errors import EXIT_NO, say_no
-from validator.cli.options import Config, HotkeyUri, Json, assessed, group
+from validator.cli.options import Config, HotkeyUri, Json, assessed, checked_hotkeys, group
 from validator.cli.output import picked, print_json, print_line
 from validator.cli.rendering import print_table, progress
-from validator.cli.session import ask_store, change_store, checked_hotkeys, clean_at_sigterm, signer_of
+from validator.cli.session import ask_store, change_store, clean_at_sigterm, signer_of
 from validator.daemon.signals import Stop
 from validator.kinds.explained.selection import count
 from validator.protocol import typed

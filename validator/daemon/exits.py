@@ -1,5 +1,6 @@
 """Exit codes of the `validator` command. Those of a fatal condition have number and words from the catalogue."""
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final, Self
 
@@ -57,3 +58,37 @@ class Exit(IntEnum):
 
 
 _PARKS: Final = frozenset(Exit(one.exit_code) for one in FATAL.values() if one.parks)
+
+# Named, not imported: the store and the chain take longer to import than most commands to run.
+_OF_ERRORS: Final[Mapping[str, Exit]] = {
+    "builtins.OSError": Exit.NOT_READY,
+    "validator.chain.base.ChainError": Exit.NOT_READY,
+    "validator.chain.base.ChainUnreachableError": Exit.ENDPOINT,
+    "validator.chain.base.NoSubnetError": Exit.NO_SUBNET,
+    "validator.chain.base.NotRegisteredError": Exit.NOT_REGISTERED,
+    "validator.chain.base.OtherChainError": Exit.OTHER_STORE,
+    "validator.chain.wallet.HotkeyEncryptedError": Exit.HOTKEY_ENCRYPTED,
+    "validator.chain.wallet.HotkeyMissingError": Exit.HOTKEY_MISSING,
+    "validator.chain.wallet.HotkeyPasswordError": Exit.HOTKEY_ENCRYPTED,
+    "validator.chain.wallet.WalletError": Exit.NOT_READY,
+    "validator.daemon.signals.StoppedAtStartError": Exit.NOT_STARTED,
+    "validator.waiting.life_cycle.QueueError": Exit.NOT_READY,
+    "validator.waiting.life_cycle.QueueSettingsError": Exit.INPUT,
+    "validator.scoring.versions.UnknownScoringVersionError": Exit.NOT_READY,
+    "validator.store.errors.EmptyReasonError": Exit.INPUT,
+    "validator.store.errors.OtherStoreError": Exit.OTHER_STORE,
+    "validator.store.errors.StoreDamagedError": Exit.STORE_DAMAGED,
+    "validator.store.errors.StoreError": Exit.NOT_READY,
+    "validator.store.errors.StoreLockLostError": Exit.STORE_IN_USE,
+    "validator.store.errors.StoreLockedError": Exit.STORE_IN_USE,
+    "validator.store.errors.StoreUrlError": Exit.INPUT,
+    "validator.store.errors.UnstorableError": Exit.INPUT,
+    "validator.tasks.source.TaskSourceError": Exit.NOT_READY,
+    "validator.weights.watch.WeightsLockedError": Exit.WEIGHTS_LOCKED,
+}
+
+
+def exit_code(error: Exception) -> Exit:
+    """Return the exit code for an error that a command ends with: that of its nearest class in the table."""
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    return next((_OF_ERRORS[name] for name in names if name in _OF_ERRORS), Exit.INPUT)
