@@ -37,8 +37,7 @@ from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
-from validator.daemon.world import World, canaries_of, http_clients, judging_workers
-from validator.kinds.assessment.supply import CanaryMaker
+from validator.daemon.world import World, http_clients, judging_workers
 from validator.protocol.errors import ValidatorError
 from validator.protocol.runtime_image import RuntimeImage
 from validator.protocol.signatures import Signer
@@ -48,6 +47,7 @@ from validator.sources import SystemClock
 from validator.tasks.canary import is_harmless, make_canary
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import SourcedTask, TaskSource
+from validator.tasks.task_maker import CanaryMaker, canaries_of
 
 Scenario = Literal["demo", "collusion", "collusion-fair", "invented"]
 TEMPO: Final = 20
@@ -280,7 +280,7 @@ def _canaries(seat: Seat, around: _Surroundings) -> CanaryMaker | None:
     runtime types are such as miners run then, unless they run the others in containers.
     """
     windows, own = around.stock.canary_windows, seat.settings.tasks.bases is None
-    maker = canaries_of(seat.settings, seat.random, windows)
+    maker = canaries_of(seat.settings.tasks, seat.random, windows)
     if maker is None:
         return None
 

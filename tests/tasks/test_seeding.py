@@ -18,7 +18,7 @@ from validator.protocol.task import KnownFinding, Windows
 from validator.sources import Draws, SeededRandom
 from validator.tasks.analysers import Analyser, found_before
 from validator.tasks.check import check_tasks
-from validator.tasks.folder import find_tasks, read_task
+from validator.tasks.folder import find_tasks, read_task, seeded_digests
 from validator.tasks.seeding import (
     Base,
     Seeded,
@@ -28,7 +28,6 @@ from validator.tasks.seeding import (
     read_bases,
     seeded,
     seeded_all,
-    seeded_digests,
     write_seeded,
 )
 from validator.tasks.source import TaskError

@@ -74,6 +74,8 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
         heart, clock_watch = Heartbeat(world.clock), ClockWatch(world.clock)
         near = await asyncio.to_thread(chain_is_here, settings)
         board = Board(world.clock, metrics.condition)
+        if world.canary_fault:
+            board.raise_("canaries_unavailable", world.canary_fault)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__, board)
         away = partial(network_away, None if near else world.chain, world.source, lambda: health.block_age_s)
         compared = None if near and settings.tasks.server_url is None else away

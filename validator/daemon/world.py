@@ -14,15 +14,11 @@ from validator.chain.base import Chain
 from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
 from validator.incoming.server import Listen, listening_sockets
-from validator.kinds.assessment.supply import CanaryMaker
 from validator.kinds.registry import KINDS
 from validator.kinds.workflow.http import HttpStepClient
 from validator.kinds.workflow.step import StepClient
 from validator.miners.client import HttpMinerClient, MinerClient
-from validator.planting.shapes import Own, shapes_with
-from validator.planting.templates import TemplateError
 from validator.protocol.signatures import Signer
-from validator.protocol.task import Windows
 from validator.rounds.facts import RoundListener
 from validator.sandbox.code_containers import ContainerCodeSandbox
 from validator.sandbox.containers import open_sandbox
@@ -32,15 +28,16 @@ from validator.sources import Clock, RandomBytes, SystemClock, SystemRandom, ns_
 from validator.store import open_store
 from validator.store.connections import Handles
 from validator.store.engine import Opening
-from validator.tasks.canary import Canaries, planting_workers
 from validator.tasks.directory import DirectorySource
 from validator.tasks.goals import DirectoryGoals, GoalSource
 from validator.tasks.http import HttpSource
 from validator.tasks.source import TaskSource
+from validator.tasks.task_maker import CanaryMaker, NoTaskMakerError, canaries_of
 from validator.waiting.job_queue import OpenQueue, open_queue
 from validator.workers.interface import Workers
 from validator.workers.pool import WorkerPool
 
+NEEDS_PLANTED: Final = "2.0.0"
 PRELOAD: Final = (
     *sorted({kind.judge.__module__ for kind in KINDS.values()}),
     "validator.kinds.workflow.step",
@@ -57,6 +54,7 @@ class World:
     Attributes:
         chain, source, signer, clock, random: what their names say. A signer of ed25519 signs the same in every run.
         canary: makes canary tasks; None for rounds without them.
+        canary_fault: why there is none although the settings want them; empty where that is not so.
         workers: judge what strangers send.
         sandbox: executes bundles; None: none is executed.
         code: judges the code of plans; None: none is judged.
@@ -76,6 +74,7 @@ class World:
     workers: Workers
     miners: MinerClient
     steps: StepClient
+    canary_fault: str = ""
     sandbox: Sandbox | None = None
     code: CodeSandbox | None = None
     queue: OpenQueue | None = None
@@ -109,6 +108,13 @@ def build_world(settings: Settings) -> World:
     )
     sandbox = open_sandbox(settings.sandbox, signer.hotkey) if queue is None else None
     miners, steps = http_clients(settings, signer, clock)
+    canary, canary_fault = None, ""
+    try:
+        canary = canaries_of(settings.tasks, random)
+    except NoTaskMakerError as error:
+        if NEEDS_PLANTED in (settings.scoring.schedule or ()):
+            raise
+        canary_fault = error.detail
     return World(
         chain=chain_of(settings, signer, clock),
         source=_source(settings, signer, clock, workers),
@@ -116,7 +122,8 @@ def build_world(settings: Settings) -> World:
         signer=signer,
         clock=clock,
         random=random,
-        canary=canaries_of(settings, random),
+        canary=canary,
+        canary_fault=canary_fault,
         workers=workers,
         miners=miners,
         steps=steps,
@@ -124,24 +131,6 @@ def build_world(settings: Settings) -> World:
         code=ContainerCodeSandbox(sandbox) if sandbox else None,
         queue=queue,
     )
-
-
-def canaries_of(settings: Settings, random: RandomBytes, windows: Windows | None = None) -> CanaryMaker | None:
-    """Return what makes the canaries that the settings describe, None for none; see `Canaries`.
-
-    Raises:
-        TemplateError: a shape of the owner's cannot be used.
-    """
-    tasks = settings.tasks
-    if not tasks.canaries:
-        return None
-    bases = None if tasks.bases is None else DirectorySource(tasks.bases)
-    own = Own(tasks.shapes, tasks.domains)
-    try:
-        shapes_with(own)
-    except TemplateError as error:
-        raise TemplateError(f"tasks.shapes: {error.detail}") from None
-    return Canaries(random, bases, windows, planting_workers, own).make
 
 
 def http_clients(settings: Settings, signer: Signer, clock: Clock) -> tuple[MinerClient, StepClient]:

@@ -226,6 +226,15 @@ _ALL: Final = (
         metric="validator_disk_free_bytes",
     ),
     Condition(
+        "canaries_unavailable",
+        "dispatches",
+        "No task maker can be used: rounds hold no canaries.",
+        "Install the task maker of the validator's version (the detail has both), or set `tasks.canaries = false`. "
+        "Under a schedule with 2.0.0 the validator does not start without one.",
+        "looks for the task maker at the start",
+        "bases",
+    ),
+    Condition(
         "rounds_no_tasks",
         "dispatches",
         "Rounds have no task but the validator's own canaries.",

@@ -8,19 +8,24 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import structlog
 
-from validator.planting.shapes import NOTHING_OWN, Own, company_with, shapes_with
+from validator.planting.shapes import NOTHING_OWN, Own, builtin_shapes, company_with, shapes_with
 from validator.planting.skeletons import draw_skeleton
+from validator.planting.templates import TemplateError
 from validator.protocol.draws import NONCE_BYTES
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.protocol.text import printable
+from validator.settings.model import TasksSettings
 from validator.sources import Draws, RandomBytes, SeededRandom
+from validator.tasks.directory import DirectorySource
 from validator.tasks.seeding import Base, base_of, planted_task
 from validator.tasks.source import Shuffled, SourcedTask, TaskError, TaskSource, TaskSourceError
+from validator.tasks.task_maker import CanaryMaker
 from validator.workers.interface import Budget, Here, TooCostlyError, Whose, Workers, WorkersError
 from validator.workers.pool import WorkerPool
 
@@ -160,3 +165,30 @@ class Canaries:
 
     def _failed(self, skill_type: SkillType, reason: str) -> None:
         _log.warning("canary_failed", skill_type=str(skill_type), reason=printable(reason, 500))
+
+
+class InstalledMaker:
+    """The maker of this distribution; see `TaskMaker`."""
+
+    def canaries(self, tasks: TasksSettings, random: RandomBytes, windows: Windows | None) -> CanaryMaker:
+        """Return what makes canaries (TaskError: a shape cannot be used)."""
+        try:
+            self.own_shapes(tasks.shapes)
+        except TaskError as error:
+            raise TaskError(f"tasks.shapes: {error.detail}") from None
+        bases = None if tasks.bases is None else DirectorySource(tasks.bases)
+        return Canaries(random, bases, windows, planting_workers, Own(tasks.shapes, tasks.domains)).make
+
+    def own_shapes(self, folder: Path | None) -> int:
+        """Return the number of the operator's shapes (TaskError: one cannot be used)."""
+        try:
+            return len(shapes_with(Own(folder))) - len(builtin_shapes())
+        except TemplateError as error:
+            raise TaskError(error.detail) from None
+
+    def require_base(self, sourced: SourcedTask, name: str) -> None:
+        """Check that faults can be planted in a task (TaskError: not in this one)."""
+        base_of(sourced, name)
+
+
+MAKER: Final = InstalledMaker()

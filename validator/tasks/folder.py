@@ -1,9 +1,10 @@
 """Tasks on disk: a folder with task.json and bundle.tar.gz, or an archive of the two; drafts; faults (SPEC 5, 13)."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -295,3 +296,23 @@ def _is_open(value: Any) -> bool:
     if isinstance(value, list):
         return any(isinstance(entry, dict) and TODO in entry for entry in value)
     return isinstance(value, str) and value == TODO
+
+
+_NOTE: Final = re.compile(r"seeded-[0-9a-f]{8}\.txt")
+_NOTE_BYTES: Final = 8 * limits.MIB  # some 129,000 tasks
+
+
+def seeded_digests(root: Path) -> frozenset[str]:
+    """Return the digests of bundles that seedings noted at or below `root`, next to their tasks. Blocks.
+
+    A note that cannot be read counts as absent: its tasks then look packed.
+    """
+    digests: set[str] = set()
+    for folder, inner, names in folders(root):
+        if TASK_NAME in names:  # a task's folder is not looked into further
+            inner.clear()
+            continue
+        for name in filter(_NOTE.fullmatch, names):
+            with suppress(TaskError):
+                digests.update(read_bounded(Path(folder, name), _NOTE_BYTES).decode("ascii", "replace").split())
+    return frozenset(digests)

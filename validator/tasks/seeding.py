@@ -1,13 +1,13 @@
 """Seeding: tasks with planted faults and their truth, from benign bundles (SPEC 16, D-33).
 
 `validator tasks seed` writes them to folders. `planted_task` and `base_of`, in memory, also make every canary of live
-rounds; doctor uses `base_of` and `seeded_digests`.
+rounds.
 """
 
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from shutil import rmtree
 from typing import Final, NamedTuple
@@ -23,7 +23,6 @@ from validator.protocol.answer import CanarySpec
 from validator.protocol.archives import pack
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
-from validator.protocol.limits import MIB
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.task import Provenance, Task, Truth, Windows
 from validator.protocol.text import printable
@@ -35,7 +34,6 @@ from validator.tasks.folder import (
     folders,
     holds_task,
     label,
-    read_bounded,
     read_task,
     sourced_task,
     writing,
@@ -128,8 +126,6 @@ def _name(what: Path) -> str:
 _MOST_TRIES: Final = 4  # for each task that is wanted: a bundle with few places gives the same one twice
 _PART: Final = ".seeding.part"
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
-_NOTE: Final = re.compile(r"seeded-[0-9a-f]{8}\.txt")
-_NOTE_BYTES: Final = 8 * MIB  # some 129,000 tasks
 
 
 class Seeded(NamedTuple):
@@ -303,19 +299,3 @@ def write_seeded(tasks: Iterator[Seeded], out: Path) -> Iterator[Seeded]:
 def _require_free(out: Path, name: str) -> None:
     if os.path.lexists(out / name):
         raise TaskError(f"`{label(out)}/{name}` exists already: name another folder (--output)")
-
-
-def seeded_digests(root: Path) -> frozenset[str]:
-    """Return the digests of bundles that seedings noted at or below `root`, next to their tasks. Blocks.
-
-    A note that cannot be read counts as absent: its tasks then look packed.
-    """
-    digests: set[str] = set()
-    for folder, inner, names in folders(root):
-        if TASK_NAME in names:  # a task's folder is not looked into further
-            inner.clear()
-            continue
-        for name in filter(_NOTE.fullmatch, names):
-            with suppress(TaskError):
-                digests.update(read_bounded(Path(folder, name), _NOTE_BYTES).decode("ascii", "replace").split())
-    return frozenset(digests)

@@ -10,19 +10,17 @@ from typing import Final, NamedTuple
 
 from validator.cancellation import together
 from validator.health.doctor.examination import Finding, Site, check, fault, note, ok, unknown, warning
-from validator.planting.shapes import Own, builtin_shapes, shapes_with
-from validator.planting.templates import TemplateError
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.strict_json import JsonError
 from validator.protocol.task import parse_task
 from validator.protocol.text import printable
 from validator.protocol.times import format_time
-from validator.tasks.folder import TASK_NAME, find_tasks, label, read_document, read_task
+from validator.tasks.folder import TASK_NAME, find_tasks, label, read_document, read_task, seeded_digests
 from validator.tasks.goals import find_goals, read_goal
 from validator.tasks.http import HttpSource
-from validator.tasks.seeding import base_of, seeded_digests
 from validator.tasks.source import InTurn, TaskError, TaskSourceError
+from validator.tasks.task_maker import NoTaskMakerError, TaskMaker, task_maker
 
 _MOST_TASKS: Final = 2_000  # that are looked into
 _READ_S: Final = 8.0  # for tasks with their bundles
@@ -106,7 +104,6 @@ async def check_tasks(site: Site) -> list[Finding]:
 
 def _read_folder(root: Path) -> _Folder:
     """Read the tasks as the daemon does, whole; the documents alone once that has taken long."""
-    tasks, goals = find_tasks(root), find_goals(root)
     tasks, goals, known = find_tasks(root), find_goals(root), seeded_digests(root)
     until, unread = time.monotonic() + _READ_S, 0
     types: Counter[str] = Counter()
@@ -198,6 +195,7 @@ _PUBLIC: Final = (
     "no private shapes: a miner that knows the built-in ones earns 0.25 of the reference miner from a diff against "
     "the public package alone"
 )
+_INSTALL_MAKER: Final = "install the task maker of the validator's version, or set tasks.canaries = false"
 _WRITE_SHAPES: Final = "write some, and name their folder in tasks.shapes (docs/seeding.md#your-own-shapes)"
 
 
@@ -208,15 +206,19 @@ async def check_bases(site: Site) -> list[Finding]:
     if not tasks.canaries:
         return [ok("bases", "none needed: rounds hold no canaries")]
     try:
-        shapes = await asyncio.to_thread(shapes_with, Own(tasks.shapes))
-    except TemplateError as error:
+        maker = await asyncio.to_thread(task_maker)
+        own = await asyncio.to_thread(maker.own_shapes, tasks.shapes)
+    except NoTaskMakerError as error:
+        finding = fault if _NEEDS_SEEDED in (site.settings.scoring.schedule or ()) else warning
+        return [finding("bases", error.detail, _INSTALL_MAKER, "canaries_unavailable")]
+    except TaskError as error:
         return [fault("bases", f"tasks.shapes: {error.detail}", "correct the file, or take tasks.shapes away")]
-    public = [note("bases", _PUBLIC, _WRITE_SHAPES)] if len(shapes) == len(builtin_shapes()) else []
+    public = [] if own else [note("bases", _PUBLIC, _WRITE_SHAPES)]
     if tasks.bases is None:
         seen = "canaries are made of built-in bundles, which miners can tell from other tasks"
         return [note("bases", seen, _BUILT_IN), *public]
     try:
-        found = await asyncio.to_thread(_read_bases, tasks.bases)
+        found = await asyncio.to_thread(_read_bases, tasks.bases, maker)
     except TaskError as error:
         return [
             fault("bases", f"tasks.bases: {error.detail}", "set tasks.bases to a folder of benign tasks, or make it")
@@ -224,13 +226,15 @@ async def check_bases(site: Site) -> list[Finding]:
     return [*_of_bases(found, printable(str(tasks.bases))), *public]
 
 
-def _read_bases(root: Path) -> _Folder:
+def _read_bases(root: Path, maker: TaskMaker) -> _Folder:
     paths = find_tasks(root)
     types: Counter[str] = Counter()
     unusable: list[str] = []
     for path in paths[:_MOST_BASES]:
         try:
-            types[base_of(read_task(path), label(path)).skill_type] += 1
+            sourced = read_task(path)
+            maker.require_base(sourced, label(path))
+            types[sourced.task.skill_type] += 1
         except TaskError as error:
             unusable.append(error.detail)
     return _Folder(types, unusable, max(0, len(paths) - _MOST_BASES))

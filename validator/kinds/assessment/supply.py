@@ -17,10 +17,10 @@ from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.scoring import Rules
 from validator.sources import Draws, RandomBytes
 from validator.tasks.source import FETCH_S, Order, SourcedTask, TaskSource, TaskSourceError
+from validator.tasks.task_maker import CanaryMaker
 
 _log = structlog.get_logger()
 
-CanaryMaker = Callable[[SkillType], Awaitable[SourcedTask | None]]
 SubmittedTasks = Callable[[Collection[SkillType]], Awaitable[SourcedTask | None]]
 
 

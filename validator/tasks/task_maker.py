@@ -1,0 +1,58 @@
+"""The installed task maker, found by entry point: it makes canaries, and knows shapes of faults and benign bases."""
+
+from collections.abc import Awaitable, Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Final, Protocol, cast
+
+from validator import __version__
+from validator.protocol.errors import ValidatorError
+from validator.protocol.skill_types import SkillType
+from validator.protocol.task import Windows
+from validator.protocol.text import printable
+from validator.settings.model import TasksSettings
+from validator.sources import RandomBytes
+from validator.tasks.source import SourcedTask
+
+TASK_MAKERS: Final = "validator.task_makers"
+CanaryMaker = Callable[[SkillType], Awaitable[SourcedTask | None]]
+
+
+class NoTaskMakerError(ValidatorError):
+    """No task maker can be used."""
+
+
+class TaskMaker(Protocol):
+    """A task maker, as its entry point gives it."""
+
+    def canaries(self, tasks: TasksSettings, random: RandomBytes, windows: Windows | None) -> CanaryMaker:
+        """Return the maker of the canaries that the settings describe (TaskError: a shape cannot be used).
+
+        Args:
+            tasks: bases, shapes and domains of canaries.
+            random: what everything is drawn from.
+            windows: of canaries without a base; None for the standard profile.
+        """
+
+    def own_shapes(self, folder: Path | None) -> int:
+        """Return the number of shapes in an operator's folder (TaskError: one cannot be used)."""
+
+    def require_base(self, sourced: SourcedTask, name: str) -> None:
+        """Check that faults can be planted in a task (TaskError: not in this one)."""
+
+
+def task_maker() -> TaskMaker:
+    """Return the only installed task maker of the validator's own version (NoTaskMakerError: there is none)."""
+    installed = [(one, one.dist.version if one.dist else "?") for one in entry_points(group=TASK_MAKERS)]
+    if len(installed) != 1:
+        versions = ", ".join(printable(version) for _, version in installed) or "none"
+        raise NoTaskMakerError(f"one task maker must be installed, of version {__version__}; installed: {versions}")
+    entry, version = installed[0]
+    if version != __version__:
+        raise NoTaskMakerError(f"the task maker is of version {printable(version)}, the validator of {__version__}")
+    return cast("TaskMaker", entry.load())
+
+
+def canaries_of(tasks: TasksSettings, random: RandomBytes, windows: Windows | None = None) -> CanaryMaker | None:
+    """Return the maker of canaries, None where the settings want none (TaskError, NoTaskMakerError)."""
+    return task_maker().canaries(tasks, random, windows) if tasks.canaries else None
