@@ -210,7 +210,7 @@ async def test_a_runtime_that_takes_no_commitments_where_the_subnet_wants_them(
             chain_of_another_subnet,
             "subnet",
             "fault",
-            "is of subnet 5, not of 1",
+            "validator.netuid is 1, but the simulated chain's file is of 5",
             "correct validator.netuid or chain.state",
         ),
         (chain_file_damaged, "subnet", "fault", "chain.state: ", "remove it to begin anew"),

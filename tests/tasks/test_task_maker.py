@@ -54,7 +54,7 @@ async def test_where_pay_rests_on_planted_tasks_there_is_no_start(
 ) -> None:
     place = Place.made(tmp_path)
     place.subnet()
-    place.settings["scoring.schedule"] = {"\"1.0.0\"": 0, "\"2.0.0\"": 100}
+    place.settings["scoring.schedule"] = {'"1.0.0"': 0, '"2.0.0"': 100}
     settings = load_settings(place.write(), place.environ)
     install(monkeypatch)
     with pytest.raises(NoTaskMakerError, match="installed: none"):

@@ -1,15 +1,13 @@
-"""Choice of the settings' chain, real or simulated; writes a simulated one's missing file, and tells if it is local."""
+"""Choice of the settings' chain, real or simulated, which an entry point brings; tells if it is local."""
 
 import socket
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Final, Protocol, cast
 from urllib.parse import urlsplit
 
-from validator.chain.base import Chain, NoSubnetError
+from validator.chain.base import Chain
 from validator.chain.limits import LIMITS
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, SubnetRules, load_state
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.settings.model import Settings
@@ -19,11 +17,15 @@ from validator.sources import Clock
 if TYPE_CHECKING:
     from validator.chain.bittensor import BittensorChain
 
-_STAKE_TAO: Final = 1_000.0
+SIMULATORS: Final = "validator.simulators"
 
 
 class ChainFileError(ValidatorError):
-    """The settings name something that this version cannot use."""
+    """The settings name no file of a simulated chain, or one that is not made yet."""
+
+
+class NoSimulatorError(ValidatorError):
+    """The simulated chain is not installed."""
 
 
 def real_chain(
@@ -41,18 +43,37 @@ def real_chain(
     )
 
 
+class Simulator(Protocol):
+    """What brings the simulated chain, as its entry point gives it."""
+
+    def open_chain(self, settings: Settings, signer: Signer, clock: Clock) -> Chain:
+        """Return the chain in the settings' file, which is made where there is none (ChainError, ChainFileError)."""
+
+    def read_chain(self, settings: Settings, clock: Clock, hotkey: str) -> Chain:
+        """Return the chain in the settings' file, which stays as it is (ChainError, ChainFileError)."""
+
+    def block_hash(self, settings: Settings, clock: Clock, number: int) -> str | None:
+        """Return the hash of a block, None if it is not there yet (ChainError, ChainFileError)."""
+
+
+def simulator() -> Simulator:
+    """Return what brings the simulated chain (NoSimulatorError: nothing that is installed does)."""
+    for entry in entry_points(group=SIMULATORS):
+        return cast("Simulator", entry.load())
+    raise NoSimulatorError('chain.kind = "simulated" needs the local network: install sssa-localnet')
+
+
 def reading_chain(settings: Settings, clock: Clock) -> Chain:
     """Return the settings' chain for somebody who only reads: it takes no wallet, and must sign nothing.
 
     Raises:
-        ChainError: the simulated chain's file cannot be read.
+        ChainError: the simulated chain's file cannot be read, or is of another subnet.
         ChainFileError: no such file is named, or it was not made yet.
+        NoSimulatorError: the simulated chain is not installed.
     """
     if settings.chain.kind == "bittensor":
         return real_chain(settings, Signer.from_uri("//Reader"), clock)
-    if settings.chain.state is None or not settings.chain.state.exists():
-        raise ChainFileError("chain.state must name the simulated chain's file; `validator run` makes it")
-    return SimulatedChain(SimulatedSubnet(load_state(settings.chain.state), clock), "")
+    return simulator().read_chain(settings, clock, "")
 
 
 def chain_of(settings: Settings, signer: Signer, clock: Clock) -> Chain:
@@ -61,26 +82,11 @@ def chain_of(settings: Settings, signer: Signer, clock: Clock) -> Chain:
     Raises:
         ChainError: the simulated chain's file cannot be read, or is of another subnet.
         ChainFileError: no such file is named.
+        NoSimulatorError: the simulated chain is not installed.
     """
     if settings.chain.kind == "bittensor":
         return real_chain(settings, signer, clock)
-    if settings.chain.state is None:
-        raise ChainFileError("chain.state must name the simulated chain's file")
-    if not settings.chain.state.exists():
-        _new_subnet(settings, settings.chain.state, signer, clock)
-    subnet = SimulatedSubnet.open(settings.chain.state, clock)
-    if subnet.rules.netuid != settings.validator.netuid:
-        raise NoSubnetError(
-            f"validator.netuid is {settings.validator.netuid}, but the simulated chain's file is of "
-            f"{subnet.rules.netuid}; correct one of the two"
-        )
-    return SimulatedChain(subnet, signer.hotkey)
-
-
-def _new_subnet(settings: Settings, file: Path, signer: Signer, clock: Clock) -> None:
-    """Make a simulated subnet on which this validator alone is registered, with stake and permit: for dry runs."""
-    rules = SubnetRules(seed=signer.hotkey, genesis=int(clock.now().timestamp()), netuid=settings.validator.netuid)
-    SimulatedSubnet.create(rules, clock, file).register(signer.hotkey, stake_tao=_STAKE_TAO, validator_permit=True)
+    return simulator().open_chain(settings, signer, clock)
 
 
 def chain_is_here(settings: Settings) -> bool:

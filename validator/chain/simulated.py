@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from validator.chain.base import (
     ChainError,
@@ -16,8 +18,12 @@ from validator.chain.base import (
     ValidatorFigures,
     WeightsResult,
 )
-from validator.chain.subnet import Pending, SimulatedSubnet
+from validator.chain.opening import ChainFileError
+from validator.chain.subnet import Pending, SimulatedSubnet, SubnetRules, load_state
 from validator.protocol.round import MetagraphSnapshot
+from validator.protocol.signatures import Signer
+from validator.settings.model import Settings
+from validator.sources import Clock
 
 
 @dataclass(slots=True)
@@ -185,3 +191,54 @@ class SimulatedChain:
             raise ChainUnreachableError(f"simulated outage until block {self.faults.unreachable_until}")
         if self.subnet.blocks.identity != self._genesis:
             raise OtherChainError(f"its genesis is {self.subnet.blocks.identity}, not {self._genesis}")
+
+
+_STAKE_TAO: Final = 1_000.0
+
+
+class InstalledSimulator:
+    """The simulated chain of this distribution; see `Simulator`."""
+
+    def open_chain(self, settings: Settings, signer: Signer, clock: Clock) -> SimulatedChain:
+        """Return the chain in the settings' file, made where there is none: this validator alone, for dry runs."""
+        file = _file_of(settings)
+        if not file.exists():
+            genesis = int(clock.now().timestamp())
+            rules = SubnetRules(seed=signer.hotkey, genesis=genesis, netuid=settings.validator.netuid)
+            subnet = SimulatedSubnet.create(rules, clock, file)
+            subnet.register(signer.hotkey, stake_tao=_STAKE_TAO, validator_permit=True)
+        return SimulatedChain(_checked(settings, SimulatedSubnet.open(file, clock)), signer.hotkey)
+
+    def read_chain(self, settings: Settings, clock: Clock, hotkey: str) -> SimulatedChain:
+        """Return the chain in the settings' file, which stays as it is."""
+        return SimulatedChain(_read(settings, clock), hotkey)
+
+    def block_hash(self, settings: Settings, clock: Clock, number: int) -> str | None:
+        """Return the hash of a block, None if it is not there yet."""
+        blocks = _read(settings, clock).blocks
+        return blocks.hash(number) if number <= blocks.number() else None
+
+
+SIMULATOR: Final = InstalledSimulator()
+
+
+def _read(settings: Settings, clock: Clock) -> SimulatedSubnet:
+    file = _file_of(settings)
+    if not file.exists():
+        raise ChainFileError("chain.state must name the simulated chain's file; `validator run` makes it")
+    return _checked(settings, SimulatedSubnet(load_state(file), clock))
+
+
+def _file_of(settings: Settings) -> Path:
+    if settings.chain.state is None:
+        raise ChainFileError("chain.state must name the simulated chain's file")
+    return settings.chain.state
+
+
+def _checked(settings: Settings, subnet: SimulatedSubnet) -> SimulatedSubnet:
+    if subnet.rules.netuid != settings.validator.netuid:
+        raise NoSubnetError(
+            f"validator.netuid is {settings.validator.netuid}, but the simulated chain's file is of "
+            f"{subnet.rules.netuid}; correct one of the two"
+        )
+    return subnet

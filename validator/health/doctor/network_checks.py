@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from sqlalchemy.exc import DBAPIError
@@ -11,11 +11,9 @@ from sqlalchemy.exc import DBAPIError
 from validator.cancellation import within
 from validator.chain.base import SLOW_S, Chain, ChainError, NoSubnetError, SubnetParameters
 from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
-from validator.chain.opening import real_chain
+from validator.chain.opening import ChainFileError, NoSimulatorError, real_chain, simulator
 from validator.chain.probe import SPEC, Node, NoNodeError, Rpc, Seen, block_time, look_at, unfit
 from validator.chain.runtime_rules import preconditions
-from validator.chain.simulated import SimulatedChain
-from validator.chain.subnet import SimulatedSubnet, load_state
 from validator.health.catalogue import CONDITIONS
 from validator.health.doctor.examination import (
     LIMITS,
@@ -35,7 +33,6 @@ from validator.miners.directory import Declaration, Refused, ask_declaration
 from validator.protocol.reasons import Reason
 from validator.protocol.round import Axon, MetagraphSnapshot
 from validator.protocol.signatures import Signer
-from validator.protocol.text import printable
 from validator.rounds.readiness import clock_fault
 from validator.store import open_store
 from validator.store.errors import StoreError
@@ -162,7 +159,7 @@ async def _opened(site: Site) -> Chain:
     settings = site.settings
     signer = site.signer or Signer.from_uri(_READER)
     if settings.chain.kind == "simulated":
-        return SimulatedChain(simulated(site, settings.chain.state), signer.hotkey)
+        return simulated(site, signer)
     good = await site.once(nodes)
     if not good:
         raise NotSeenError("needs an endpoint, and none is a node that can be used")
@@ -170,19 +167,26 @@ async def _opened(site: Site) -> Chain:
     return real_chain(settings, signer, site.clock, [endpoint for endpoint, one in listed if one in good])
 
 
-def simulated(site: Site, file: Path | None) -> SimulatedSubnet:
-    """Return the simulated subnet as its file has it, which stays as it is (NotSeenError)."""
-    if file is None or not file.exists():
-        raise NotSeenError("the simulated chain is made by the first `validator run`")
+def simulated(site: Site, signer: Signer | None = None) -> Chain:
+    """Return the simulated chain as its file has it, which stays as it is (NotSeenError)."""
+    with simulation():
+        return simulator().read_chain(site.settings, site.clock, signer.hotkey if signer else "")
+
+
+@contextmanager
+def simulation() -> Iterator[None]:
+    """Turn the errors of a simulated chain into findings (NotSeenError, ChainFault)."""
     try:
-        state = load_state(file)
+        yield
+    except ChainFileError:
+        raise NotSeenError("the simulated chain is made by the first `validator run`") from None
+    except NoSimulatorError as error:
+        raise ChainFault(error.detail, "install it next to the validator, or name a node in chain.endpoints") from None
+    except NoSubnetError as error:
+        raise ChainFault(error.detail, "correct validator.netuid or chain.state", "no_subnet") from None
     except ChainError as error:
         advice = "set chain.state to a file that `validator run` made, or remove it to begin anew"
         raise ChainFault(f"chain.state: {error.detail}", advice) from None
-    if state.rules.netuid != site.settings.validator.netuid:
-        seen = f"{printable(str(file))} is of subnet {state.rules.netuid}, not of {site.settings.validator.netuid}"
-        raise ChainFault(seen, "correct validator.netuid or chain.state")
-    return SimulatedSubnet(state, site.clock)
 
 
 @check(_NODE, LIMITS.whole)

@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.chain.base import ChainError
+from validator.chain.opening import simulator
 from validator.chain.probe import NoNodeError, Rpc
 from validator.health.catalogue import FATAL
 from validator.health.doctor.examination import (
@@ -30,7 +31,7 @@ from validator.health.doctor.examination import (
     unknown,
     warning,
 )
-from validator.health.doctor.network_checks import nodes, simulated
+from validator.health.doctor.network_checks import nodes, simulated, simulation
 from validator.health.status import disk_of
 from validator.protocol.reasons import Reason
 from validator.protocol.text import printable
@@ -249,7 +250,7 @@ async def _genesis(site: Site) -> str | None:
     """Return the chain's, lower-case hex without 0x; None where no chain can be read."""
     try:
         if site.settings.chain.kind == "simulated":
-            return simulated(site, site.settings.chain.state).blocks.identity
+            return await simulated(site).genesis()
         good = await site.once(nodes)
     except (NotSeenError, ChainError):
         return None
@@ -285,8 +286,8 @@ async def _pinned(site: Site, newest: RoundRecord) -> Finding:
 
 async def _block_hash(site: Site, number: int) -> str | None:
     if site.settings.chain.kind == "simulated":
-        blocks = simulated(site, site.settings.chain.state).blocks
-        return blocks.hash(number) if number <= blocks.number() else None
+        with simulation():
+            return simulator().block_hash(site.settings, site.clock, number)
     good = await site.once(nodes)
     if not good:
         raise NotSeenError("needs an endpoint, and none is a node that can be used")
