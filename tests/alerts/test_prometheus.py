@@ -12,11 +12,11 @@ from prometheus_server import prometheus, until
 from promtool import need
 
 from validator.health.board import Board
+from validator.health.endpoint import HealthService
 from validator.health.report import HealthState
 from validator.settings.model import HealthSettings
 from validator.sources import SystemClock
 from validator.telemetry.metrics import Metrics
-from validator.web.endpoint import HealthService
 
 TOKEN = "0123456789abcdef"
 

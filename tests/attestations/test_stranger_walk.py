@@ -21,13 +21,13 @@ from test_foreign_verifiers import Run, node  # noqa: F401 - a fixture
 from web_kit import served
 from world import VALIDATOR, one_round
 
-from validator.attestations.submission import next_submitted
 from validator.kinds.assessment.supply import Bundles
 from validator.protocol.archives import pack
 from validator.protocol.canonical import sha256_hex
 from validator.settings.load import load_settings
 from validator.sources import SeededRandom, SystemClock
 from validator.store import open_store
+from validator.tasks.submitted import next_submitted
 
 SKILL = pack({**FILES, "SKILL.md": b"---\nname: a-skill\n---\n"})
 SHA256 = sha256_hex(SKILL)

@@ -14,7 +14,7 @@ from builders import FILES
 from world import Script, World, answer_to, few_tasks, frozen_of, garbage, honest, one_round
 
 from validator.attestations.publish import Published, Refused
-from validator.attestations.submission import NotTakenError, QueueFullError, next_submitted, submit
+from validator.attestations.submission import NotTakenError, QueueFullError, submit
 from validator.attestations.verify import parse_handed, verify_attestation
 from validator.audit.replay import replay_round
 from validator.kinds.assessment.supply import Bundles
@@ -34,6 +34,7 @@ from validator.sources import SeededRandom
 from validator.state.values import State
 from validator.store import Store, open_store
 from validator.tasks.source import MemorySource, SourcedTask
+from validator.tasks.submitted import next_submitted
 
 SKILL = pack({**FILES, "SKILL.md": b"---\nname: a-skill\n---\n"})
 SHA256 = sha256_hex(SKILL)

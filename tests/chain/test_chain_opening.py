@@ -29,8 +29,9 @@ async def test_without_a_simulator_both_say_what_to_install(monkeypatch: pytest.
     place.subnet()
     settings = load_settings(place.write(), place.environ)
     monkeypatch.setattr("validator.chain.opening.entry_points", lambda *, group: () if group else None)
-    for opened in (lambda: chain_of(settings, SIGNER, SystemClock()), lambda: reading_chain(settings, SystemClock())):
-        with pytest.raises(NoSimulatorError, match="install sssa-localnet"):
-            opened()
+    with pytest.raises(NoSimulatorError, match="install sssa-localnet"):
+        chain_of(settings, SIGNER, SystemClock())
+    with pytest.raises(NoSimulatorError, match="install sssa-localnet"):
+        reading_chain(settings, SystemClock())
     (fault,) = [one for one in findings(await place.examined("subnet")) if one.status == "fault"]
     assert "install sssa-localnet" in fault.seen

@@ -12,13 +12,13 @@ from world import VALIDATOR, Script, World, few_tasks, honest, one_round
 from validator.attestations.dsse import PublishingKey
 from validator.attestations.keys import newest_statement, statement_for
 from validator.attestations.publish import Answer, Published, Publisher
-from validator.attestations.submission import next_submitted
 from validator.kinds.assessment.supply import Bundles
 from validator.protocol.receipt import Revocation
 from validator.sources import SeededRandom
 from validator.store import Store, Transaction, open_store
 from validator.store.log import append_link
 from validator.tasks.source import TaskSource
+from validator.tasks.submitted import next_submitted
 
 SEED = bytes(range(32))
 BUNDLE = few_tasks()[0].task.bundle_sha256

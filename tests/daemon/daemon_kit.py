@@ -27,6 +27,7 @@ from validator.daemon.daemon import Daemon
 from validator.daemon.signals import Stop
 from validator.daemon.watches import LoopWatch
 from validator.daemon.world import World, http_clients
+from validator.health.endpoint import HealthService
 from validator.protocol.capabilities import Capabilities
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Signature
@@ -37,7 +38,6 @@ from validator.store.rows import WeightsRecord
 from validator.tasks.goals import MemoryGoals
 from validator.tasks.source import MemorySource
 from validator.telemetry.metrics import Metrics
-from validator.web.endpoint import HealthService
 from validator.workers.interface import Here
 
 BLOCK_S = 12.0

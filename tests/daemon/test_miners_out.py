@@ -6,11 +6,11 @@ import aiohttp
 from daemon_kit import Running, with_miners
 from world import World, honest, tasks_of_all_types
 
+from validator.health.endpoint import HealthService
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.signatures import Signer
 from validator.tasks.source import MemorySource
-from validator.web.endpoint import HealthService
 
 OWNER = "Owner"
 BROKEN = ScriptedReply(b"", status=500, seconds=0.5)

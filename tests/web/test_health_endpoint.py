@@ -15,11 +15,11 @@ from fork_start import ran
 from validator.health.board import Board
 from validator.health.catalogue import CHECKS, CONDITIONS
 from validator.health.client import HealthAddressError, HealthAnswer, ask_health
+from validator.health.endpoint import HealthEndpointError, HealthService
 from validator.health.report import CHAIN_LIMIT_S, HealthState
 from validator.settings.model import HealthSettings
 from validator.sources import SystemClock, VirtualClock
 from validator.telemetry.metrics import CONTENT_TYPE, Metrics
-from validator.web.endpoint import HealthEndpointError, HealthService
 
 ANY_PORT = HealthSettings(port=0)
 

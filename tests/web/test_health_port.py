@@ -6,9 +6,9 @@ import os
 import aiohttp
 from test_health_endpoint import new_state
 
+from validator.health.endpoint import HealthService
 from validator.rounds.readiness import ENDPOINT_BOUNDS
 from validator.settings.model import HealthSettings
-from validator.web.endpoint import HealthService
 
 MANY = 100
 

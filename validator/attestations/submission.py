@@ -1,23 +1,19 @@
-"""Queue of skills that strangers submit over the API: a round takes one, whose answers enter nothing (SPEC 5, D-45).
+"""Submission of skills by strangers over the API, into the queue from which a round takes one (SPEC 5, D-45).
 
-A submitter learns nothing of tasks: a bundle that was ever in a round is taken, too, and waits forever. The API
-writes the queue in the store; the daemon reads it for a round.
+A submitter learns nothing of tasks: a bundle that was ever in a round is taken, too, and waits forever.
 """
 
 import asyncio
-from collections.abc import Collection
 from datetime import datetime
 
 from validator.protocol.archives import ArchiveError
 from validator.protocol.bundles import read_bundle
-from validator.protocol.canonical import sha256_hex
 from validator.protocol.errors import ValidatorError
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
-from validator.protocol.task import Task
 from validator.store import Store
-from validator.tasks.folder import sourced_task
 from validator.tasks.layout import guess_skill_type
 from validator.tasks.source import SourcedTask, TaskError
+from validator.tasks.submitted import submitted_task
 
 
 class NotTakenError(ValidatorError):
@@ -51,21 +47,12 @@ async def submit(store: Store, data: bytes, skill_type: SkillType | None, now: d
     return task.task.bundle_sha256
 
 
-async def next_submitted(store: Store, skill_types: Collection[SkillType]) -> SourcedTask | None:
-    """Return the bundle of these types that has waited longest."""
-    async with store.read() as tx:
-        found = await tx.submitted.next(skill_types)
-    if found is None or found.data is None:
-        return None
-    return await asyncio.to_thread(_task, found.data, found.skill_type)
-
-
 def _task(data: bytes, skill_type: SkillType | None) -> SourcedTask:
     try:
         guess = None if skill_type is not None else guess_skill_type(read_bundle(data))
         kind = skill_type or (guess and guess.skill_type)
         if kind not in ASSESSED_TYPES:
             raise NotTakenError("name its skill type: it could be anything")
-        return sourced_task(Task("1.0", kind, None, sha256_hex(data), "none", None, None), data)
+        return submitted_task(data, kind)
     except (ArchiveError, TaskError) as error:
         raise NotTakenError(str(error)) from None

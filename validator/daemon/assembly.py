@@ -8,7 +8,6 @@ from functools import partial
 import structlog
 
 from validator import __version__
-from validator.attestations.submission import next_submitted
 from validator.chain.clockwatch import ClockWatch
 from validator.chain.opening import chain_is_here
 from validator.daemon.daemon import Daemon, Drains, Service
@@ -26,6 +25,7 @@ from validator.daemon.watches import (
 )
 from validator.daemon.world import World
 from validator.health.board import Board, advice_on
+from validator.health.endpoint import HealthService
 from validator.health.report import HealthState
 from validator.kinds.assessment.supply import Bundles
 from validator.kinds.workflow.executor import PlanRunner
@@ -42,8 +42,8 @@ from validator.rounds.service import RoundService
 from validator.settings.model import Settings
 from validator.store import Store
 from validator.store.identity import require_known_version
+from validator.tasks.submitted import next_submitted
 from validator.telemetry.metrics import Metrics
-from validator.web.endpoint import HealthService
 from validator.weights.anchoring import AnchorService
 from validator.weights.figures import OwnFiguresWatch
 from validator.weights.pay_watch import PayWatch

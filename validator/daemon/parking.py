@@ -15,13 +15,13 @@ from validator import __version__
 from validator.cancellation import ended
 from validator.daemon.exits import Exit
 from validator.health.board import Board
+from validator.health.endpoint import HealthEndpointError, HealthService
 from validator.health.report import HealthState
 from validator.settings.load import SettingsError, load_settings
 from validator.settings.model import Settings
 from validator.sources import Clock, SystemClock
 from validator.telemetry import Event, configure_logging
 from validator.telemetry.metrics import Metrics
-from validator.web.endpoint import HealthEndpointError, HealthService
 
 LINE_EVERY_S: Final = 3600.0
 _LOOK_S: Final = 60.0

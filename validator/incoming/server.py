@@ -4,6 +4,7 @@ The task server, `validator serve` and the health endpoint listen through it.
 """
 
 import asyncio
+import hmac
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Sequence
@@ -232,3 +233,9 @@ def _cut(connection: RequestHandler) -> None:
     connection.force_close()
     if isinstance(transport, asyncio.WriteTransport):
         transport.abort()  # what waits to be written to a peer that does not read is lost
+
+
+def bears(request: web.Request, token: str) -> bool:
+    """Return whether the request carries the token as its bearer."""
+    sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
+    return hmac.compare_digest(sent, f"Bearer {token}".encode())

@@ -1,7 +1,7 @@
 """Prometheus metrics, in their own registry. Labels are codes and types, never hotkeys but in `kept_bytes`.
 
 Most of them follow from the log's canonical lines: `Metrics.observe` is given every event that is logged, whatever
-the log level. What no event tells is set where it happens. `web/endpoint.py` serves them.
+the log level. What no event tells is set where it happens. `health/endpoint.py` serves them.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping

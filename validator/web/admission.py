@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from validator.incoming.server import bears
 from validator.protocol.signatures import sign_in_text, verify
 from validator.settings.model import WebSettings
 from validator.sources import Clock
@@ -40,12 +41,6 @@ class Viewer(NamedTuple):
 
 
 ANYBODY: Final = Viewer()
-
-
-def bears(request: web.Request, token: str) -> bool:
-    """Return whether the request carries the token as its bearer."""
-    sent = request.headers.get("Authorization", "").encode(errors="surrogateescape")
-    return hmac.compare_digest(sent, f"Bearer {token}".encode())
 
 
 class RateLimit:

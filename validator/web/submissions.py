@@ -9,13 +9,14 @@ from aiohttp import web
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from validator.attestations.submission import NotTakenError, QueueFullError, submit
+from validator.incoming.server import bears
 from validator.protocol import typed
 from validator.protocol.limits import MAX_BUNDLE_COMPRESSED
 from validator.protocol.skill_types import SkillType
 from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.store import open_store
-from validator.web.admission import RateLimit, bears
+from validator.web.admission import RateLimit
 from validator.web.refusals import RefusedError
 
 PATH: Final = "/skills"

@@ -6,12 +6,11 @@ from typing import Final
 from aiohttp import web
 
 from validator.health.report import HealthState
-from validator.incoming.server import BoundedServer, Listen, listening_sockets, trusted
+from validator.incoming.server import BoundedServer, Listen, bears, listening_sockets, trusted
 from validator.protocol.errors import ValidatorError
 from validator.rounds.readiness import ENDPOINT_BOUNDS
 from validator.settings.model import HealthSettings
 from validator.telemetry.metrics import CONTENT_TYPE, Metrics
-from validator.web.admission import bears
 
 _BEAT_S: Final = 1.0
 _UNREADY: Final = 503
