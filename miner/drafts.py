@@ -21,10 +21,9 @@ from validator.protocol.bundles import read_bundle
 from validator.protocol.limits import MAX_STRING
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Finding, Rule
-from validator.protocol.task import KnownFinding, Task, Truth
+from validator.protocol.task import TRUTH_OF_AXIS, KnownFinding, Task, Truth
 from validator.protocol.vocabulary import RESOURCE_OF
 from validator.scoring import CURRENT, version
-from validator.tasks.check import TRUTH_OF_AXIS
 from validator.tasks.folder import (
     BUNDLE_NAME,
     DRAFT_NAME,

@@ -11,8 +11,7 @@ from miner.drafts import Readable, draft_document, draft_page, known_of, read_pa
 from miner.scanners.osv import Advisories, advisories_for, documents_in
 from validator.cli.options import Json
 from validator.cli.output import print_json, print_line
-from validator.tasks.check import located
-from validator.tasks.folder import DRAFT_NAME, PAGE_NAME, label, undecided
+from validator.tasks.folder import DRAFT_NAME, PAGE_NAME, label, located, undecided
 from validator.tasks.source import TaskError
 
 _SAMPLE: Final = "the sample of advisories that is shipped; --advisories names an export of osv.dev"

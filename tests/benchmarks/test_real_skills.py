@@ -19,7 +19,8 @@ from validator.planting.shapes import builtin_shapes
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Category, Finding
 from validator.protocol.task import KnownFinding
-from validator.tasks.package_manifest import pack_path, read_packages
+from validator.tasks.package_manifest import read_packages
+from validator.tasks.package_packing import pack_path
 from validator.tasks.package_reference import parse_reference
 from validator.tasks.seeding import read_bases
 

@@ -11,7 +11,8 @@ import pytest
 
 from validator.attestations.packages import purl_of
 from validator.tasks.folder import read_task
-from validator.tasks.package_manifest import Packages, Rebuilt, pack_path, read_packages, rebuild
+from validator.tasks.package_manifest import Packages, read_packages
+from validator.tasks.package_packing import Rebuilt, pack_path, rebuild
 from validator.tasks.packing import PackOptions, json_file
 from validator.tasks.source import TaskError
 

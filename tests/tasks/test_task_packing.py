@@ -20,7 +20,7 @@ from validator.protocol.bundles import read_bundle
 from validator.protocol.skill_types import SkillType
 from validator.protocol.task import Windows
 from validator.tasks.folder import read_task
-from validator.tasks.package_manifest import pack_path
+from validator.tasks.package_packing import pack_path
 from validator.tasks.packing import Packed, PackOptions, clean_name, pack_task
 from validator.tasks.source import TaskError
 

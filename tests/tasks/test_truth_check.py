@@ -10,9 +10,11 @@ from task_builders import make_task, make_truth, write_task
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.sssa import Rule
+from validator.protocol.task import TRUTH_OF_AXIS
 from validator.protocol.vocabulary import MAX_PATTERN, RESOURCES, pattern_fault
 from validator.scoring import CURRENT, version
-from validator.tasks.check import TRUTH_OF_AXIS, check_tasks, located
+from validator.tasks.check import check_tasks
+from validator.tasks.folder import located
 
 REST = tuple(Rule(resource, "deny", "*") for resource in RESOURCES)
 SERVER = {"mcp.json": b'{"tools": [{"name": "note"}]}\n', "manifest.json": b"{}\n", "a.md": b"first\n \t\n\nlast\n"}

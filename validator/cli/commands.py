@@ -33,7 +33,7 @@ COMMANDS: Final = (
     ("waiting", "Executions and code checks, made after their round.", "waiting:WAITING"),
     ("wallet", "Wallet: the hotkey's file where a container reads it.", "setup:WALLET"),
     ("weights", "Weights on the chain.", "weights:WEIGHTS"),
-    ("tasks", "Tasks: bundles with what is known of them; workflows.", "tasks:TASKS"),
+    ("tasks", "Tasks: bundles with what is known of them; workflows.", "sssa-taskmaker"),
     ("tasks draft", "Draft the truth of a packed task.", "sssa-miner"),
     ("audit", "The log of receipts: export it, verify an export.", "audit:AUDIT"),
     ("proof", "Consensus proofs: what a group or a debate agreed on.", "stored_proofs:PROOF"),

@@ -11,7 +11,7 @@ from validator.cli.options import Config, Json, group
 from validator.cli.output import cell, print_json, print_line
 from validator.cli.rendering import print_listing, print_rows
 from validator.cli.session import ask_store, change_store
-from validator.kinds.explained.selection import count
+from validator.protocol.text import count
 from validator.store.rows import FlagDetail
 
 FLAGS = group()

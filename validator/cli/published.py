@@ -94,10 +94,10 @@ def gate(what: Installed, policy: PolicyFile, as_json: Json = False) -> None:
 
 def _hashed(what: str) -> Hashed:
     """Return the digests of a path: of a bundle as it is, and as tasks are packed."""
-    from validator.tasks.packing import pack_task  # noqa: PLC0415 - it loads much
+    from validator.tasks.task_maker import task_maker  # noqa: PLC0415 - it loads much
 
-    packed = pack_task(what)
-    return Hashed((*bundle_digest(Path(what)), packed.task.task.bundle_sha256), packed.left_out)
+    sha256, left_out = task_maker().packed_digest(what)
+    return Hashed((*bundle_digest(Path(what)), sha256), left_out)
 
 
 @ATTESTATION.command()

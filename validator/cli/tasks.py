@@ -18,17 +18,16 @@ from validator.cli.output import picked, print_json, print_line
 from validator.cli.rendering import print_table, progress
 from validator.cli.session import ask_store, change_store, clean_at_sigterm, signer_of
 from validator.daemon.signals import Stop
-from validator.kinds.explained.selection import count
 from validator.protocol import typed
 from validator.protocol.limits import MIB
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import ASSESSED_TYPES, SkillType
 from validator.protocol.task import Windows
-from validator.protocol.text import printable
+from validator.protocol.text import count, printable
 from validator.sources import SystemClock
-from validator.tasks.check import check_tasks, located
-from validator.tasks.folder import DRAFT_NAME, find_tasks
-from validator.tasks.package_manifest import Rebuilt, pack_path, rebuild
+from validator.tasks.check import check_tasks
+from validator.tasks.folder import DRAFT_NAME, find_tasks, located
+from validator.tasks.package_packing import Rebuilt, pack_path, rebuild
 from validator.tasks.packing import Packed, PackOptions
 from validator.tasks.seeding import Base, Seeded, Seeding, read_bases, seeded_all, write_seeded
 from validator.telemetry import configure_logging

@@ -1,7 +1,7 @@
 """A task: a bundle to be assessed, its windows and what is known to be true of it (SPEC 13; SPEC 16, D-33)."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -172,3 +172,15 @@ def _check_ref(text: str, where: str) -> None:
         parse_evidence_ref(text)
     except EvidenceRefError as error:
         raise SchemaError(f"{error} - at `{where}`") from None
+
+
+TRUTH_OF_AXIS: Final = {
+    "pi": "policy_rules",
+    "rho": "injections",
+    "mu": "reference_risk",
+    "sigma": "shell_commands",
+    "psi": "manifest_sha256",
+    "tau": "poisoned_tools",
+    "chi": "transitive_risk",
+}
+"""Fields of a truth by the axes of quality that need them (SPEC 6)."""

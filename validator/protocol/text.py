@@ -88,3 +88,21 @@ def quietly() -> Iterator[None]:
     with _compiling, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+_SHORT: Final = 8
+
+
+def short(hotkey: str, length: int = _SHORT) -> str:
+    """Return the first characters of a hotkey, enough to tell the members of a group apart."""
+    return hotkey if len(hotkey) <= length + 1 else f"{hotkey[:length]}…"
+
+
+def count(number: int, what: str) -> str:
+    """Return `1 finding`, `2 findings`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def plain(number: float) -> str:
+    """Return a constant or a factor as the specification writes it: without zeros that say nothing."""
+    return f"{number:.4f}".rstrip("0").rstrip(".")

@@ -23,6 +23,7 @@ from validator.protocol.text import printable
 from validator.settings.model import TasksSettings
 from validator.sources import Draws, RandomBytes, SeededRandom
 from validator.tasks.directory import DirectorySource
+from validator.tasks.packing import pack_task
 from validator.tasks.seeding import Base, base_of, planted_task
 from validator.tasks.source import Shuffled, SourcedTask, TaskError, TaskSource, TaskSourceError
 from validator.tasks.task_maker import CanaryMaker
@@ -185,6 +186,11 @@ class InstalledMaker:
             return len(shapes_with(Own(folder))) - len(builtin_shapes())
         except TemplateError as error:
             raise TaskError(error.detail) from None
+
+    def packed_digest(self, what: str) -> tuple[str, tuple[str, ...]]:
+        """Return the digest of a folder or archive as packed, and the names that are left out (TaskError)."""
+        packed = pack_task(what)
+        return packed.task.task.bundle_sha256, packed.left_out
 
     def require_base(self, sourced: SourcedTask, name: str) -> None:
         """Check that faults can be planted in a task (TaskError: not in this one)."""

@@ -16,7 +16,7 @@ from validator.protocol.canonical import canonical_bytes, sha256_hex
 from validator.protocol.skill_types import SkillType, is_runtime
 from validator.protocol.sssa import EvidenceRef, Rule, parse_evidence_ref
 from validator.protocol.strict_json import JsonError
-from validator.protocol.task import Task, Truth, parse_task
+from validator.protocol.task import TRUTH_OF_AXIS, Task, Truth, parse_task
 from validator.protocol.text import is_text, printable
 from validator.protocol.vocabulary import ACTIONS, ANY, RESOURCES, pattern_fault
 from validator.protocol.workflow_run import StepOutput
@@ -141,15 +141,6 @@ def _told(text: str) -> str:
 Files = Mapping[str, bytes]
 
 MCP_MANIFEST: Final = "mcp.json"
-TRUTH_OF_AXIS: Final = {
-    "pi": "policy_rules",
-    "rho": "injections",
-    "mu": "reference_risk",
-    "sigma": "shell_commands",
-    "psi": "manifest_sha256",
-    "tau": "poisoned_tools",
-    "chi": "transitive_risk",
-}
 _NEEDS_ENGINE: Final = (
     "answers of this type are run again only where the validator has a container engine (`sandbox`) - at `skill_type`"
 )
@@ -320,7 +311,6 @@ def _rule_fault(rule: Rule) -> tuple[str, str] | None:
     return ("pattern", f"`{printable(rule.pattern, 60)}` {fault}") if fault else None
 
 
-_AT: Final = " - at `"
 _DECIDED: Final = f"nothing is left to decide: renamed to {TASK_NAME} it is the task"
 
 
@@ -335,19 +325,6 @@ class CheckedTask(NamedTuple):
     path: Path
     problems: tuple[str, ...]
     notes: tuple[str, ...] = ()
-
-
-class Located(NamedTuple):
-    """A problem or a note in two parts: the path of its field (`truth.policy_rules[3].pattern`), None for the whole."""
-
-    field: str | None
-    text: str
-
-
-def located(text: str) -> Located:
-    """Return a problem or a note with its field apart."""
-    said, _, field = text.rpartition(_AT)
-    return Located(field.removesuffix("`").removeprefix("$.") or None, said) if said else Located(None, text)
 
 
 def check_tasks(root: Path) -> list[CheckedTask]:

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -316,3 +316,19 @@ def seeded_digests(root: Path) -> frozenset[str]:
             with suppress(TaskError):
                 digests.update(read_bounded(Path(folder, name), _NOTE_BYTES).decode("ascii", "replace").split())
     return frozenset(digests)
+
+
+_AT: Final = " - at `"
+
+
+class Located(NamedTuple):
+    """A problem or a note in two parts: the path of its field (`truth.policy_rules[3].pattern`), None for the whole."""
+
+    field: str | None
+    text: str
+
+
+def located(text: str) -> Located:
+    """Return a problem or a note with its field apart."""
+    said, _, field = text.rpartition(_AT)
+    return Located(field.removesuffix("`").removeprefix("$.") or None, said) if said else Located(None, text)

@@ -18,24 +18,17 @@ from validator.protocol.archives import ArchiveError, check_names, pack, plain_n
 from validator.protocol.bundles import read_bundle
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.skill_types import SkillType
-from validator.protocol.sssa import Document, Hex32, Text
 from validator.protocol.strict_json import JsonError, decode
 from validator.protocol.task import Provenance, Task, Truth, Windows, version_for
 from validator.protocol.text import nfc, printable
 from validator.tasks.collection import Candidate, Collection, collected
 from validator.tasks.folder import BUNDLE_NAME, TASK_NAME, label, read_bounded, sourced_task, writing
 from validator.tasks.layout import MANIFEST, REQUIREMENTS, Guess, completed, guess_skill_type, marker_file, requirements
+from validator.tasks.package_manifest import Artifact
 from validator.tasks.source import SourcedTask, TaskError
 
 _SKILL: Final = "SKILL.md"
 _WITH_REQUIREMENTS = frozenset({SkillType.EXECUTABLE_PYTHON, SkillType.MCP_SERVER})
-
-
-class Artifact(Document, frozen=True):
-    """The archive that was packed."""
-
-    name: Text
-    sha256: Hex32
 
 
 class Pin(NamedTuple):

@@ -37,6 +37,9 @@ class TaskMaker(Protocol):
     def own_shapes(self, folder: Path | None) -> int:
         """Return the number of shapes in an operator's folder (TaskError: one cannot be used)."""
 
+    def packed_digest(self, what: str) -> tuple[str, tuple[str, ...]]:
+        """Return the digest of a folder or archive as packed, and the names that are left out (TaskError)."""
+
     def require_base(self, sourced: SourcedTask, name: str) -> None:
         """Check that faults can be planted in a task (TaskError: not in this one)."""
 

@@ -15,7 +15,6 @@ from validator.audit.explain.effects import (
     explain_reputation,
     explain_windows,
 )
-from validator.kinds.explained.selection import count, short
 from validator.kinds.explained.task import TaskExplanation, TaskFacts
 from validator.kinds.registry import kind_of
 from validator.protocol.errors import ValidatorError
@@ -25,7 +24,7 @@ from validator.protocol.round import MinerState, RoundInput, RoundOutcome
 from validator.protocol.signatures import is_hotkey
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
-from validator.protocol.text import printable
+from validator.protocol.text import count, printable, short
 from validator.protocol.waiting_work import Execution
 from validator.scoring import FindingKeys, PlannedTask, UnknownScoringVersionError, Version, version
 from validator.store import Transaction

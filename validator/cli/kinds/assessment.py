@@ -17,8 +17,8 @@ from validator.cli.rendering import LISTED, Page
 from validator.kinds.assessment.explain.consensus import Consensus, FindingLine
 from validator.kinds.assessment.explain.page import AssessmentExplanation, FaultsFound, Group
 from validator.kinds.assessment.explain.quality import Product, Quality
-from validator.kinds.explained.selection import count, short
 from validator.protocol.round import GroupOutcome
+from validator.protocol.text import count, short
 from validator.scoring import Rules
 
 _KEY: Final = 8

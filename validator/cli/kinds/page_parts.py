@@ -6,9 +6,10 @@ from typing import Any, Final
 from validator.audit.documents import DispatchDocument
 from validator.cli.output import cell
 from validator.cli.rendering import Page, cells_of, columns, print_table
-from validator.kinds.explained.selection import Selection, short
+from validator.kinds.explained.selection import Selection
 from validator.kinds.explained.task import Gates, TaskExplanation
 from validator.protocol.reasons import GATE_NAMES, meaning_of
+from validator.protocol.text import short
 from validator.scoring import Rules
 
 ROLES: Final = {

@@ -7,6 +7,7 @@ import msgspec
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import RoundInput
 from validator.protocol.sssa import Document
+from validator.protocol.text import count, plain, short
 from validator.scoring import (
     AnyCandidate,
     Candidate,
@@ -19,28 +20,12 @@ from validator.scoring import (
     exclusion_reason,
 )
 
-_SHORT: Final = 8
 _DRAW: Final = 8
-
-
-def short(hotkey: str, length: int = _SHORT) -> str:
-    """Return the first characters of a hotkey, enough to tell the members of a group apart."""
-    return hotkey if len(hotkey) <= length + 1 else f"{hotkey[:length]}…"
 
 
 def draw_prefix(draw: bytes) -> str:
     """Return the first 16 hex of a draw: enough to compare by eye, and to check once the salt is out (D-8)."""
     return draw[:_DRAW].hex()
-
-
-def count(number: int, what: str) -> str:
-    """Return `1 finding`, `2 findings`."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def plain(number: float) -> str:
-    """Return a constant or a factor as the specification writes it: without zeros that say nothing."""
-    return f"{number:.4f}".rstrip("0").rstrip(".")
 
 
 Place = Literal["primary_by_rank", "primary_by_rotation", "auditor_by_draw", "not_drawn", "excluded"]

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, Literal
 
-from validator.kinds.explained.selection import count
 from validator.kinds.explained.task import Part, TaskFacts
 from validator.protocol.results import Submission
 from validator.protocol.round import AssessedMember, AssessmentTask
 from validator.protocol.sssa import Document
+from validator.protocol.text import count
 from validator.scoring import Claims, Comparison, FindingKeys, Member, consensus_parts
 
 Side = Literal["shared", "missed", "extra"]

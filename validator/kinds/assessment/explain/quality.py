@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Final
 
-from validator.kinds.explained.selection import plain
 from validator.protocol.round import Emission
 from validator.protocol.skill_types import SkillType
 from validator.protocol.sssa import Document
+from validator.protocol.text import plain
 from validator.scoring import AnswerFacts, Rules, Version, axis_sets, evidence_parts
 
 _UNKNOWN: Final = "does not apply: the task says nothing of it"

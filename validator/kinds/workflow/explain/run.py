@@ -4,13 +4,13 @@ from typing import Final
 
 from msgspec import UNSET
 
-from validator.kinds.explained.selection import count, plain
 from validator.kinds.explained.task import Part
 from validator.protocol.canonical import canonical_bytes, digest
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.results import WorkflowSubmission
 from validator.protocol.round import WorkflowOutcome
 from validator.protocol.sssa import Document
+from validator.protocol.text import count, plain
 from validator.protocol.workflow_plan import PlanNode, WorkflowPlan
 from validator.protocol.workflow_run import Attempt, RunRecord, StepOutput, StepRecord, WorkflowRun
 from validator.protocol.workflow_task import WorkflowTask
