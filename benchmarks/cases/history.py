@@ -49,7 +49,7 @@ async def seconds_of_reading(url: str, rounds: int, clock: Callable[[], float] =
         for _ in range(5):
             began = clock()
             async with store.read() as tx:
-                await tx.acts.tell(rounds)
+                await tx.acts.take(rounds)
                 await tx.state.of(everybody)
                 await tx.executions.results()
             took.append(clock() - began)

@@ -21,7 +21,7 @@ def upgrade() -> None:
         sa.Column("round_id", sa.BigInteger(), primary_key=True, autoincrement=False),
         sa.Column("cleared_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("told_in", sa.BigInteger()),
+        sa.Column("input_round", sa.BigInteger()),
     )
     op.create_table(
         "bundles",
@@ -41,7 +41,7 @@ def upgrade() -> None:
     op.create_table(
         "drains",
         sa.Column("id", sa.Integer(), primary_key=True),
-        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("requested_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("taken_at", sa.DateTime(timezone=True)),
         sa.Column("ended_at", sa.DateTime(timezone=True)),
         sa.CheckConstraint("ended_at IS NULL OR taken_at IS NOT NULL", name="ended"),

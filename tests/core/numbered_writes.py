@@ -22,8 +22,8 @@ def moment(number: int) -> datetime:
 async def written(store: Store) -> Counter[int]:
     """Return how many times each write is in the store."""
     async with store.read() as tx:
-        rows = await tx.connection.execute(select(drains.c.asked_at))
-        return Counter(round((row.asked_at - BEGIN).total_seconds()) for row in rows)
+        rows = await tx.connection.execute(select(drains.c.requested_at))
+        return Counter(round((row.requested_at - BEGIN).total_seconds()) for row in rows)
 
 
 class Writers:

@@ -126,7 +126,7 @@ async def test_the_number_of_a_transaction_that_a_crash_undid_tells_nothing(monk
             monkeypatch.setattr(store, "begin", dies_at_its_commit)
             monkeypatch.setattr(outages, "PAUSE_S", 0.0)
             turn = asyncio.Event()
-            store.tell = lambda _: turn.set()
+            store.on_outage = lambda _: turn.set()
 
             async def first(tx: Transaction) -> None:
                 await tx.drains.ask(moment(0))

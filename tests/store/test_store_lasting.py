@@ -61,7 +61,7 @@ async def test_a_write_that_fails_before_its_commit_is_done_again(
     store: Store, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     told: list[StoreAwayError] = []
-    store.tell = told.append
+    store.on_outage = told.append
     troubled = Troubled(store, monkeypatch, times, after=False)
     assert await store.lasting(add) == "added"
     assert (troubled.begun, len(told), store.waiting) == (times + 1, times, 0)
@@ -194,7 +194,7 @@ async def test_a_sqlite_file_without_room_takes_no_write_and_then_does(sqlite_ur
             await tx.connection.execute(text("CREATE TABLE large AS SELECT randomblob(100000) AS blob"))
 
         told: list[StoreAwayError] = []
-        store.tell = told.append
+        store.on_outage = told.append
         await store.lasting(large)
         assert [type(error) for error in told] == [StoreNoWriteError] * 2
         assert "full" in told[0].detail

@@ -24,7 +24,7 @@ from validator.sources import RandomBytes
 from validator.store import Transaction
 from validator.store.repositories.receipts import receipt_of
 from validator.store.rows import ReceiptRecord
-from validator.store.urls import file_beside
+from validator.store.urls import file_next_to_store
 
 _NAME: Final = "attestation-key"
 _SEED: Final = 32
@@ -37,7 +37,7 @@ class PublishingKeyError(ValidatorError):
 
 def key_file_of(settings: Settings) -> Path:
     """Return where the publishing key is, or would be."""
-    return settings.attestations.key_file or file_beside(settings.store.url, _NAME)
+    return settings.attestations.key_file or file_next_to_store(settings.store.url, _NAME)
 
 
 def load_key(file: Path) -> PublishingKey:

@@ -18,10 +18,10 @@ from validator.protocol.round import AssessmentTask, RoundInput
 from validator.protocol.skill_types import WINDOW_TYPES, SkillType
 from validator.store import Transaction
 from validator.store.rows import (
+    DescribedUnpaid,
     FlagDetail,
     MinerRecord,
     RoundRecord,
-    UnpaidTold,
     WeightsRecord,
 )
 from validator.store.vector_inputs import UNMIXED, Mechanisms, Paid, paid_now
@@ -67,7 +67,7 @@ class MinerView:
     score: float
     type_scores: Mapping[str, float]
     window_entries: Mapping[str, int]
-    unpaid: tuple[UnpaidTold, ...]
+    unpaid: tuple[DescribedUnpaid, ...]
 
 
 async def miner_list(tx: Transaction, now: datetime, mechanisms: Mechanisms = UNMIXED) -> tuple[MinerView, ...]:
@@ -79,9 +79,9 @@ async def miner_list(tx: Transaction, now: datetime, mechanisms: Mechanisms = UN
     newest = max((record.last_seen_block for record in records), default=0)
     registered = {record.hotkey for record in records if record.last_seen_block == newest}
     paying = [await paid_now(tx, mechid, kinds, registered) for mechid, kinds in mechanisms.items()]
-    unpaid: dict[str, list[UnpaidTold]] = {}
+    unpaid: dict[str, list[DescribedUnpaid]] = {}
     for one in sorted((o for each in paying for o in each.unpaid), key=lambda one: WINDOW_TYPES.index(one.skill_type)):
-        unpaid.setdefault(one.hotkey, []).append(one.told)
+        unpaid.setdefault(one.hotkey, []).append(one.described)
     views = [
         _view(paying[0], record, tuple(unpaid.get(record.hotkey, ())), registered=record.hotkey in registered)
         for record in records
@@ -89,7 +89,7 @@ async def miner_list(tx: Transaction, now: datetime, mechanisms: Mechanisms = UN
     return tuple(sorted(views, key=lambda view: (-view.score, view.hotkey)))
 
 
-def _view(paid: Paid, record: MinerRecord, unpaid: tuple[UnpaidTold, ...], *, registered: bool) -> MinerView:
+def _view(paid: Paid, record: MinerRecord, unpaid: tuple[DescribedUnpaid, ...], *, registered: bool) -> MinerView:
     pays, windows = paid.basis.version, paid.basis.windows.get(record.hotkey, {})
     not_paid = {one.skill_type for one in unpaid}
     types = [name for name in WINDOW_TYPES if name in windows]
@@ -239,7 +239,7 @@ class WeightsView:
     sum: float
     miners: tuple[WeightLine, ...]
     scoring_version: str | None
-    unpaid: tuple[UnpaidTold, ...] | None
+    unpaid: tuple[DescribedUnpaid, ...] | None
 
 
 async def latest_weights(tx: Transaction, mechid: int) -> WeightsView | None:
@@ -258,5 +258,5 @@ async def latest_weights(tx: Transaction, mechid: int) -> WeightsView | None:
         math.fsum(record.vector.values()),
         tuple(sorted(lines, key=lambda line: (-line.weight, -(line.score or 0.0), line.hotkey))),
         None if vector is None else vector.scoring_version,
-        None if vector is None else tuple(one.told for one in vector.unpaid),
+        None if vector is None else tuple(one.described for one in vector.unpaid),
     )

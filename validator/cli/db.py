@@ -167,10 +167,10 @@ def restore(
     equal = sum(replayed.verdict == "equal" for replayed in replays)
     newest = replays[-1].round_id if replays else None
     if as_json:
-        said = {"store": str(url), "file": str(file), "was": waiting.found, "newest_round": newest}
+        said = {"store": str(url), "file": str(file), "was": waiting.state, "newest_round": newest}
         print_json({**said, "replayed": len(replays), "equal": equal})
         return
-    print_line(f"{url} holds {file}, which was {waiting.found}; newest round {'none' if newest is None else newest}")
+    print_line(f"{url} holds {file}, which was {waiting.state}; newest round {'none' if newest is None else newest}")
     print_line(f"{len(replays)} rounds replayed, {equal} equal, {len(replays) - equal} without scores")
     print_line(_ADVICE)
 

@@ -22,7 +22,7 @@ from validator.cli.waiting import write_execution
 from validator.kinds.explained.task import TaskExplanation
 from validator.protocol.limits import MAX_ROUND_ID
 from validator.scoring import Rules, version
-from validator.store.rows import UnpaidTold
+from validator.store.rows import DescribedUnpaid
 from validator.weights.plan import mechanisms
 
 _BARS: Final = "▁▂▃▄▅▆▇█"
@@ -247,7 +247,7 @@ def _bar(point: Point, largest: float) -> str:
     return _BARS[round(point.value / largest * (len(_BARS) - 1))] if largest > 0 else _BARS[0]
 
 
-def _write_unpaid(page: Page, window: UnpaidTold) -> None:
+def _write_unpaid(page: Page, window: DescribedUnpaid) -> None:
     since = f"since the weights of epoch {window.since_epoch}"
     if window.since_round is not None:
         since += f" (round {window.since_round} was the newest then)"

@@ -12,7 +12,7 @@ from validator.cli.options import Config, Json, group
 from validator.cli.output import NONE, picked, print_json, print_line
 from validator.cli.rendering import print_rows
 from validator.cli.session import ask_store, change_store, settings_of
-from validator.store.rows import UnpaidTold
+from validator.store.rows import DescribedUnpaid
 
 if TYPE_CHECKING:
     from validator.weights.preview import PlanView
@@ -57,7 +57,7 @@ def show(
     print_unpaid(found.unpaid or ())
 
 
-def print_unpaid(windows: Sequence[UnpaidTold]) -> None:
+def print_unpaid(windows: Sequence[DescribedUnpaid]) -> None:
     """Print a table of unpaid windows, each reason's meaning, and what makes it go; nothing if all are paid."""
     if not windows:
         return

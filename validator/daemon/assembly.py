@@ -141,7 +141,7 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     pay: PayWatch,
 ) -> Sequence[Service]:
     watch = StoreWatch(store, world.clock, health.board, metrics.store_write.observe)
-    store.tell = watch.told
+    store.on_outage = watch.told
     metrics.interval.set(settings.rounds.interval_s)
     sends = settings.weights.enabled and not settings.weights.dry_run
     mechids, most_epochs = tuple(mechanisms(settings.weights)) if sends else (), settings.health.weights_epochs

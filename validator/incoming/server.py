@@ -23,7 +23,7 @@ from validator.protocol.text import printable
 from validator.sources import Clock, SystemClock
 from validator.telemetry.repetition import Once, place_of
 
-_WORDS: Final = 200
+_REASON_LENGTH: Final = 200
 _log = structlog.get_logger()
 
 
@@ -53,12 +53,12 @@ class Faults(logging.Logger):
         """Say it once an hour whatever the bytes are: what they choose must not choose the lines of the log."""
         repeats = self._malformed.fresh("")
         if repeats is not None:
-            reason = printable(" ".join(error.message.split()), _WORDS)
+            reason = printable(" ".join(error.message.split()), _REASON_LENGTH)
             _log.info("request_malformed", server=self._server, peer=peer, reason=reason, repeats=repeats)
 
 
 _BACKLOG: Final = 128  # these wait in the kernel and take no descriptor
-_BESIDE: Final = 8  # what listens, and what is about to be closed
+_OWN_DESCRIPTORS: Final = 8  # what listens, and what is about to be closed
 _AGAIN_S: Final = 1.0
 _SHUTDOWN_S: Final = 1.0
 Listen = Callable[[str, int], Awaitable[Sequence[socket.socket]]]
@@ -81,7 +81,7 @@ class Bounds(NamedTuple):
     @property
     def descriptors(self) -> int:
         """Largest number of file descriptors in use, sockets that are closing included."""
-        return self.connections + _BESIDE
+        return self.connections + _OWN_DESCRIPTORS
 
 
 async def listening_sockets(host: str, port: int) -> Sequence[socket.socket]:
@@ -91,10 +91,10 @@ async def listening_sockets(host: str, port: int) -> Sequence[socket.socket]:
         OSError: an address cannot be had.
     """
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listening: list[socket.socket] = []
     try:
-        for family, address in dict.fromkeys((family, address[:2]) for family, _, _, _, address in found):
+        for family, address in dict.fromkeys((family, address[:2]) for family, _, _, _, address in addresses):
             listening.append(socket.create_server(address, family=family, backlog=_BACKLOG))
             listening[-1].setblocking(False)
     except BaseException:
@@ -165,7 +165,7 @@ class BoundedServer:
             self._runner = None
 
     async def _accept(self, listening: socket.socket, server: web.Server) -> None:
-        """Take connections for ever: whatever goes wrong is said, and a second later the next one is taken."""
+        """Accept connections forever; an error is logged, and the next one is accepted a second later."""
         while True:
             try:
                 await self._take(listening, server)

@@ -150,7 +150,7 @@ class Dispatch(msgspec.Struct, frozen=True, array_like=True):
 
 
 class ScoredDispatch(Dispatch, frozen=True):
-    """A dispatch with what it came to: None before its round is settled, and for void tasks."""
+    """A dispatch with its score: None before its round is settled, and for void tasks."""
 
     score: MemberOutcome | None = None
 

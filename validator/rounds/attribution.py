@@ -66,7 +66,7 @@ class Attribution:
     stalls: StallsSince
     away: NetworkAway
     _heard: list[tuple[float, float]] = field(default_factory=list)
-    _asked: "asyncio.Task[bool] | None" = None
+    _network_check: "asyncio.Task[bool] | None" = None
 
     def note(self, reply: Reply) -> None:
         """Note when bytes of a response arrived, whatever the result."""
@@ -91,9 +91,9 @@ class Attribution:
         """Return whether the validator may have lost its network; other responses until the deadline decide."""
         if not self.cut_off(reply, deadline_s):
             return False
-        if self._asked is None:
-            self._asked = asyncio.ensure_future(self.away())
-        return await self._asked
+        if self._network_check is None:
+            self._network_check = asyncio.ensure_future(self.away())
+        return await self._network_check
 
     def cut_off(self, reply: Reply, deadline_s: float) -> bool:
         """Return whether there was no route, and no dispatch received a byte between sending and deadline."""

@@ -40,9 +40,9 @@ class Heartbeat:
         After a stop everything that was due is run at once, deadlines among it: the stall that this beat has yet to
         end is one of them.
         """
-        found = [stall for stall in self._stalls if stall.end > moment]
+        stalls = [stall for stall in self._stalls if stall.end > moment]
         open_ = None if self._last is None else stall_between(self._last, self._clock.monotonic())
-        return tuple(found) if open_ is None else (*found, open_)
+        return tuple(stalls) if open_ is None else (*stalls, open_)
 
     def _beat(self, now: float) -> None:
         stall = None if self._last is None else stall_between(self._last, now)

@@ -195,7 +195,7 @@ class Preparer:
         self, tx: Transaction, round_id: str, snapshot: MetagraphSnapshot, salt: SaltRecord, packed: list[PackedTask]
     ) -> RoundInput:
         scoring_version = self.schedule.version_at(snapshot.epoch)
-        acts = await tx.acts.tell(int(round_id))
+        acts = await tx.acts.take(int(round_id))
         miners, state = await miner_states(
             tx, version(scoring_version), int(round_id), snapshot, self.signer.hotkey, self.clock.now(), acts
         )

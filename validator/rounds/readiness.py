@@ -34,21 +34,21 @@ class RoundsPausedError(ValidatorError):
 
 
 class Standing:
-    """The watch over this validator's own registration and permit in every snapshot; it says each change once.
+    """Watch over this validator's own registration and permit in every snapshot; each change is logged once.
 
-    `without_permit` says what rounds do while one of the two is missing; `tell` is told after every look what is
-    missing (None: nothing) and whether rounds are paused.
+    `without_permit` says what rounds do while one of the two is missing; `report` is called after every check with what
+    is missing (None: nothing) and whether rounds are paused.
     """
 
     def __init__(
         self,
         hotkey: str,
         without_permit: WithoutPermit = "run",
-        tell: Callable[[Reason | None, bool], None] | None = None,
+        report: Callable[[Reason | None, bool], None] | None = None,
     ) -> None:
         self._hotkey = hotkey
         self._pause = without_permit == "pause"
-        self._tell = tell
+        self._report = report
         self._missing: Reason | None = None
 
     def check(self, snapshot: MetagraphSnapshot) -> None:
@@ -61,8 +61,8 @@ class Standing:
                 _log.info(Event.STANDING_BACK, block=snapshot.block)
             else:
                 _log.warning(Event.STANDING_LOST, block=snapshot.block, reason=str(missing), rounds=_PAUSED[paused])
-        if self._tell is not None:
-            self._tell(missing, paused)
+        if self._report is not None:
+            self._report(missing, paused)
         if paused:
             raise RoundsPausedError(str(missing))
 
@@ -76,7 +76,7 @@ def missing_of(snapshot: MetagraphSnapshot, hotkey: str) -> Reason | None:
 
 
 _EACH: Final = 2  # descriptors of an open request: its connection, and the file that a large answer waits in
-_BESIDE: Final = 24  # descriptors that workers, store, chain and task source may open meanwhile
+_OTHER_DESCRIPTORS: Final = 24  # descriptors that workers, store, chain and task source may open meanwhile
 _MIB: Final = 1024 * 1024
 LEAST_FREE: Final = 64 * _MIB  # bytes that a disk keeps for everything else
 ENDPOINT_BOUNDS: Final = Bounds(connections=16, header_s=10.0, request_s=30.0)
@@ -114,15 +114,15 @@ class Readiness:
 
     def missing(self, snapshot: MetagraphSnapshot) -> Missing | None:
         """Return the first thing that is missing for a round on this snapshot."""
-        found = next((found for check in self._checks if (found := check(snapshot))), None)
+        missing = next((missing for check in self._checks if (missing := check(snapshot))), None)
         for reason in _REASONS:
-            if found is None or found.reason != reason:
+            if missing is None or missing.reason != reason:
                 self._board.clear(reason)
             else:
-                self._board.raise_(reason, found.detail)
-        if found is not None:
+                self._board.raise_(reason, missing.detail)
+        if missing is not None:
             self._waits()
-        return found
+        return missing
 
 
 def clock_check(watch: ClockWatch) -> Check:
@@ -150,7 +150,7 @@ def descriptor_check(rules_at: RulesAt, most_open: int, reserved: int, resting: 
             return None
         rules = rules_at(snapshot.epoch)
         tasks = rules.groups.slots_per_type * len(SkillType)
-        need = _EACH * min(most_open, tasks * sum(_members(rules, snapshot))) + _BESIDE + reserved
+        need = _EACH * min(most_open, tasks * sum(_members(rules, snapshot))) + _OTHER_DESCRIPTORS + reserved
         used = max(open_descriptors(), resting)
         if used + need <= limit:
             return None
@@ -202,9 +202,9 @@ def spool_folder() -> Path:
 
 def _members(rules: Rules, snapshot: MetagraphSnapshot) -> tuple[int, int]:
     """Return how many primaries and auditors a group can have among those that can be called."""
-    there = sum(neuron.axon is not None for neuron in snapshot.neurons)
-    primaries = min(rules.groups.primaries, there)
-    return primaries, min(rules.groups.auditors, there - primaries)
+    reachable = sum(neuron.axon is not None for neuron in snapshot.neurons)
+    primaries = min(rules.groups.primaries, reachable)
+    return primaries, min(rules.groups.auditors, reachable - primaries)
 
 
 def _most_bytes(rules: Rules, snapshot: MetagraphSnapshot) -> int:

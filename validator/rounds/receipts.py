@@ -60,9 +60,9 @@ def _is_over(newest: SaltRecord, running: int, epoch: int) -> bool:
 
 
 async def _append(tx: Transaction, signer: Signer, now: datetime, kind: ReceiptKind, end: RoundEnd | None) -> None:
-    stands = await commitments(tx)
-    over = await _over(tx, kind, stands.epoch)
-    sequence = await append(tx, signer, now, kind, stands, round=end, salts=tuple(salt for _, salt in over))
+    committed = await commitments(tx)
+    over = await _over(tx, kind, committed.epoch)
+    sequence = await append(tx, signer, now, kind, committed, round=end, salts=tuple(salt for _, salt in over))
     for salt_id, _ in over:
         await tx.salts.revealed(salt_id, sequence)
 
@@ -71,5 +71,5 @@ async def _over(tx: Transaction, kind: ReceiptKind, epoch: int | None) -> list[t
     """Return the salts that this receipt makes public, with their ids in the store."""
     if epoch is None:
         return []
-    found = await tx.salts.over(epoch + 1 if kind == "closing" else epoch)
-    return [(salt.id, RevealedSalt(salt.epoch, salt.salt.hex())) for salt in found if salt.epoch is not None]
+    records = await tx.salts.over(epoch + 1 if kind == "closing" else epoch)
+    return [(salt.id, RevealedSalt(salt.epoch, salt.salt.hex())) for salt in records if salt.epoch is not None]

@@ -1,4 +1,4 @@
-"""The round loop: prepare, dispatch, gates, settle; one round after the other until told to stop."""
+"""The round loop: prepare, dispatch, gates, settle; one round after the other until a stop is requested."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ class RoundService:
         readiness: asked before a round starts.
         advice: returns what to say of a round that is odd, a line by condition.
         unpaid: tells how many windows the newest vectors do not pay; None before the first.
-        listeners: told when rounds start and end.
+        listeners: called when rounds start and end.
 
     Attributes:
         in_hand: whether there is a round to finish, one that a crash left included.
@@ -70,11 +70,11 @@ class RoundService:
     in_hand: bool = field(init=False, default=False)
     _refreshed: float | None = None
     _unfinished: Reason = Reason.BUG_CRASH
-    _said: Once = field(init=False)
+    _logged: Once = field(init=False)
     _chain_away: Outage = field(init=False)
 
     def __post_init__(self) -> None:
-        self._said, self._chain_away = Once(self.clock), Outage(self.clock)
+        self._logged, self._chain_away = Once(self.clock), Outage(self.clock)
 
     async def run(self) -> None:
         """Finish what a crash left, then run rounds until `stopping` is set; the round in hand is finished first.
@@ -100,7 +100,7 @@ class RoundService:
                 pause = max(self.interval_s, _RETRY_S)
             except StoreLostError:
                 raise
-            except StoreAwayError:  # who wrote or probes has told it
+            except StoreAwayError:  # the failed write or probe reported it
                 self._unfinished = Reason.LOCAL_STORE_AWAY
                 pause = _RETRY_S
             except Exception as error:  # noqa: BLE001 - one bad round must not end months of good ones; it is resumed
@@ -124,7 +124,7 @@ class RoundService:
         if await unless_set(self.stopping, self.store.probe):
             self.in_hand = True
             await self.one_round()
-            self._said.over()
+            self._logged.over()
             self.board.clear("rounds_failing")
 
     async def one_round(self) -> EndedRound:
@@ -137,12 +137,12 @@ class RoundService:
         """
         started = self.clock.monotonic()
         snapshot = await self.chain.snapshot()
-        self._chain_found(snapshot)
+        self._chain_back(snapshot)
         self.standing.check(snapshot)
         await self._until_ready(snapshot)
         await self._refresh_capabilities(snapshot)
         if self.stopping.is_set():
-            raise RoundsWaitError("a stop was asked for while miners told what they can do")
+            raise RoundsWaitError("a stop was requested while declarations were fetched")
         prepared = await self.preparer.prepare(snapshot)
         if isinstance(prepared, Skipped):
             return self._end(EndedRound(prepared.round_id, prepared.reason, self._since(started)), None)
@@ -158,7 +158,7 @@ class RoundService:
             listener.started(prepared)
         returned = await self.dispatcher.dispatch(prepared)
         offline = bool(returned.judged) and not returned.any_response and not await self._reachable()
-        # the last write of a round must not be lost to a cancellation, nor what is told of it
+        # a cancellation must interrupt neither the last write of a round nor its reports
         return await complete(self._finish(prepared, returned, started, offline=offline))
 
     async def _until_ready(self, snapshot: MetagraphSnapshot) -> None:
@@ -195,7 +195,7 @@ class RoundService:
 
     def _failed(self, error: Exception) -> None:
         """Write a traceback once per change."""
-        repeats = self._said.fresh(place_of(error))
+        repeats = self._logged.fresh(place_of(error))
         if repeats is not None:
             _log.exception("round_failed", reason=Reason.BUG_INTERNAL, repeats=repeats)
         self.board.raise_("rounds_failing", f"{type(error).__name__}: {error}")
@@ -204,7 +204,7 @@ class RoundService:
         if self._chain_away.begun():
             _log.warning("chain_unreachable", reason=str(error))
 
-    def _chain_found(self, snapshot: MetagraphSnapshot) -> None:
+    def _chain_back(self, snapshot: MetagraphSnapshot) -> None:
         if (seconds := self._chain_away.over()) is not None:
             _log.info("chain_back", block=snapshot.block, seconds=seconds)
 

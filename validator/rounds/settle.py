@@ -71,24 +71,24 @@ class Returned:
 
     @property
     def reasons(self) -> Iterator[Reason]:
-        """Yield what every dispatch came to that is not void with its task for another's sake."""
+        """Yield the result of every dispatch that is not void because of another one."""
         yield from (judged.reason for judged in self.judged.values())
         yield from self.alone.values()
 
     def with_void_tasks(self, plan: RoundPlan) -> "Returned":
         """Return it with every task as void all of whose dispatches are, for the first one's reason (D-26)."""
-        found = dict(self.void)
+        void = dict(self.void)
         for group in plan.groups:
             reasons = [self.alone.get((group.task_id, hotkey)) for hotkey, _ in group.members]
-            if group.task_id not in found and reasons and reasons[0] is not None and None not in reasons:
-                found[group.task_id] = reasons[0]
-        return replace(self, void={g.task_id: found[g.task_id] for g in plan.groups if g.task_id in found})
+            if group.task_id not in void and reasons and reasons[0] is not None and None not in reasons:
+                void[group.task_id] = reasons[0]
+        return replace(self, void={g.task_id: void[g.task_id] for g in plan.groups if g.task_id in void})
 
 
 class Scored(NamedTuple):
     """The result of a round: its outcome, the outcome's canonical bytes, what a step takes, and what the store gets.
 
-    `judged` is what the gates said of the answers, where the store does not have it yet; `proofs` are sealed, in plan
+    `judged` has the judgements of answers that are not stored yet; `proofs` are sealed, in plan
     order; `lines` are the digests for the receipt, but that of the answers.
     """
 
@@ -195,7 +195,7 @@ async def _recorded(store: Store, frozen: RoundInput, end: RoundEnding) -> Recor
 
 
 def round_end(frozen: RoundInput, state: EndState, reason: Reason, lines: RoundLines) -> RoundEnd:
-    """Return what a receipt says of a round whose input is known."""
+    """Return the part of a receipt about a round with a readable input."""
     snapshot = frozen.snapshot
     return RoundEnd(
         round_id=frozen.round_id,
@@ -233,7 +233,7 @@ def _score(
     plan: RoundPlan,
     returned: Returned,
 ) -> Scored:
-    """Return what a round comes to; the answers of one group at a time are decoded."""
+    """Return the result of a round; the answers of one group at a time are decoded."""
     groups = {
         task.task_id: _settled_group(scored_by, signer, frozen, task, group, returned)
         for task, group in zip(frozen.tasks, plan.groups, strict=True)
@@ -309,7 +309,7 @@ def _judged(frozen: RoundInput, returned: Returned, groups: Mapping[str, Settled
 async def _write_judgements(
     tx: Transaction, round_id: int, judged: Sequence[JudgedAnswer], alone: Mapping[Key, Reason]
 ) -> None:
-    """Store what the gates said of answers; what is void once more."""
+    """Store the judgements of answers, and the void dispatches again."""
     for key, reason in alone.items():
         await tx.dispatches.void(Failure(DispatchKey(round_id, *key), reason))
     if judged:

@@ -24,7 +24,7 @@ from validator.store.urls import StoreUrl, parse_url, url_of
 _SQLITE: Final = b"SQLite format 3\0"
 _HEAD: Final = len(_SQLITE)
 _UNPACK: Final = "is compressed ({}); unpack it first"
-_ELSE: Final = (
+_OTHER_FORMATS: Final = (
     (b"\x1f\x8b", _UNPACK.format("gzip")),
     (b"\x28\xb5\x2f\xfd", _UNPACK.format("zstd")),
     (b"\xfd7zXZ\0", _UNPACK.format("xz")),
@@ -42,9 +42,9 @@ def require_backup(file: Path) -> None:
     if fault is not None:
         raise RestoreError(f"{_shown(file)} {fault}")
     with of_backup(file, file.parent), closing(opened_to_read(file)) as connection:
-        found = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
-        if found != "ok":
-            raise RestoreError(f"{_shown(file)} is damaged: {printable(' '.join(found.split()))}; {_AGAIN}")
+        result = str(connection.execute("PRAGMA integrity_check(1)").fetchone()[0])
+        if result != "ok":
+            raise RestoreError(f"{_shown(file)} is damaged: {printable(' '.join(result.split()))}; {_AGAIN}")
         broken = connection.execute("PRAGMA foreign_key_check").fetchone()
         if broken is not None:
             raise RestoreError(f"{_shown(file)}: rows of {printable(str(broken[0]))} refer to nothing; {_AGAIN}")
@@ -62,23 +62,25 @@ def of_backup(file: Path, place: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise RestoreError(f"{_shown(file)} {_file_error(error, place)}") from None
     except DBAPIError as error:
-        told = _file_error(error.orig, place) if isinstance(error.orig, sqlite3.Error) else f"cannot be read; {_AGAIN}"
-        raise RestoreError(f"{_shown(file)} {told}") from None
+        message = (
+            _file_error(error.orig, place) if isinstance(error.orig, sqlite3.Error) else f"cannot be read; {_AGAIN}"
+        )
+        raise RestoreError(f"{_shown(file)} {message}") from None
 
 
 def _file_error(error: sqlite3.Error, place: Path) -> str:
-    said = printable(" ".join(str(error).split()), 300)
+    message = printable(" ".join(str(error).split()), 300)
     match getattr(error, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            return f"is damaged: {said}; {_AGAIN}"
+            return f"is damaged: {message}; {_AGAIN}"
         case sqlite3.SQLITE_FULL:
-            return f"finds no room in {_shown(place)}: {said}; free some space there"
+            return f"finds no room in {_shown(place)}: {message}; free some space there"
         case _:
-            return f"cannot be read: {said}; copy it to a folder of this user's"
+            return f"cannot be read: {message}; copy it to a folder of this user's"
 
 
 def _fault(file: Path) -> str | None:
-    """Return what can be said before SQLite is asked; it takes an empty file for an empty database."""
+    """Return what can be message before SQLite is asked; it takes an empty file for an empty database."""
     if not file.is_file():
         if not file.exists():
             return "cannot be restored: there is no such file; correct the path"
@@ -90,7 +92,7 @@ def _fault(file: Path) -> str | None:
         return f"cannot be read: {why(error)}; let this user read it"
     if not head:
         return f"is empty; {_AGAIN}"
-    known = next((what for magic, what in _ELSE if head.startswith(magic)), None)
+    known = next((what for magic, what in _OTHER_FORMATS if head.startswith(magic)), None)
     return known or (None if head.startswith(_SQLITE[: len(head)]) else f"is no SQLite file; {_OTHER}")
 
 
@@ -100,11 +102,11 @@ def _shown(file: Path) -> str:
 
 _PAGES: Final = 1_024  # at a time
 _CHUNK: Final = 1 << 20
-_UNFIT: Final[Mapping[SchemaState, str]] = {
+_UNRESTORABLE: Final[Mapping[SchemaState, str]] = {
     "empty": "holds no store; name a file that `validator db backup` wrote",
     "ahead": "is newer than this program; install the version that made it, or a newer one",
 }
-_BESIDE: Final = ("", "-wal", "-shm", "-journal")
+_SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 
 Progress = Callable[[int], None]
 
@@ -124,7 +126,7 @@ def amount(url: str) -> int:
     if source.path is None:
         return sum(asyncio.run(row_counts(url)).values())
     _require_store(url, source)
-    with _told(source.shown), closing(opened_to_read(source.path)) as connection:
+    with _sqlite_errors(source.shown), closing(opened_to_read(source.path)) as connection:
         return int(connection.execute("PRAGMA page_count").fetchone()[0])
 
 
@@ -143,11 +145,11 @@ def back_up(url: str, file: Path, progress: Progress = lambda _steps: None) -> B
     state = _require_store(url, source)
     with _part_of(file) as part:
         if source.path is not None:
-            with _told(source.shown, file):
+            with _sqlite_errors(source.shown, file):
                 _copy_pages(source.path, part, progress)
         else:
             asyncio.run(copy_store(url, url_of(part), lambda _table, rows: progress(rows)))
-        with _told(source.shown, file):
+        with _sqlite_errors(source.shown, file):
             _seal(part)
         digest = _sha256(part)
         put(part, file)
@@ -157,12 +159,12 @@ def back_up(url: str, file: Path, progress: Progress = lambda _steps: None) -> B
 class Restoring:
     """A backup, brought to this version's tables in its own place, on its way into an empty store.
 
-    `url` is of that place: it can be read before it is taken. `found` is how its tables related to this version's.
+    `url` is of that place: it can be read before it is taken. `state` is how its tables related to this version's.
     """
 
-    def __init__(self, part: Path, target: StoreUrl, target_url: str, found: SchemaState) -> None:
+    def __init__(self, part: Path, target: StoreUrl, target_url: str, state: SchemaState) -> None:
         self.url = url_of(part)
-        self.found = found
+        self.state = state
         self._part = part
         self._target = target
         self._target_url = target_url
@@ -206,12 +208,12 @@ def restoring(file: Path, url: str, progress: Progress = lambda _steps: None) ->
         part = stack.enter_context(_part_of(base, ".restoring"))
         with of_backup(file, part.parent):
             _copy_pages(file, part, progress)
-            found = asyncio.run(schema_state(url_of(part)))
-            if found in _UNFIT:
-                raise RestoreError(f"{printable(str(file))} {_UNFIT[found]}")
+            state = asyncio.run(schema_state(url_of(part)))
+            if state in _UNRESTORABLE:
+                raise RestoreError(f"{printable(str(file))} {_UNRESTORABLE[state]}")
             asyncio.run(upgrade_unlocked(parse_url(url_of(part))))
             _seal(part)
-        yield Restoring(part, target, url, found)
+        yield Restoring(part, target, url, state)
 
 
 def _require_store(url: str, place: StoreUrl) -> SchemaState:
@@ -230,11 +232,11 @@ def _require_empty(url: str, target: StoreUrl) -> None:
         if asyncio.run(schema_state(url)) != "empty" and any(asyncio.run(row_counts(url)).values()):
             raise NotEmptyError(f"{target.shown} holds rows; name an empty database in store.url")
         return
-    for suffix in _BESIDE:
-        beside = target.path.with_name(target.path.name + suffix)
-        if beside.exists():
+    for suffix in _SUFFIXES:
+        leftover = target.path.with_name(target.path.name + suffix)
+        if leftover.exists():
             raise NotEmptyError(
-                f"{printable(str(beside))} exists; with the validator stopped move it away, or name a new file in"
+                f"{printable(str(leftover))} exists; with the validator stopped move it away, or name a new file in"
                 " store.url"
             )
 
@@ -255,20 +257,20 @@ def _part_of(file: Path, suffix: str = ".part") -> Iterator[Path]:
     try:
         yield part
     except FileExistsError:
-        raise _there(file) from None
+        raise _exists_error(file) from None
     except OSError as error:
         raise BackupError(f"{printable(str(file))}: {why(error)}") from None
     finally:
-        for each in (*_BESIDE, ".lock"):
+        for each in (*_SUFFIXES, ".lock"):
             part.with_name(part.name + each).unlink(missing_ok=True)
 
 
 def _require_nothing(file: Path) -> None:
     if os.path.lexists(file):
-        raise _there(file)
+        raise _exists_error(file)
 
 
-def _there(file: Path) -> BackupError:
+def _exists_error(file: Path) -> BackupError:
     return BackupError(f"{printable(str(file))} exists already; name a new file")
 
 
@@ -276,7 +278,7 @@ def _copy_pages(source: Path, target: Path, progress: Progress) -> None:
     """Copy a SQLite file as it is at one moment; a transaction that reads holds it so, and lets others write."""
     done = 0
 
-    def told(_status: int, remaining: int, total: int) -> None:
+    def report(_status: int, remaining: int, total: int) -> None:
         nonlocal done
         progress(total - remaining - done)
         done = total - remaining
@@ -284,23 +286,23 @@ def _copy_pages(source: Path, target: Path, progress: Progress) -> None:
     with closing(opened_to_read(source)) as reader, closing(sqlite3.connect(target)) as writer:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        reader.backup(writer, pages=_PAGES, progress=told)
+        reader.backup(writer, pages=_PAGES, progress=report)
 
 
 def _seal(file: Path) -> None:
     """Write the file's log into the file, sync it, and remove the log."""
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-        found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
-        if found != "ok":
+        result = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+        if result != "ok":
             raise StoreDamagedError(
-                f"{printable(str(file))}: {printable(found)}; `validator db check` looks at the store"
+                f"{printable(str(file))}: {printable(result)}; `validator db check` looks at the store"
             )
     sync(file)
 
 
 @contextmanager
-def _told(source: str, target: Path | None = None) -> Iterator[None]:
+def _sqlite_errors(source: str, target: Path | None = None) -> Iterator[None]:
     """Say of which of both files SQLite tells something."""
     try:
         yield

@@ -230,10 +230,10 @@ def _unlike(rows: Iterable[Any], read: Callable[[bytes], bytes]) -> Iterator[str
     """Yield the keys of rows whose bytes do not have their digest."""
     for row in rows:
         try:
-            found = sha256_hex(read(row.blob))
+            digest = sha256_hex(read(row.blob))
         except DamagedError:
-            found = ""
-        if found != row.sha256:
+            digest = ""
+        if digest != row.sha256:
             yield str(row.key)
 
 
@@ -346,9 +346,9 @@ async def checks(tx: Transaction, names: Iterable[str] = tuple(LOOKS)) -> AsyncI
     for name in names:
         if name == "pages" and tx.connection.dialect.name != "sqlite":
             continue
-        found = await _guarded(name, tx, LOOKS[name])
-        yield found
-        if name == "pages" and found.faults:
+        check = await _guarded(name, tx, LOOKS[name])
+        yield check
+        if name == "pages" and check.faults:
             return
 
 

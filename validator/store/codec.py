@@ -65,10 +65,10 @@ def expanded_after(blob: bytes, before: bytes) -> bytes:
 
 def _expanded(blob: bytes, most: int, before: zstandard.ZstdCompressionDict | None) -> bytes:
     try:
-        found = zstandard.get_frame_parameters(blob)
-        if found.content_size > most:  # a frame without a length says the largest number
+        parameters = zstandard.get_frame_parameters(blob)
+        if parameters.content_size > most:  # a frame without a length says the largest number
             raise DamagedError(f"more than {most} bytes, or nothing says how many")
-        dictionary = _dictionary(found.dict_id) if found.dict_id else before
+        dictionary = _dictionary(parameters.dict_id) if parameters.dict_id else before
         return zstandard.ZstdDecompressor(dict_data=dictionary).decompress(blob, allow_extra_data=False)
     except (zstandard.ZstdError, MemoryError) as error:
         raise DamagedError(printable(str(error))) from None

@@ -116,7 +116,7 @@ class ThreadedConnection(aiosqlite.Connection):
         return _Cursor(self)
 
     def stop(self) -> asyncio.Future[Any] | None:
-        """End the thread; None, and there is nothing to wait for, if it was told so before."""
+        """End the thread; None if it is ending already."""
         if self._stopping:
             return None
         self._stopping = True
@@ -251,7 +251,7 @@ def reading(engine: AsyncEngine) -> AsyncEngine:
     return engine.execution_options(**{WRITE: False})
 
 
-def only_there(engine: AsyncEngine, require: Callable[[], None]) -> None:
+def require_at_connect(engine: AsyncEngine, require: Callable[[], None]) -> None:
     """Let every new connection begin with this look: without it SQLite makes a new file where the old one is gone."""
 
     @event.listens_for(engine.sync_engine, "do_connect")

@@ -66,7 +66,7 @@ async def copy_store(source_url: str, target_url: str, progress: Progress) -> tu
             writer = await stack.enter_async_context(writing(await _prepared(stack, target)).begin())
             await take_turn(writer)
             await _require_no_rows(writer, target)
-            return tuple([await _copy(reader, writer, found, progress) for found in metadata.sorted_tables])
+            return tuple([await _copy(reader, writer, one, progress) for one in metadata.sorted_tables])
         except (DBAPIError, OSError) as error:
             raise unreachable(at, error) from None
 
@@ -100,50 +100,50 @@ async def _prepared(stack: AsyncExitStack, url: StoreUrl) -> AsyncEngine:
 
 
 async def _require_no_rows(connection: AsyncConnection, url: StoreUrl) -> None:
-    for found in metadata.sorted_tables:
-        if await _count(connection, found):
-            raise NotEmptyError(f"{url.shown} has rows in `{found.name}`; name a new database")
+    for source in metadata.sorted_tables:
+        if await _count(connection, source):
+            raise NotEmptyError(f"{url.shown} has rows in `{source.name}`; name a new database")
 
 
-async def _count(connection: AsyncConnection, found: Table) -> int:
-    return int(await connection.scalar(select(func.count()).select_from(found)) or 0)
+async def _count(connection: AsyncConnection, source: Table) -> int:
+    return int(await connection.scalar(select(func.count()).select_from(source)) or 0)
 
 
-async def _copy(reader: AsyncConnection, writer: AsyncConnection, found: Table, progress: Progress) -> CopiedTable:
+async def _copy(reader: AsyncConnection, writer: AsyncConnection, source: Table, progress: Progress) -> CopiedTable:
     async def put_in(rows: Sequence[Row[Any]]) -> None:
-        await writer.execute(insert(plain(found)), [row._asdict() for row in rows])
-        progress(found.name, len(rows))
+        await writer.execute(insert(plain(source)), [row._asdict() for row in rows])
+        progress(source.name, len(rows))
 
-    went = await _summed(reader, found, put_in)
-    await _go_on_counting(writer, found)
-    back = await _summed(writer, found)
+    went = await _summed(reader, source, put_in)
+    await _go_on_counting(writer, source)
+    back = await _summed(writer, source)
     if back != went:
         raise CopyError(
-            f"`{found.name}`: {went.rows} rows went in, {back.rows} came out, or other values; nothing is kept"
+            f"`{source.name}`: {went.rows} rows went in, {back.rows} came out, or other values; nothing is kept"
         )
     return back
 
 
 async def _summed(
-    connection: AsyncConnection, found: Table, take: Callable[[Sequence[Row[Any]]], Awaitable[None]] | None = None
+    connection: AsyncConnection, source: Table, take: Callable[[Sequence[Row[Any]]], Awaitable[None]] | None = None
 ) -> CopiedTable:
     """Read a table and sum its rows; `take` gets them, some at a time."""
     many, total = 0, 0
-    result = await connection.stream(select(plain(found)))
-    heavy = any(isinstance(c.type, LargeBinary | Sealed) for c in found.columns)
+    result = await connection.stream(select(plain(source)))
+    heavy = any(isinstance(c.type, LargeBinary | Sealed) for c in source.columns)
     async for rows in result.partitions(_HEAVY_ROWS if heavy else _ROWS):
         if take is not None:
             await take(rows)
         many, total = many + len(rows), (total + sum(map(_number, rows))) % _MODULUS
-    return CopiedTable(found.name, many, f"{total:064x}")
+    return CopiedTable(source.name, many, f"{total:064x}")
 
 
-async def _go_on_counting(writer: AsyncConnection, found: Table) -> None:
+async def _go_on_counting(writer: AsyncConnection, source: Table) -> None:
     """Let Postgres give out ids after the copied ones; SQLite does so by itself."""
-    counter = found.autoincrement_column
+    counter = source.autoincrement_column
     if counter is None or writer.dialect.name != "postgresql":
         return
-    names: Mapping[str, str] = {"table": found.name, "column": counter.name}
+    names: Mapping[str, str] = {"table": source.name, "column": counter.name}
     sequence = await writer.scalar(text("SELECT pg_get_serial_sequence(:table, :column)"), names)
     largest = await writer.scalar(select(func.max(counter)))
     if sequence is not None and largest is not None:
@@ -152,11 +152,11 @@ async def _go_on_counting(writer: AsyncConnection, found: Table) -> None:
         )
 
 
-def plain(found: Table) -> TableClause:
+def plain(source: Table) -> TableClause:
     """Return the table with its texts as they exist: what a type would make of them is not the copy's business."""
     own = Json, Message, Sealed
-    types = ((c.name, c.type.impl_instance if isinstance(c.type, own) else c.type) for c in found.columns)
-    return table(found.name, *(column(name, kind) for name, kind in types))
+    types = ((c.name, c.type.impl_instance if isinstance(c.type, own) else c.type) for c in source.columns)
+    return table(source.name, *(column(name, kind) for name, kind in types))
 
 
 def _number(row: Row[Any]) -> int:

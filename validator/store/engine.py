@@ -16,7 +16,15 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from validator.protocol.text import printable
-from validator.store.connections import Handles, make_engine, only_there, opened_to_read, reading, use_wal, writing
+from validator.store.connections import (
+    Handles,
+    make_engine,
+    opened_to_read,
+    reading,
+    require_at_connect,
+    use_wal,
+    writing,
+)
 from validator.store.errors import (
     SchemaStateError,
     StoreAwayError,
@@ -27,7 +35,7 @@ from validator.store.errors import (
     StoreNoWriteError,
 )
 from validator.store.locks import FileLock, WriterLock, take_lock, take_turn
-from validator.store.outages import Patience, forget_tokens, reading_only, told
+from validator.store.outages import Patience, forget_tokens, reading_only, store_error_of
 from validator.store.schema import SchemaState, require_place, state_of, unreachable, upgrade_unlocked
 from validator.store.transaction import Transaction
 from validator.store.urls import StoreUrl, parse_url
@@ -46,9 +54,9 @@ class Place:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        found = self._stat()
-        self._identity = found.st_dev, found.st_ino
-        self._size = found.st_size
+        stat = self._stat()
+        self._identity = stat.st_dev, stat.st_ino
+        self._size = stat.st_size
 
     def require(self) -> None:
         """Look at the path; costs a system call (StoreDamagedError: it leads to nothing, or to another file)."""
@@ -59,13 +67,13 @@ class Place:
 
         A store in use only grows, unless somebody runs VACUUM.
         """
-        found = self._stat()
-        self._same(found)
-        if found.st_size < self._size:
-            fault = "it is empty" if found.st_size == 0 else await asyncio.to_thread(_fault, self._path)
+        stat = self._stat()
+        self._same(stat)
+        if stat.st_size < self._size:
+            fault = "it is empty" if stat.st_size == 0 else await asyncio.to_thread(_fault, self._path)
             if fault is not None:
                 raise StoreDamagedError(f"{self._shown} shrank from {self._size} bytes: {fault}; {_FILE_ADVICE}")
-        self._size = found.st_size
+        self._size = stat.st_size
 
     def require_room(self) -> None:
         """Write a little next to the file and take it away again.
@@ -91,8 +99,8 @@ class Place:
         except OSError as error:
             raise StoreNoWriteError(f"{self._shown}: {error.strerror or type(error).__name__}") from None
 
-    def _same(self, found: os.stat_result) -> None:
-        if (found.st_dev, found.st_ino) != self._identity:
+    def _same(self, stat: os.stat_result) -> None:
+        if (stat.st_dev, stat.st_ino) != self._identity:
             raise StoreDamagedError(f"{self._shown}: another file is there now; {_FILE_ADVICE}")
 
 
@@ -100,11 +108,11 @@ def _fault(path: Path) -> str | None:
     """Return what SQLite finds wrong with the file, None if nothing."""
     try:
         with closing(opened_to_read(path)) as connection:
-            found = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
+            result = str(connection.execute("PRAGMA quick_check(1)").fetchone()[0])
     except sqlite3.Error as error:
         # A busy database says neither that it is whole nor that it is not: the next transaction fails or works.
-        found = "ok" if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} else str(error)
-    return None if found == "ok" else printable(found)
+        result = "ok" if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} else str(error)
+    return None if result == "ok" else printable(result)
 
 
 T = TypeVar("T")
@@ -114,10 +122,10 @@ _PROBE: Final = {"room": "x" * 8192}
 class Store:
     """An open store. Use it from one event loop; close it, or use it as a context manager.
 
-    `tell` is called with every trouble that a lasting write meets.
+    `on_outage` is called with every trouble that a lasting write meets.
     """
 
-    tell: Callable[[StoreAwayError], None]
+    on_outage: Callable[[StoreAwayError], None]
 
     def __init__(
         self,
@@ -133,7 +141,7 @@ class Store:
         self._lock = lock
         self._place = place
         self._patience = Patience()
-        self.tell = lambda _: None
+        self.on_outage = lambda _: None
         self._turn = asyncio.Lock()
         self._writer_task: asyncio.Task[object] | None = None
 
@@ -171,27 +179,26 @@ class Store:
                     await take_turn(connection)
                     await self._lock.check(connection)
                 except DBAPIError as error:
-                    raise told(self._url, error) or StoreBusyError(
+                    raise store_error_of(self._url, error) or StoreBusyError(
                         f"{self.location}: {printable(str(error.orig))}"
                     ) from None
                 yield Transaction(connection)
         except DBAPIError as error:
-            if (trouble := told(self._url, error)) is None:
+            if (trouble := store_error_of(self._url, error)) is None:
                 raise
             raise trouble from None
 
     async def lasting(self, work: Callable[[Transaction], Awaitable[T]], *, patience_s: float | None = None) -> T:
-        """Return what `work` returns, in its own write transaction, as soon as the database takes it.
+        """Run `work` in its own write transaction, again until the database takes it; return what it returns.
 
-        While the database is away or takes no write this waits and begins anew; `tell` learns of it. What the database
-        committed although its answer was lost is not done again. `work` is done in one transaction, perhaps several
-        times, of which one counts: no effects elsewhere.
+        `on_outage` is called with each failure. What the database committed although its answer was lost is not done
+        again. `work` is done in one transaction, perhaps several times, of which one counts: no effects elsewhere.
 
         Raises:
             StoreAwayError: `patience_s` were over; None waits for as long as it takes.
             StoreError: as `begin`.
         """
-        return await self._patience.write(self.begin, work, self.tell, patience_s)
+        return await self._patience.write(self.begin, work, self.on_outage, patience_s)
 
     @property
     def waiting(self) -> int:
@@ -223,11 +230,11 @@ class Store:
                 try:
                     connection = await stack.enter_async_context(self._reading.begin())
                 except DBAPIError as error:
-                    trouble = told(self._url, error)
+                    trouble = store_error_of(self._url, error)
                     raise trouble if isinstance(trouble, StoreLostError) else unreachable(self._url, error) from None
                 yield Transaction(connection)
         except DBAPIError as error:
-            if reading_only(error) or (trouble := told(self._url, error)) is None:
+            if reading_only(error) or (trouble := store_error_of(self._url, error)) is None:
                 raise
             raise trouble from None
 
@@ -297,7 +304,7 @@ class Opening:
                     await use_wal(url)
                 place = Place(url.path) if self.writer and url.path is not None else None
                 if place is not None:
-                    only_there(engine, place.require)
+                    require_at_connect(engine, place.require)
                 store = Store(engine, url, lock, place)
                 if self.writer and place is None:
                     async with store.begin() as tx:
@@ -315,11 +322,11 @@ class Opening:
             await upgrade_unlocked(url, handles=self.handles)
         elif state != "current":
             there = url.path is None or url.path.exists()
-            raise SchemaStateError(f"{url.shown} {_SCHEMA_ADVICE[state] if there else _NOT_THERE}")
+            raise SchemaStateError(f"{url.shown} {_SCHEMA_ADVICE[state] if there else _MISSING}")
 
 
 # A wrong path looks like this, too: making tables there would hide it.
-_NOT_THERE: Final = "is not there: correct store.url, or make it with `validator run` or `validator db upgrade`"
+_MISSING: Final = "is not there: correct store.url, or make it with `validator run` or `validator db upgrade`"
 _SCHEMA_ADVICE: dict[SchemaState, str] = {
     "empty": "is empty: make its tables with `validator db upgrade`",
     "behind": "is behind this program: stop the validator, make a backup, then run `validator db upgrade`",

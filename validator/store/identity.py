@@ -16,8 +16,8 @@ async def require_chain(tx: Transaction, genesis: str | None, netuid: int) -> bo
     One that knows none is held to its newest round's subnet. Where `genesis` is None, only subnets are compared.
     """
     known = await tx.chain.get()
-    told = await tx.rounds.newest_frozen() if known is None else known
-    of = None if told is None else told.netuid
+    newest = await tx.rounds.newest_frozen() if known is None else known
+    of = None if newest is None else newest.netuid
     if of is not None and of != netuid:
         raise OtherStoreError(f"the store is of netuid {of}, the settings name netuid {netuid}; {_FIX}")
     if known is not None and genesis not in {None, known.genesis}:

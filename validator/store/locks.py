@@ -18,14 +18,14 @@ from validator.store.connections import BUSY_MS, LOCK_CLASS, LOCK_WRITE, LOCK_WR
 from validator.store.errors import StoreDamagedError, StoreLockedError, StoreLockLostError, StoreUnreachableError
 from validator.store.urls import StoreUrl
 
-_MADE = "a store was made here\n"
+_STORE_NOTE = "a store was made here\n"
 _ADVICE = "stop it first, or give this one its own store"
 LET_OPEN: Final = "run as the user who owns it, or give it to this one (chown); each validator runs as one user"
 
 
 _SESSION: Final = text("SELECT pid, backend_start, current_schema() FROM pg_stat_activity WHERE pid = pg_backend_pid()")
 # A machine that loses power says no goodbye: the server would keep its session, and the lock, for two hours.
-_NOTICED: Final = text(
+_KEEPALIVE: Final = text(
     "SELECT set_config('tcp_keepalives_idle', '60', false), set_config('tcp_keepalives_interval', '10', false),"
     " set_config('tcp_keepalives_count', '3', false)"
 )
@@ -76,10 +76,10 @@ class FileLock(WriterLock):
             os.close(self._file)
             who = f"process {holder}" if holder.isdecimal() else "another process"
             raise StoreLockedError(f"{who} writes to {path.name}; {_ADVICE}") from None
-        self._made = self._read().endswith(_MADE)
+        self._made = self._read().endswith(_STORE_NOTE)
         # The file stays when the lock goes: removing it would let two processes lock two files of one name.
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n{_MADE if self._made else ''}".encode(), 0)
+        os.pwrite(self._file, f"{os.getpid()}\n{_STORE_NOTE if self._made else ''}".encode(), 0)
         if self._made and not (path.exists() and path.stat().st_size):
             os.close(self._file)
             raise StoreDamagedError(
@@ -91,7 +91,7 @@ class FileLock(WriterLock):
         """Note next to the file that it holds a store: from now on its absence is a loss, not a beginning."""
         if not self._made:
             self._made = True
-            os.pwrite(self._file, f"{os.getpid()}\n{_MADE}".encode(), 0)
+            os.pwrite(self._file, f"{os.getpid()}\n{_STORE_NOTE}".encode(), 0)
 
     def _read(self) -> str:
         return os.pread(self._file, 100, 0).decode("ascii", "replace")
@@ -130,7 +130,7 @@ class AdvisoryLock(WriterLock):
             stack.push_async_callback(self._engine.dispose)
             self._connection = await self._engine.execution_options(isolation_level="AUTOCOMMIT").connect()
             stack.push_async_callback(self._connection.close)
-            await self._connection.execute(_NOTICED)
+            await self._connection.execute(_KEEPALIVE)
             session, since, schema = (await self._connection.execute(_SESSION)).one()
             # Locks are per database; two stores in two schemas of one database do not shut each other out.
             purpose = zlib.crc32(f"{LOCK_WRITER}|{schema}".encode()) & 0x7FFFFFFF

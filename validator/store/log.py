@@ -32,7 +32,7 @@ from validator.protocol.times import format_time
 from validator.sources import RandomBytes
 from validator.store.errors import DamagedError, WrongStateError
 from validator.store.identity import require_same
-from validator.store.record import Commands, Head, told_answers
+from validator.store.record import Commands, Head, recorded_answers_line
 from validator.store.repositories.receipts import receipt_of
 from validator.store.rows import ReceiptRecord, SaltRecord, TaskRecord
 from validator.store.transaction import Transaction
@@ -80,13 +80,13 @@ async def append_link(tx: Transaction, signer: Signer, now: datetime, about: Lin
     last = await tx.receipts.last_receipt()
     if last is None:
         raise WrongStateError("the log is not opened")
-    stands = Commitments(last.epoch, last.commitment, last.next_commitment)
+    salts = Commitments(last.epoch, last.commitment, last.next_commitment)
     kind = _KINDS[type(about)]
-    return await append(tx, signer, now, kind, stands, **{kind: about})
+    return await append(tx, signer, now, kind, salts, **{kind: about})
 
 
 async def append(
-    tx: Transaction, signer: Signer, now: datetime, kind: ReceiptKind, stands: Commitments, **about: Any
+    tx: Transaction, signer: Signer, now: datetime, kind: ReceiptKind, committed: Commitments, **about: Any
 ) -> int:
     """Sign the next receipt, store it and return its number (OtherStoreError: another hotkey signed the last one).
 
@@ -104,7 +104,7 @@ async def append(
         validator_hotkey=signer.hotkey,
         issued_at=issued_at if before is None else max(issued_at, before.issued_at),
         previous=None if last is None else last.sha256,
-        **stands._asdict(),
+        **committed._asdict(),
         signature=Signature(signer.hotkey, "sr25519", _UNSIGNED),
         **{"first_round": None, "round": None, "salts": ()} | about,
     )
@@ -163,8 +163,8 @@ async def round_lines(tx: Transaction, end: RoundEnd) -> AsyncIterator[RoundLine
     if lines.outcome is not None:
         outcome = await tx.records.outcome(round_id)
         committed = {one["task_id"] for one in truths}
-        told = b"" if outcome is None else outcome_line(published_outcome(outcome, committed))
-        yield _held(end, "outcome", lines.outcome, told)
+        data = b"" if outcome is None else outcome_line(published_outcome(outcome, committed))
+        yield _held(end, "outcome", lines.outcome, data)
     async for proof in _proofs(tx, end):
         yield proof
 
@@ -207,7 +207,7 @@ async def _answers(tx: Transaction, head: Head, tasks: Sequence[TaskRecord], com
     if with_plans:
         async for group in tx.records.groups(tasks[0].round_id):
             named |= group.named() if group.task_id in with_plans else {}
-    return told_answers(head, tasks, partial(_document, named), commands)
+    return recorded_answers_line(head, tasks, partial(_document, named), commands)
 
 
 def _held(end: RoundEnd, kind: LineKind, digest: str, data: bytes) -> RoundLine:

@@ -62,16 +62,16 @@ def trouble_of(error: DBAPIError) -> Trouble | None:
     state = getattr(error.orig, "sqlstate", None)
     if state is None:
         return "away" if error.connection_invalidated or _cannot_connect(error) else None
-    return next((found for beginning, found in _POSTGRES.items() if state.startswith(beginning)), None)
+    return next((trouble for beginning, trouble in _POSTGRES.items() if state.startswith(beginning)), None)
 
 
-def told(url: StoreUrl, error: DBAPIError) -> StoreError | None:
+def store_error_of(url: StoreUrl, error: DBAPIError) -> StoreError | None:
     """Return the error as callers know it, without statement and parameters; None where it is no trouble."""
     trouble = trouble_of(error)
     if trouble is None:
         return None
     advice = "; stop everything that uses it and restore the newest backup" if trouble == "damaged" else ""
-    return _ERRORS[trouble](f"{url.shown}: {words(error)}{advice}")
+    return _ERRORS[trouble](f"{url.shown}: {error_text(error)}{advice}")
 
 
 def reading_only(error: DBAPIError) -> bool:
@@ -80,8 +80,8 @@ def reading_only(error: DBAPIError) -> bool:
     return code == sqlite3.SQLITE_READONLY or state == READ_ONLY
 
 
-def words(error: DBAPIError) -> str:
-    """Return what the database said, in a line."""
+def error_text(error: DBAPIError) -> str:
+    """Return the message of a database error, on one line."""
     return printable(" ".join(str(error.orig).split()), 300)
 
 
@@ -100,7 +100,7 @@ PATIENCE_S: Final = 60.0
 """For what is better not done at all than done later."""
 T = TypeVar("T")
 Begin = Callable[[], AbstractAsyncContextManager[Transaction]]
-Tell = Callable[[StoreAwayError], None]
+OutageListener = Callable[[StoreAwayError], None]
 
 
 # The id of a transaction would not do: one that a crash undid is given to another transaction.
@@ -132,7 +132,11 @@ class Patience:
         self._acknowledged: list[str] = []  # tokens that the next write removes
 
     async def write(
-        self, begin: Begin, work: Callable[[Transaction], Awaitable[T]], tell: Tell, patience_s: float | None
+        self,
+        begin: Begin,
+        work: Callable[[Transaction], Awaitable[T]],
+        on_outage: OutageListener,
+        patience_s: float | None,
     ) -> T:
         """Return what `work` returns of the transaction that was committed. See `Store.lasting`."""
         sent: _Sent[T] | None = None
@@ -154,7 +158,7 @@ class Patience:
         try:
             return await once()
         except StoreAwayError as error:
-            tell(error)
+            on_outage(error)
             trouble = error
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -166,7 +170,7 @@ class Patience:
                     try:
                         return await once()
                     except StoreAwayError as error:
-                        tell(error)
+                        on_outage(error)
                         if patience_s is not None and loop.time() - began >= patience_s:
                             raise
         finally:

@@ -139,11 +139,11 @@ def recorded(open_round: OpenRound, end: RoundEnding) -> Record:
     ended = open_round._replace(dispatches=dispatches)
     groups = (_group(task.task_id, ended, end.proofs.get(task.task_id)) for task in open_round.tasks)
     ends = [TaskEnd(task_id, *task_end) for task_id, task_end in tasks.items()]
-    answers = told_answers(head, ends, lambda sha256: expanded(_named(ended, sha256)), end.commands)
+    answers = recorded_answers_line(head, ends, lambda sha256: expanded(_named(ended, sha256)), end.commands)
     return Record(tuple(frames(head, groups)), dispatches, line_digest(answers))
 
 
-def told_answers(
+def recorded_answers_line(
     head: Head, tasks: Sequence[TaskEnd | TaskRecord], document: Callable[[str], bytes], commands: Commands
 ) -> bytes:
     """Return the line of what came back; of a round that was not settled it is the end of every dispatch.

@@ -39,7 +39,7 @@ async def row_faults(tx: Transaction, round_id: int) -> list[str]:
     }
     expected: dict[str, Any] = {"flags": {}, "window_entries": []}
     plan, outcome = await tx.records.plan(round_id), await tx.records.outcome(round_id)
-    found: list[str] = []
+    faults: list[str] = []
     if head.input is not None and plan is not None:
         try:
             frozen = typed.decode(head.input, RoundInput)
@@ -64,10 +64,10 @@ async def row_faults(tx: Transaction, round_id: int) -> list[str]:
             expected["summary"] = {field.name: getattr(summary, field.name) for field in fields(RoundSummary)}
             expected["flags"] = {f"{one.hotkey}/{one.skill_type}": one for one in outcome.flags}
             expected["window_entries"] = _entries(entries_of(frozen, outcome))
-            found += _waiting(frozen, plan, outcome, executions, checks)
+            faults += _waiting(frozen, plan, outcome, executions, checks)
             if head.reports != tuple(one.written for one in executions[1]):
-                found.append("executions.reports: are not those that the record has")
-    return [*_differences(stored, expected), *found]
+                faults.append("executions.reports: are not those that the record has")
+    return [*_differences(stored, expected), *faults]
 
 
 def _tasks(frozen: RoundInput, plan: RoundPlan, outcome: RoundOutcome | None) -> Rows:
@@ -128,9 +128,9 @@ def _as_added(entries: Sequence[WindowEntry], executions: Sequence[Execution]) -
 
 def _differences(stored: Rows, expected: Rows) -> Iterator[str]:
     for name, rows in expected.items():
-        found = first_difference(_plain(stored[name]), _plain(rows), name)
-        if found is not None:
-            yield str(found)
+        difference = first_difference(_plain(stored[name]), _plain(rows), name)
+        if difference is not None:
+            yield str(difference)
 
 
 def _plain(rows: Any) -> Any:

@@ -43,7 +43,7 @@ class StoreChain(NamedTuple):
 class Drain(NamedTuple):
     """A request to drain: when it was made, taken by the running validator, and when that had finished its round."""
 
-    asked_at: datetime
+    requested_at: datetime
     taken_at: datetime | None
     ended_at: datetime | None
 
@@ -197,7 +197,7 @@ class TaskEnd(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupRecord:
-    """The members of a group and what it came to (None before settling)."""
+    """The members of a group, and its outcome (None before settling)."""
 
     plan: GroupPlan
     outcome: GroupOutcome | None
@@ -413,9 +413,9 @@ class UnpaidWindow(Document, frozen=True):
     round_id: int | None
 
     @property
-    def told(self) -> "UnpaidTold":
+    def described(self) -> "DescribedUnpaid":
         """It in words."""
-        return UnpaidTold(
+        return DescribedUnpaid(
             hotkey=self.hotkey,
             skill_type=self.skill_type,
             reason=self.reason,
@@ -427,7 +427,7 @@ class UnpaidWindow(Document, frozen=True):
         )
 
 
-class UnpaidTold(Document, frozen=True):
+class DescribedUnpaid(Document, frozen=True):
     """An unpaid window in words, as listings and `--json` show it; `remedy` brings the window back."""
 
     hotkey: str

@@ -36,7 +36,7 @@ from validator.store.locks import take_lock, take_turn
 from validator.store.urls import StoreUrl, parse_url
 
 SchemaState = Literal["empty", "current", "behind", "ahead"]
-Told = Callable[[str, float], None]
+MigrationListener = Callable[[str, float], None]
 
 _PACKAGE: Final = Path(__file__).parents[1]
 # A wheel brings the migrations inside the package; in a clone they are next to it.
@@ -44,15 +44,15 @@ MIGRATIONS: Final = (_PACKAGE if (_PACKAGE / "migrations").is_dir() else _PACKAG
 VERSION_TABLE: Final = "schema_version"
 
 
-def _unsaid(_revision: str, _seconds: float) -> None:
+def _ignore_migration(_revision: str, _seconds: float) -> None:
     """Say nothing of a migration."""
 
 
-async def upgrade(url: str, told: Told = _unsaid) -> SchemaState:
-    """Bring the database to this version's tables, making them if there are none; return the state found.
+async def upgrade(url: str, on_migration: MigrationListener = _ignore_migration) -> SchemaState:
+    """Bring the database to this version's tables, making them if there are none; return the state before.
 
-    The whole upgrade is one transaction. `told` is called with each migration and the seconds that it took, at last
-    `references`, where SQLite's are looked through; from the loop's thread.
+    The whole upgrade is one transaction. `on_migration` is called in the loop's thread with each migration and the
+    seconds that it took, at last with `references`: the check of those on SQLite.
 
     Raises:
         StoreUrlError, StoreUnreachableError: no such database.
@@ -64,7 +64,7 @@ async def upgrade(url: str, told: Told = _unsaid) -> SchemaState:
     try:
         lock = await take_lock(parsed)
         try:
-            return await upgrade_unlocked(parsed, told=told)
+            return await upgrade_unlocked(parsed, on_migration=on_migration)
         finally:
             await lock.release()
     except (DBAPIError, OSError) as error:
@@ -96,14 +96,16 @@ async def state_of(url: StoreUrl, engine: AsyncEngine) -> SchemaState:
         return await connection.run_sync(_state)
 
 
-async def upgrade_unlocked(url: StoreUrl, told: Told = _unsaid, handles: Handles | None = None) -> SchemaState:
+async def upgrade_unlocked(
+    url: StoreUrl, on_migration: MigrationListener = _ignore_migration, handles: Handles | None = None
+) -> SchemaState:
     """Do what `upgrade` does; the caller holds the writer lock or accepts that nobody does."""
     engine = make_engine(url, foreign_keys=False, pooled=False, handles=handles)
     try:
         await state_of(url, engine)  # a database of others is refused before anything of it is changed
         create_file(url)
         await use_wal(url)
-        return await _upgrade(engine, told)
+        return await _upgrade(engine, on_migration)
     finally:
         await engine.dispose()
 
@@ -126,19 +128,19 @@ def require_place(url: StoreUrl) -> None:
 def unreachable(url: StoreUrl, error: DBAPIError | OSError) -> StoreError:
     """Return the error for a database that cannot be used, without the statement or its parameters."""
     cause = error.orig if isinstance(error, DBAPIError) else why(error)
-    said = f"{url.shown}: {printable(' '.join(str(cause).split()))}"  # Postgres says it in several lines
+    message = f"{url.shown}: {printable(' '.join(str(cause).split()))}"  # Postgres says it in several lines
     if getattr(cause, "sqlstate", None) == READ_ONLY:
-        return StoreNoWriteError(f"{said}; {MAKE_WRITABLE}")
+        return StoreNoWriteError(f"{message}; {MAKE_WRITABLE}")
     match getattr(cause, "sqlite_errorcode", 0):
         case sqlite3.SQLITE_CORRUPT:
-            return StoreDamagedError(said)
+            return StoreDamagedError(message)
         case sqlite3.SQLITE_FULL:
-            return StoreNoWriteError(f"{said}; free some space there")
+            return StoreNoWriteError(f"{message}; free some space there")
         case _:
-            return StoreUnreachableError(said)
+            return StoreUnreachableError(message)
 
 
-async def _upgrade(engine: AsyncEngine, told: Told) -> SchemaState:
+async def _upgrade(engine: AsyncEngine, on_migration: MigrationListener) -> SchemaState:
     async with writing(engine).begin() as connection:
         await take_turn(connection)
         state = await connection.run_sync(_state)
@@ -147,7 +149,7 @@ async def _upgrade(engine: AsyncEngine, told: Told) -> SchemaState:
                 "they are newer than this program; install the version that made them, or a newer one"
             )
         if state != "current":
-            await connection.run_sync(migrate, MIGRATIONS, told)
+            await connection.run_sync(migrate, MIGRATIONS, on_migration)
         return state
 
 
@@ -181,17 +183,17 @@ def _state(connection: Connection) -> SchemaState:
     _require_encoding(connection)
     there = inspect(connection)
     known = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608 - a constant of ours
-    found = set(connection.scalars(known)) if there.has_table(VERSION_TABLE) else set()
-    if not found:
+    stored = set(connection.scalars(known)) if there.has_table(VERSION_TABLE) else set()
+    if not stored:
         if foreign := sorted(set(there.get_table_names()) - {VERSION_TABLE}):
             raise SchemaStateError(f"the database holds tables that are not ours ({printable(', '.join(foreign), 80)})")
         return "empty"
-    if found == {revisions()[-1]}:
+    if stored == {revisions()[-1]}:
         return "current"
-    return "behind" if found <= set(revisions()) else "ahead"
+    return "behind" if stored <= set(revisions()) else "ahead"
 
 
-def migrate(connection: Connection, folder: Path, told: Told = _unsaid) -> None:
+def migrate(connection: Connection, folder: Path, on_migration: MigrationListener = _ignore_migration) -> None:
     """Take every step that the database lacks, in the caller's transaction (SchemaStateError)."""
     from alembic import command  # noqa: PLC0415 - Alembic takes longer to import than a listing
     from alembic.config import Config  # noqa: PLC0415
@@ -201,7 +203,7 @@ def migrate(connection: Connection, folder: Path, told: Told = _unsaid) -> None:
     def took(name: str) -> None:
         nonlocal since
         now = SystemClock().monotonic()
-        told(name, now - since)
+        on_migration(name, now - since)
         since = now
 
     config = Config()

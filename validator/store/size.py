@@ -35,7 +35,7 @@ class StoreSize(NamedTuple):
 
 async def table_sizes(connection: AsyncConnection) -> tuple[TableSize, ...]:
     """Return every table's size, largest first; reads the whole store. SQLite without dbstat: the values' alone."""
-    found = []
+    sizes = []
     pages = await _pages(connection)
     for table in metadata.sorted_tables:
         rows = int(await connection.scalar(select(func.count()).select_from(table)) or 0)
@@ -46,8 +46,8 @@ async def table_sizes(connection: AsyncConnection) -> tuple[TableSize, ...]:
         else:
             lengths = (func.coalesce(func.length(column), 0) for column in table.columns)
             size = await connection.scalar(select(func.sum(sum(lengths, start=0))))
-        found.append(TableSize(str(table.name), rows, int(size or 0)))
-    return tuple(sorted(found, key=lambda one: (-one.bytes, one.name)))
+        sizes.append(TableSize(str(table.name), rows, int(size or 0)))
+    return tuple(sorted(sizes, key=lambda one: (-one.bytes, one.name)))
 
 
 async def store_size(connection: AsyncConnection) -> StoreSize:
@@ -127,6 +127,6 @@ async def disk_use(connection: AsyncConnection, path: Path | None, kept: Mapping
 async def _lengths(connection: AsyncConnection, column: Any, is_new: ColumnElement[bool]) -> tuple[int, int]:
     """Return the bytes of all values of a column, and of those in new rows."""
     length = func.length(column)
-    found = await connection.execute(select(func.sum(length), func.sum(case((is_new, length), else_=0))))
-    whole, new = found.one()
+    lengths = await connection.execute(select(func.sum(length), func.sum(case((is_new, length), else_=0))))
+    whole, new = lengths.one()
     return int(whole or 0), int(new or 0)

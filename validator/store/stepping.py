@@ -61,8 +61,8 @@ async def steps(
 
 async def _sequence(tx: Transaction, round_id: int) -> int:
     of_round = select(func.max(receipts.c.sequence)).where(receipts.c.round_id == round_id)
-    found = await tx.connection.scalar(of_round)
-    return -1 if found is None else int(found)
+    sequence = await tx.connection.scalar(of_round)
+    return -1 if sequence is None else int(sequence)
 
 
 async def _stepped(tx: Transaction, state: State, row: Any) -> State:
@@ -89,14 +89,14 @@ async def _stepped(tx: Transaction, state: State, row: Any) -> State:
 
 async def _measured(tx: Transaction, ended: Ended) -> dict[tuple[str, str], WorkflowRun]:
     """Return what the runs of a settled round measured whose quality was to come (see `Ended`)."""
-    frozen, found = ended.frozen, dict[tuple[str, str], WorkflowRun]()
+    frozen, measured = ended.frozen, dict[tuple[str, str], WorkflowRun]()
     deferred = deferred_runs(frozen, ended.plan, ended.outcome) if ended.outcome is not None else ()
     if not deferred:
-        return found
+        return measured
     goals = {task.task_id: task.goal for task in frozen.tasks if isinstance(task, GoalTask)}
     results = await tx.submissions.results(frozen.index, {one.task_id for one in deferred})
     runs = {(one.task_id, one.hotkey): one for one in results.passed if isinstance(one, WorkflowSubmission)}
     for one in deferred:
         run = runs[one.task_id, one.hotkey]
-        found[one.task_id, one.hotkey] = measure(goals[one.task_id], run.plan, run.run, 0.0)
-    return found
+        measured[one.task_id, one.hotkey] = measure(goals[one.task_id], run.plan, run.run, 0.0)
+    return measured

@@ -386,8 +386,8 @@ acts = Table(
     Column("round_id", BigInteger, primary_key=True, autoincrement=False),  # that raised the flag
     Column("cleared_at", Moment, nullable=False),
     Column("reason", Message, nullable=False),
-    # The round whose input says so; the flag stands until that round has ended.
-    Column("told_in", BigInteger),
+    # The round whose input has the act; the flag counts until that round has ended.
+    Column("input_round", BigInteger),
 )
 
 
@@ -395,7 +395,7 @@ drains = Table(
     "drains",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("asked_at", Moment, nullable=False),
+    Column("requested_at", Moment, nullable=False),
     Column("taken_at", Moment),  # by the validator that ran then
     Column("ended_at", Moment),  # it had no round in hand any more
     CheckConstraint("ended_at IS NULL OR taken_at IS NOT NULL", name="ended"),

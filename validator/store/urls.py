@@ -61,7 +61,7 @@ def url_of(path: Path) -> str:
     return text
 
 
-def file_beside(url: SecretUrl, name: str) -> Path:
+def file_next_to_store(url: SecretUrl, name: str) -> Path:
     """Return FILE.NAME next to the SQLite file of a store, validator.NAME in the working folder for Postgres."""
     database = parse_url(url.get_secret_value()).path
     return Path(f"validator.{name}") if database is None else database.with_name(f"{database.name}.{name}")

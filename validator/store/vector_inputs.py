@@ -63,19 +63,19 @@ class Basis(NamedTuple):
         last = self.computed or self.previous
         known = () if last is None else last.unpaid
         before = {(one.hotkey, one.skill_type, one.reason): (one.epoch, one.round_id) for one in known}
-        found = []
+        unpaid = []
         for hotkey, reasons in sorted(plan.unpaid.items()):
             for name in (name for name in WINDOW_TYPES if name in reasons):
                 reason = Reason(reasons[name])
                 since = before.get((hotkey, name, reason), (self.epoch, self.round_id))
-                found.append(UnpaidWindow(hotkey, name, reason, self._detail(hotkey, name, reason), *since))
-        return tuple(found)
+                unpaid.append(UnpaidWindow(hotkey, name, reason, self._detail(hotkey, name, reason), *since))
+        return tuple(unpaid)
 
     def _detail(self, hotkey: str, name: str, reason: Reason) -> str:  # noqa: PLR0911 - a line for each reason
-        stands = self.standing.get(hotkey, MinerStanding())
-        of_type, pair = stands.types.get(name), self.state.pair(hotkey, SkillType(name))
+        standing = self.standing.get(hotkey, MinerStanding())
+        of_type, pair = standing.types.get(name), self.state.pair(hotkey, SkillType(name))
         if reason == Reason.COLLUSION_FLAGS:
-            return f"{stands.collusion_flags} flags stand"
+            return f"{standing.collusion_flags} flags stand"
         if reason == Reason.UNDECLARED:
             times = self.declared.times(pair.number)
             return f"declared in {times} of {len(self.declared.rounds)} rounds"

@@ -46,19 +46,19 @@ class CodeWork:
         if needs is None:
             return Finished("inconclusive", Reason.CODE_LOST)
         began = self.clock.monotonic()
-        found = await self.sandbox.check(needs.job)
-        note_code(self.board, found if isinstance(found, SandboxFailure) else None)
-        if isinstance(found, SandboxFailure):
-            if found.ours:
-                return Postponed(found.reason, found.detail)
-            return Finished("inconclusive", found.reason, found.detail)
-        return _finished(needs, found, round(self.clock.monotonic() - began, 3))
+        report = await self.sandbox.check(needs.job)
+        note_code(self.board, report if isinstance(report, SandboxFailure) else None)
+        if isinstance(report, SandboxFailure):
+            if report.ours:
+                return Postponed(report.reason, report.detail)
+            return Finished("inconclusive", report.reason, report.detail)
+        return _finished(needs, report, round(self.clock.monotonic() - began, 3))
 
 
 def _finished(needs: _Needs, report: CodeReport, seconds: float) -> Finished:
     score = fill_run(needs.version, needs.measured, report).score.score
-    told = f"{report.passed} of {report.total} tests passed, {report.findings} findings of the linter"
-    return Finished("done", Reason.QUALITY_JUDGED, told, Judged(report, score), seconds)
+    detail = f"{report.passed} of {report.total} tests passed, {report.findings} findings of the linter"
+    return Finished("done", Reason.QUALITY_JUDGED, detail, Judged(report, score), seconds)
 
 
 async def _needs(tx: Transaction, check: CodeCheck) -> _Needs | None:

@@ -65,7 +65,7 @@ def compare_task(
     digitless: dict[bytes, bytes] = {}
     for one in (*packed, *bundles.values()):
         digitless |= digitless_digests(one, BASE_TRACES)
-    found = compare_execution(
+    execution = compare_execution(
         version(task.scoring_version),
         [ExecutionRun(True, all(one.probes), one.signatures) for one in seen],
         [TracedAnswer(hotkey, all(one.probes), one.signatures) for hotkey, one in claimed.items()],
@@ -77,14 +77,14 @@ def compare_task(
     report = RunReport(
         {
             name: RunFileReport(len(one.stable), len(one.possible), len(one.tracer), one.varying)
-            for name, one in found.files.items()
+            for name, one in execution.files.items()
         },
         task.mark if shown else None,
     )
     results = tuple(
-        AnswerResult(one.hotkey, one.event, _report(one, packed[0], bundles[one.hotkey])) for one in found.answers
+        AnswerResult(one.hotkey, one.event, _report(one, packed[0], bundles[one.hotkey])) for one in execution.answers
     )
-    return Compared(found.inconclusive, report, results)
+    return Compared(execution.inconclusive, report, results)
 
 
 def _report(one: ComparedAnswer, run: bytes, bundle: bytes) -> AnswerReport:

@@ -34,12 +34,12 @@ class EmbeddedWorker:
     works: Sequence[Work[Any]]
     at_once: int = AT_ONCE
     _tries: Tries = field(init=False)
-    _said: Once = field(init=False)
+    _logged: Once = field(init=False)
     _turn: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self._tries = Tries(self.store, self.clock)
-        self._said = Once(self.clock)
+        self._logged = Once(self.clock)
 
     async def run(self) -> None:
         """Put back what a crash left running, then work until cancelled.
@@ -104,7 +104,7 @@ class EmbeddedWorker:
         return True
 
     async def _unless_away(self, work: Work[Any], step: Callable[[Work[Any]], Awaitable[bool]]) -> bool:
-        """Return what the step returns; an error of ours is said once per change and waited out."""
+        """Return the result of the step; an internal error is logged once per change and counts as False."""
         try:
             return await step(work)
         except StoreLostError:
@@ -112,7 +112,7 @@ class EmbeddedWorker:
         except StoreAwayError:
             return False  # the board has it
         except Exception as error:  # noqa: BLE001 - one piece must not end the others
-            repeats = self._said.fresh(place_of(error))
+            repeats = self._logged.fresh(place_of(error))
             if repeats is not None:
                 _log.exception(Event.WORK_FAILED, kind=work.kind.name, reason=Reason.BUG_INTERNAL, repeats=repeats)
             return False

@@ -28,16 +28,16 @@ _CONDITIONS: Final = {
 _log = structlog.get_logger()
 
 
-def note_engine(board: Reports, found: Evidence | SandboxFailure | None) -> None:
+def note_engine(board: Reports, result: Evidence | SandboxFailure | None) -> None:
     """Raise the condition that a run, or a look at the engine, shows; clear the others. None: the engine is fit."""
-    shown = _CONDITIONS.get(found.reason) if isinstance(found, SandboxFailure) else None
+    shown = _CONDITIONS.get(result.reason) if isinstance(result, SandboxFailure) else None
     for condition in sorted(set(_CONDITIONS.values())):
-        board.mark(condition, found.detail if condition == shown and isinstance(found, SandboxFailure) else None)
+        board.mark(condition, result.detail if condition == shown and isinstance(result, SandboxFailure) else None)
 
 
-def note_code(board: Reports, found: SandboxFailure | None) -> None:
+def note_code(board: Reports, result: SandboxFailure | None) -> None:
     """Raise the condition that code waits for the engine, or clear it."""
-    board.mark("code_waits", f"{found.reason} {found.detail}" if found is not None and found.ours else None)
+    board.mark("code_waits", f"{result.reason} {result.detail}" if result is not None and result.ours else None)
 
 
 @dataclass(slots=True)
@@ -48,10 +48,10 @@ class SandboxWatch:
     clock: Clock
     board: Reports
     note: Callable[[Reports, SandboxFailure | None], None] = note_engine
-    _said: Once = field(init=False)
+    _logged: Once = field(init=False)
 
     def __post_init__(self) -> None:
-        self._said = Once(self.clock)
+        self._logged = Once(self.clock)
 
     async def run(self) -> None:
         """Look until the engine exists."""
@@ -59,11 +59,11 @@ class SandboxWatch:
             await self.clock.sleep(_AGAIN_S)
 
     async def fit(self) -> bool:
-        """Look, and tell the board; an error of ours is said once per change."""
+        """Check the engine and update the conditions; an internal error is logged once per change."""
         try:
             failure = await self.sandbox.start()
         except Exception as error:  # noqa: BLE001 - the engine may yet come
-            repeats = self._said.fresh(place_of(error))
+            repeats = self._logged.fresh(place_of(error))
             if repeats is not None:
                 _log.exception(Event.WORK_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats)
             return False

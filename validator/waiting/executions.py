@@ -47,21 +47,21 @@ class ExecutionWork:
             needs = await _needs(tx, taken)
         if needs is None:
             return _inconclusive(Reason.EXECUTION_LOST)
-        found = await self._run(needs.job)
-        if not isinstance(found, list):
-            return found
-        call = partial(compare_task, needs.task, [one.files for one in found], needs.answers)
+        runs = await self._run(needs.job)
+        if not isinstance(runs, list):
+            return runs
+        call = partial(compare_task, needs.task, [one.files for one in runs], needs.answers)
         try:
             compared = await self.workers.run(Whose(taken.hotkeys[0], taken.task_id), lambda: call)
         except (TracesError, TooCostlyError) as error:  # the answers' own traces were judged before
             return _inconclusive(Reason.EXECUTION_TRACES, error.detail)
         except WorkersError as error:
             return Postponed(Reason.BUG_INTERNAL, error.detail)
-        return _finished(compared, round(sum(one.seconds for one in found), 3))
+        return _finished(compared, round(sum(one.seconds for one in runs), 3))
 
     async def _run(self, job: SandboxJob) -> "list[Evidence] | Outcome":
         """Return what the three runs left, or why there are not three that ended by themselves."""
-        found: list[Evidence] = []
+        runs: list[Evidence] = []
         for what, bundle in zip(_RUNS, (job.bundle, job.bundle, None), strict=True):
             one = await self.sandbox.run(replace(job, bundle=bundle))
             note_engine(self.board, one)
@@ -71,16 +71,18 @@ class ExecutionWork:
                 return _inconclusive(Reason.EXECUTION_TRACES, detail) if own else Postponed(one.reason, detail)
             if one.ended is not Ended.BY_ITSELF or one.exit_code:
                 return _inconclusive(Reason.EXECUTION_ENDED, f"{what}: ended {one.ended}, code {one.exit_code}")
-            found.append(one)
-        return found
+            runs.append(one)
+        return runs
 
 
 def _finished(compared: Compared, seconds: float) -> Finished:
     if compared.inconclusive is not None:
         return Finished("inconclusive", compared.inconclusive, "", Executed(compared.report), seconds)
-    told = "; ".join(f"{one.hotkey} {one.event or 'no event'}{_faults(one.report.faults)}" for one in compared.results)
+    detail = "; ".join(
+        f"{one.hotkey} {one.event or 'no event'}{_faults(one.report.faults)}" for one in compared.results
+    )
     result = Executed(compared.report, compared.results)
-    return Finished("done", Reason.EXECUTION_COMPARED, told, result, seconds)
+    return Finished("done", Reason.EXECUTION_COMPARED, detail, result, seconds)
 
 
 def _inconclusive(reason: Reason, detail: str = "") -> Finished:

@@ -97,10 +97,10 @@ async def make_tables(place: Place) -> None:
     """
     name = sql.Identifier(place.schema)
     async with _connected(place) as connection:
-        found = await _mark(connection, place.schema)
-        if found == _mark_of_this():
+        mark = await _mark(connection, place.schema)
+        if mark == _mark_of_this():
             return
-        if found is not None and not found.startswith(_OURS):
+        if mark is not None and not mark.startswith(_OURS):
             raise QueueError(
                 f"the database has a schema `{printable(place.schema, 80)}` that is not ours; the jobs of waiting work"
                 " belong there: rename it, or give the validator its own database"
@@ -129,12 +129,12 @@ async def require_tables(place: Place) -> None:
         QueueAwayError: the database does not answer.
     """
     async with _connected(place) as connection:
-        found = await _mark(connection, place.schema)
-    if found is None:
+        mark = await _mark(connection, place.schema)
+    if mark is None:
         raise QueueError(
             f'{place.shown} has no queue: start the validator with queue.backend = "postgres", which makes it'
         )
-    if found != _mark_of_this():
+    if mark != _mark_of_this():
         raise QueueError(
             f"the queue in {place.shown} was made by another version of the validator or of procrastinate:"
             " run the validator and its workers from one version"
@@ -239,8 +239,8 @@ class JobQueue:
     async def held(self, kind: str) -> Held:
         """Return the kind's jobs."""
         async with self._away():
-            found = list(await self.app.job_manager.list_jobs_async(queue=kind))
-        keys = {(job.status, str(job.task_kwargs["work_id"]), int(str(job.task_kwargs["attempt"]))) for job in found}
+            jobs = list(await self.app.job_manager.list_jobs_async(queue=kind))
+        keys = {(job.status, str(job.task_kwargs["work_id"]), int(str(job.task_kwargs["attempt"]))) for job in jobs}
         return Held(
             frozenset(work_id for status, work_id, _ in keys if status == Status.TODO.value),
             frozenset((work_id, attempt) for status, work_id, attempt in keys if status == Status.DOING.value),
@@ -270,10 +270,10 @@ class JobQueue:
         """Let a worker show itself; False if it is not registered any more: it was taken for lost."""
         async with self._away():
             await self.app.job_manager.update_heartbeat(worker_id)
-            found = await self.app.connector.execute_query_all_async(
+            rows = await self.app.connector.execute_query_all_async(
                 _PRESENT, worker_id=worker_id, **{**worker._asdict(), "queues": list(worker.queues)}
             )
-        return bool(found)
+        return bool(rows)
 
     @asynccontextmanager
     async def _away(self) -> AsyncIterator[None]:
@@ -319,7 +319,8 @@ _log = structlog.get_logger()
 class Sweep:
     """The service of the daemon that keeps the queue in step with the tables, a look every `every_s`.
 
-    A worker that has not been heard of for `stalled_s` is lost; the board is told when nobody does a kind of work.
+    A worker that has not been heard of for `stalled_s` is lost. A condition is raised when no worker does a kind of
+    work.
     """
 
     store: Store
@@ -330,14 +331,14 @@ class Sweep:
     stalled_s: float = STALLED_S
     every_s: float = _EVERY_S
     _tries: Tries = field(init=False)
-    _said: Once = field(init=False)
+    _logged: Once = field(init=False)
     _looking_since: float | None = field(init=False, default=None)
     _served: float = field(init=False)
     _live: Sequence[LiveWorker] = field(init=False, default=())
 
     def __post_init__(self) -> None:
         self._tries = Tries(self.store, self.clock)
-        self._said = Once(self.clock)
+        self._logged = Once(self.clock)
         self._served = self.clock.monotonic()
 
     async def run(self) -> None:
@@ -402,6 +403,6 @@ class Sweep:
             self._looking_since = None  # the board has it: it is the store's database
         except Exception as error:  # noqa: BLE001 - the next look may do better
             self._looking_since = None
-            repeats = self._said.fresh(place_of(error))
+            repeats = self._logged.fresh(place_of(error))
             if repeats is not None:
                 _log.exception(Event.QUEUE_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats)

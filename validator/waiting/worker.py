@@ -66,11 +66,11 @@ class QueueWorker:
     _in_hand: set[asyncio.Task[None]] = field(init=False, default_factory=set)
     _worker: Worker | None = field(init=False, default=None)
     _tries: Tries = field(init=False)
-    _said: Once = field(init=False)
+    _logged: Once = field(init=False)
 
     def __post_init__(self) -> None:
         self._tries = Tries(self.store, self.clock)
-        self._said = Once(self.clock)
+        self._logged = Once(self.clock)
         for work in self.works:
             self._take_on(work.kind.name, partial(self._make, work))
 
@@ -80,8 +80,8 @@ class QueueWorker:
         return tuple(work.kind.name for work in self.works)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until told to stop, and until what is in hand has ended then."""
-        alive = asyncio.create_task(self._tell())
+        """Work until a stop is requested and the pieces in hand have ended."""
+        alive = asyncio.create_task(self._log_alive())
         try:
             while not stop.is_set():
                 if not await self.fit():
@@ -90,7 +90,7 @@ class QueueWorker:
                 try:
                     await self._take_jobs(stop)
                 except Exception as error:
-                    self._say(error)
+                    self._log_error(error)
                     task = asyncio.current_task()
                     if task is not None and task.cancelling():  # the library's end failed, and raised that instead
                         raise asyncio.CancelledError from error
@@ -104,7 +104,7 @@ class QueueWorker:
             task.cancel()
 
     async def _take_jobs(self, stop: asyncio.Event) -> None:
-        """Take jobs until told to stop or no longer fit; return when all that was taken has ended."""
+        """Take jobs until a stop is requested or the engine is unfit; return once all taken jobs have ended."""
         self._worker = worker = Worker(
             self.jobs.app,
             queues=list(self.queues),
@@ -173,16 +173,16 @@ class QueueWorker:
                 await complete(self._tries.hand_back(work.kind, taken))
             raise
         except Exception as error:  # noqa: BLE001 - it is written down, and must not end the others
-            self._say(error)
+            self._log_error(error)
 
-    def _say(self, error: Exception) -> None:
+    def _log_error(self, error: Exception) -> None:
         if isinstance(error, QueueAwayError | StoreAwayError):
             return
-        repeats = self._said.fresh(place_of(error))
+        repeats = self._logged.fresh(place_of(error))
         if repeats is not None:
             _log.error(Event.QUEUE_FAILED, reason=Reason.BUG_INTERNAL, repeats=repeats, exc_info=error)
 
-    async def _tell(self) -> None:
+    async def _log_alive(self) -> None:
         while True:
             await asyncio.sleep(_ALIVE_S)
             _log.info(

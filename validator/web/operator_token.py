@@ -12,7 +12,7 @@ from validator.protocol.text import printable
 from validator.redaction import remember_secret
 from validator.settings.model import Settings
 from validator.sources import RandomBytes
-from validator.store.urls import file_beside
+from validator.store.urls import file_next_to_store
 
 _NAME: Final = "web-token"
 _BYTES: Final = 32
@@ -25,7 +25,7 @@ class OperatorTokenError(ValidatorError):
 
 def token_file_of(settings: Settings) -> Path | None:
     """Return the file of the token, next to the store; None where `web.token` is set."""
-    return file_beside(settings.store.url, _NAME) if settings.web.token is None else None
+    return file_next_to_store(settings.store.url, _NAME) if settings.web.token is None else None
 
 
 def operator_token(settings: Settings, random: RandomBytes) -> str:

@@ -12,7 +12,7 @@ from validator.settings.model import Settings
 from validator.sources import Clock, SystemClock
 from validator.store import Transaction
 from validator.store.identity import require_chain
-from validator.store.rows import UnpaidTold
+from validator.store.rows import DescribedUnpaid
 from validator.store.vector_inputs import basis_of
 from validator.weights.chain_view import ChainReader, ChainView, chain_blocker, due_block
 from validator.weights.figures import OwnFigures, own_figures
@@ -76,7 +76,7 @@ class PlanView:
     unallocated: float
     owner: str | None
     scoring_version: str
-    unpaid: tuple[UnpaidTold, ...]
+    unpaid: tuple[DescribedUnpaid, ...]
     blockers: tuple[BlockerView, ...]
     figures: OwnFigures | None
     lines: tuple[PlanLine, ...]
@@ -123,7 +123,7 @@ async def _view(tx: Transaction, settings: Settings, reader: ChainReader, kinds:
         unallocated=vector.unallocated,
         owner=vector.owner,
         scoring_version=vector.scoring_version,
-        unpaid=tuple(one.told for one in vector.unpaid),
+        unpaid=tuple(one.described for one in vector.unpaid),
         blockers=tuple(blockers),
         figures=own_figures(validators, snapshot.by_hotkey(reader.hotkey), view.parameters),
         lines=_lines(view, vector),

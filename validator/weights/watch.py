@@ -19,7 +19,7 @@ from validator.settings.model import Settings
 from validator.sources import Clock
 from validator.store import Store, Transaction
 from validator.store.rows import RowState, WeightMark, WeightsRecord
-from validator.store.urls import file_beside
+from validator.store.urls import file_next_to_store
 from validator.telemetry import Event
 from validator.weights.chain_view import Blocker, ChainReader, ChainView, Slot
 from validator.weights.guard import WRONG_ROWS, KnownUpdates, UpdateOrigin, row_state, rule
@@ -38,7 +38,7 @@ def stop_file_of(settings: Settings) -> Path:
     """Return the path of the stop-file: as set, else next to the SQLite file, else in the working folder."""
     if settings.weights.stop_file is not None:
         return settings.weights.stop_file
-    return file_beside(settings.store.url, _NAME)
+    return file_next_to_store(settings.store.url, _NAME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from validator.protocol.sssa import Document
 from validator.scoring import Version20
 from validator.store import Transaction
 from validator.store.repositories.miners import usable_types
-from validator.store.rows import ScoreRecord, UnpaidTold
+from validator.store.rows import DescribedUnpaid, ScoreRecord
 from validator.store.vector_inputs import UNMIXED, Mechanisms, Paid, paid_now
 
 _FAILURES: Final = 5
@@ -139,7 +139,7 @@ class MinerExplanation(Document, frozen=True):
     scoring_version: str
     score: float
     weights: dict[int, float]
-    unpaid: tuple[UnpaidTold, ...]
+    unpaid: tuple[DescribedUnpaid, ...]
     types: tuple[TypeSummary, ...]
     failures: tuple[Failure, ...]
     tallies: TalliesTold | UnsetType = UNSET
@@ -167,7 +167,7 @@ async def explain_miner(
     rounds = tuple(dict.fromkeys(score.round_id for score in scores))[:last]
     scores = tuple(score for score in scores if score.round_id in rounds)
     flags = (await tx.flags.standing()).get(hotkey, 0)
-    unpaid = {one.skill_type: one.told for each in paying.values() for one in each.unpaid if one.hotkey == hotkey}
+    unpaid = {one.skill_type: one.described for each in paying.values() for one in each.unpaid if one.hotkey == hotkey}
     late = await tx.code_checks.entered_of(hotkey, rounds)
     types = await _types(tx, first, hotkey, scores, now, late)
     return MinerExplanation(

@@ -41,7 +41,7 @@ from validator.store.connections import MAKE_WRITABLE, make_engine, writing
 from validator.store.engine import ROOM
 from validator.store.errors import OtherStoreError, StoreDamagedError, StoreError, StoreUrlError
 from validator.store.identity import require_chain, require_hotkey
-from validator.store.outages import words
+from validator.store.outages import error_text
 from validator.store.rows import RoundRecord, WeightsRecord
 from validator.store.schema import SchemaState, require_place
 from validator.store.size import FEW_DAYS, DiskUse
@@ -119,7 +119,7 @@ async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
         try:
             found.append(await _written(engine))
         except DBAPIError as error:
-            found.append(fault("database write", words(error), condition="store_no_write"))
+            found.append(fault("database write", error_text(error), condition="store_no_write"))
         finally:
             await engine.dispose()
     return found
@@ -168,7 +168,7 @@ async def _asked(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
             await connection.execute(text("SELECT 1"))
             latency = time.monotonic() - began
     except DBAPIError as error:
-        return [fault("database", f"{url.shown}: {words(error)}", _let_in(error), "store_away")]
+        return [fault("database", f"{url.shown}: {error_text(error)}", _let_in(error), "store_away")]
     seen = (
         f"Postgres {server.version}, {url.shown}, {server.size / 1024**2:.1f} MiB, "
         f"{connected * 1000:.0f} ms to connect, {latency * 1000:.1f} ms an answer"
@@ -187,7 +187,7 @@ async def _asked(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
     except StoreError as error:
         found.append(fault("tables", str(error), "give the validator another database"))
     except DBAPIError as error:
-        found.append(fault("database write", words(error), _RIGHTS, "store_no_write"))
+        found.append(fault("database write", error_text(error), _RIGHTS, "store_no_write"))
     return found
 
 
@@ -208,7 +208,7 @@ async def _written(engine: AsyncEngine, *, made: bool = True) -> Finding:
 
 def _let_in(error: DBAPIError) -> str:
     said = str(error.orig)
-    return next((advice for words, advice in _REFUSALS.items() if words in said), _START_SERVER)
+    return next((advice for error_text, advice in _REFUSALS.items() if error_text in said), _START_SERVER)
 
 
 _CHAIN: Final = "chain of the store"

@@ -106,8 +106,8 @@ class Repository:
         """Update many rows in one statement; each comes as the columns that find it, and those that it gets."""
         if not rows:
             return
-        found, given = rows[0]
-        statement = update(table).where(*(table.c[name] == bindparam(f"of_{name}") for name in found))
+        key, given = rows[0]
+        statement = update(table).where(*(table.c[name] == bindparam(f"of_{name}") for name in key))
         statement = statement.values({name: bindparam(name) for name in given})
         parameters = [{**{f"of_{name}": value for name, value in at.items()}, **values} for at, values in rows]
         await self._connection.execute(statement, parameters)

@@ -75,17 +75,17 @@ class Dispatches(Repository):
         """
         if fault.reason not in OURS:
             raise MismatchError(f"`{fault.reason}` is no reason for which a dispatch alone is void")
-        told = {
+        known = {
             "seconds": fault.seconds,
             "http_status": fault.status,
             "detail": fault.detail or None,
             "raw": fault.raw,
         }
-        known = {name: value for name, value in told.items() if value is not None}
+        given = {name: value for name, value in known.items() if value is not None}
         nothing = dict.fromkeys(("signed_sha256", "submission", "kept_bytes"))
         open_round = select(rounds.c.round_id).where(rounds.c.round_id == fault.key.round_id, rounds.c.state == "open")
         mine = update(dispatches).where(_at(dispatches, fault.key), open_round.exists())
-        if not await self._changed(mine.values({"state": "void", "reason": fault.reason, **nothing, **known})):
+        if not await self._changed(mine.values({"state": "void", "reason": fault.reason, **nothing, **given})):
             await self.refuse(fault.key, ("planned", "sent", "answered", "failed", "void"))
 
     async def void_with_tasks(self, round_id: int) -> None:
@@ -112,7 +112,7 @@ class Dispatches(Repository):
         return {row.hotkey: int(row.kept) for row in await self._all(statement)}
 
     async def recent(self, since: datetime) -> tuple[RecentAnswers, ...]:
-        """Return what each (hotkey, skill_type) came to in the ended rounds that began after a moment."""
+        """Return the results of each (hotkey, skill_type) in the ended rounds that began after a moment."""
         d, r = dispatches.c, rounds.c
         older = select(r.round_id).where(r.started_at < since).order_by(r.round_id.desc()).limit(1)
         still_open = select(r.round_id).where(r.state == "open")
@@ -145,11 +145,11 @@ class Dispatches(Repository):
 
     async def listed(self, round_id: int) -> dict[tuple[str, str], tuple[Any, ...]]:
         """Return what the table says of a round's dispatches, whatever its record says, as `Head.listed`."""
-        found = await self._all_of(round_id, _LISTED)
-        return {(row.task_id, row.hotkey): tuple(row)[2:] for row in found}
+        rows = await self._all_of(round_id, _LISTED)
+        return {(row.task_id, row.hotkey): tuple(row)[2:] for row in rows}
 
     async def scored(self, round_id: int) -> tuple[ScoredDispatch, ...]:
-        """Return `of_round` with what each came to, as far as that is stored."""
+        """Return `of_round` with the score of each, where one is stored."""
         members = await self._as(Scores).of_round(round_id)
         scores = {(member.task_id, member.hotkey): member for member in members}
         return tuple(
@@ -232,7 +232,7 @@ class Arrivals(Repository):
         )
 
     async def judged(self, answers_: Sequence[JudgedAnswer]) -> None:
-        """Store what the gates said of answers; their attestations are kept by hash.
+        """Store judgements of answers; their attestations are stored by hash.
 
         Judging again (after a crash) replaces an acceptance.
         """

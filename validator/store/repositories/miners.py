@@ -46,8 +46,8 @@ class Flags(Repository):
     async def standing(self) -> dict[str, int]:
         """Return hotkey -> number of flags not cleared, over all types; hotkeys without one are absent."""
         uncleared = select(_F.hotkey, func.count().label("many")).outerjoin_from(flags, acts, _CLEARED)
-        found = await self._all(uncleared.where(acts.c.cleared_at.is_(None)).group_by(_F.hotkey))
-        return {row.hotkey: row.many for row in found}
+        rows = await self._all(uncleared.where(acts.c.cleared_at.is_(None)).group_by(_F.hotkey))
+        return {row.hotkey: row.many for row in rows}
 
     async def listing(self, *, include_cleared: bool = False) -> tuple[FlagRecord, ...]:
         """Return the flags, oldest first."""
@@ -61,25 +61,25 @@ class Flags(Repository):
     async def get(self, which: int | str) -> tuple[FlagDetail, ...]:
         """Return the flag with this id, or all flags of this hotkey (cleared ones too), with their samples."""
         wanted = _F.id == which if isinstance(which, int) else _F.hotkey == which
-        found = await self._each(FlagRecord, _LISTED.where(wanted))
-        return tuple([FlagDetail(flag, await self._agreements(flag)) for flag in found])
+        records = await self._each(FlagRecord, _LISTED.where(wanted))
+        return tuple([FlagDetail(flag, await self._agreements(flag)) for flag in records])
 
     async def _agreements(self, flag: FlagRecord) -> tuple[AgreementRecord, ...]:
         """Return the samples that a flag consumed, oldest first: the newest counted ones, as many as it says."""
-        found, d = list[AgreementRecord](), dispatches.c
+        agreements, d = list[AgreementRecord](), dispatches.c
         its = select(d.round_id).where(d.hotkey == flag.hotkey, d.skill_type == flag.skill_type)
         rounds = its.where(d.round_id <= flag.round_id, d.state != "void").distinct().order_by(d.round_id.desc())
         for row in await self._all(rounds):
-            if len(found) == flag.samples:
+            if len(agreements) == flag.samples:
                 break
             outcome = await self._as(Records).outcome(row.round_id)
             for one in () if outcome is None else outcome.samples:
                 if (one.hotkey, one.skill_type) == (flag.hotkey, flag.skill_type) and one.counted:
                     agreed = one.with_primaries, one.with_auditors, one.own, one.witnesses
-                    found.append(
+                    agreements.append(
                         AgreementRecord(row.round_id, *agreed, one.counted, one.reason, meaning_of(one.reason))
                     )
-        return tuple(reversed(found))
+        return tuple(reversed(agreements))
 
 
 a = acts.c
@@ -91,7 +91,7 @@ class OperatorActs(Repository):
     async def clear(self, hotkey: str, reason: str, at: datetime) -> int:
         """Clear a miner's flags and return how many there were.
 
-        They stand until a round has told the act (EmptyReasonError).
+        They count until a round with the act in its input has ended (EmptyReasonError).
         """
         if not reason.strip():
             raise EmptyReasonError("write down why, it is stored with the flags")
@@ -108,26 +108,26 @@ class OperatorActs(Repository):
         ]
         return sum([await self._insert_new(acts, row) for row in rows])
 
-    async def tell(self, round_id: int) -> tuple[FlagsCleared, ...]:
+    async def take(self, round_id: int) -> tuple[FlagsCleared, ...]:
         """Return the acts for the input that is being frozen, by time, then hotkey: what no other input has.
 
         If not all fit, the oldest.
         """
-        untold = a.told_in.is_(None)
-        oldest = select(a.hotkey).where(untold).group_by(a.hotkey).order_by(func.min(a.cleared_at), a.hotkey)
+        pending = a.input_round.is_(None)
+        oldest = select(a.hotkey).where(pending).group_by(a.hotkey).order_by(func.min(a.cleared_at), a.hotkey)
         hotkeys = [row.hotkey for row in await self._all(oldest.limit(MAX_ACTS))]
         if not hotkeys:
             return ()
-        await self._changed(update(acts).where(untold, a.hotkey.in_(hotkeys)).values(told_in=round_id))
-        told = select(acts).where(a.told_in == round_id)
-        found = await self._all(told.order_by(a.cleared_at, a.hotkey, a.round_id, a.skill_type))
+        await self._changed(update(acts).where(pending, a.hotkey.in_(hotkeys)).values(input_round=round_id))
+        taken = select(acts).where(a.input_round == round_id)
+        rows = await self._all(taken.order_by(a.cleared_at, a.hotkey, a.round_id, a.skill_type))
         return tuple(
-            _cleared(list(together)) for _, together in groupby(found, key=attrgetter("cleared_at", "hotkey", "reason"))
+            _cleared(list(together)) for _, together in groupby(rows, key=attrgetter("cleared_at", "hotkey", "reason"))
         )
 
     async def take_back(self, round_id: int) -> None:
         """Leave the acts of a round whose input the log cannot show to the next one."""
-        await self._changed(update(acts).where(a.told_in == round_id).values(told_in=None))
+        await self._changed(update(acts).where(a.input_round == round_id).values(input_round=None))
 
 
 def _cleared(together: list[Row[Any]]) -> FlagsCleared:
@@ -191,9 +191,9 @@ class Miners(Repository):
 
     async def uids(self) -> tuple[tuple[str, int, bool], ...]:
         """Return (hotkey, uid of its last sight, whether the newest stored metagraph names it), by hotkey."""
-        found = await self._all(select(miners).order_by(miners.c.hotkey))
-        newest = max((row.last_seen_block for row in found), default=0)
-        return tuple((row.hotkey, row.uid, row.last_seen_block == newest) for row in found)
+        rows = await self._all(select(miners).order_by(miners.c.hotkey))
+        newest = max((row.last_seen_block for row in rows), default=0)
+        return tuple((row.hotkey, row.uid, row.last_seen_block == newest) for row in rows)
 
     async def listing(self, now: datetime) -> tuple[MinerRecord, ...]:
         """Return everyone ever seen, by hotkey, validators included.

@@ -29,7 +29,7 @@ class Drains(Repository):
 
     async def ask(self, at: datetime) -> int:
         """Write a request down; return its number."""
-        return await self._insert_one(drains, asked_at=at)
+        return await self._insert_one(drains, requested_at=at)
 
     async def newest(self) -> int:
         """Return the newest request's number, 0 if there was none yet."""
@@ -38,7 +38,7 @@ class Drains(Repository):
     async def get(self, number: int) -> Drain | None:
         """Return a request."""
         d = drains.c
-        return await self._one(Drain, select(d.asked_at, d.taken_at, d.ended_at).where(d.id == number))
+        return await self._one(Drain, select(d.requested_at, d.taken_at, d.ended_at).where(d.id == number))
 
     async def take(self, number: int, at: datetime) -> None:
         """Note that the running validator follows it."""

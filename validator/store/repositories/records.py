@@ -56,7 +56,7 @@ class Records(Repository):
             raise DamagedError(f"the record of round {round_id} was not read back as it was written")
 
     async def head(self, round_id: int) -> Head | None:
-        """Return what a round came to; None while it is open, or where there is no such round."""
+        """Return the head of an ended round's record; None for an open or unknown round."""
         recent = self._session.recent
         if recent.round_id == round_id and recent.head is not None:
             return recent.head
@@ -67,14 +67,14 @@ class Records(Repository):
         return None
 
     async def outcome(self, round_id: int) -> RoundOutcome | None:
-        """Return what a settled round came to; None for other rounds."""
+        """Return the outcome of a settled round; None for other rounds."""
         head = await self.head(round_id)
         if head is None or head.outcome is None:
             return None
         return _read(round_id, "outcome", RoundOutcome, head.outcome)
 
     async def plan(self, round_id: int) -> RoundPlan | None:
-        """Return who got what in an ended round; None for an open one, and for a skipped one."""
+        """Return the plan of an ended round; None for an open or skipped one."""
         head = await self.head(round_id)
         if head is None or head.plan is None:
             return None
@@ -90,12 +90,12 @@ class Records(Repository):
 
     async def frames(self, round_id: int) -> AsyncIterator[bytes]:
         """Yield the frames of an ended round as they are stored; none of an open one."""
-        part, found = 0, await self._some(round_id, 0)
-        while found:
-            for frame in found:
+        part, frames = 0, await self._some(round_id, 0)
+        while frames:
+            for frame in frames:
                 yield frame
-            part += len(found)
-            found = await self._some(round_id, part) if len(found) == TOGETHER else ()
+            part += len(frames)
+            frames = await self._some(round_id, part) if len(frames) == TOGETHER else ()
 
     async def _items(self, round_id: int) -> AsyncIterator[bytes]:
         items = Items()
@@ -109,13 +109,13 @@ class Records(Repository):
         recent = self._session.recent
         if part == 0 and recent.round_id == round_id and recent.frames:
             return recent.frames
-        found = tuple([bytes(row.frame) for row in await self._all(_FRAMES, {"round_id": round_id, "part": part})])
+        frames = tuple([bytes(row.frame) for row in await self._all(_FRAMES, {"round_id": round_id, "part": part})])
         if part == 0:
-            if not found:
+            if not frames:
                 await self._require_open(round_id)
-            kept = found if sum(map(len, found)) <= _KEPT_BYTES else ()
+            kept = frames if sum(map(len, frames)) <= _KEPT_BYTES else ()
             self._session.recent = Recent(round_id, kept, recent.head if recent.round_id == round_id else None)
-        return found
+        return frames
 
     async def _require_open(self, round_id: int) -> None:
         """Refuse a round that has ended: it has a record."""
@@ -145,14 +145,14 @@ class Scores(Repository):
         its = select(d.round_id, d.task_id, d.skill_type).join(rounds, rounds.c.round_id == d.round_id)
         its = its.where(d.hotkey == hotkey, d.state != "void", rounds.c.state == "settled")
         types = {row.task_id: row for row in await self._all(its.order_by(d.round_id.desc()).limit(limit))}
-        found: list[ScoreRecord] = []
+        scores: list[ScoreRecord] = []
         for round_id in dict.fromkeys(row.round_id for row in types.values()):
-            found += [
+            scores += [
                 ScoreRecord(round_id, types[member.task_id].skill_type, member)
                 for member in reversed(await self.of_round(round_id))
                 if member.hotkey == hotkey and member.task_id in types
             ]
-        return tuple(found)
+        return tuple(scores)
 
 
 class Proofs(Repository):
@@ -169,8 +169,8 @@ class Proofs(Repository):
         return None
 
 
-Kept = Packed | Rejection | DamagedError | None
-"""The judgement of an answer as it is stored."""
+StoredJudgement = Packed | Rejection | DamagedError | None
+"""The stored judgement of an answer."""
 
 _OF_ROUND: Final = (
     select(*(dispatches.c[name].label(name) for name in Dispatch.__struct_fields__))
@@ -205,21 +205,23 @@ class Submissions(Repository):
                 judgements.append(unpacked(dispatch, kept) if isinstance(kept, Packed) else kept)
         return RoundResults.of(judgements, void, _alone(dispatched, void), tuple(map(tuple, raw.values())))
 
-    async def each(self, round_id: int, only: Collection[str] | None = None) -> AsyncIterator[tuple[Dispatch, Kept]]:
+    async def each(
+        self, round_id: int, only: Collection[str] | None = None
+    ) -> AsyncIterator[tuple[Dispatch, StoredJudgement]]:
         """Yield each dispatch, in the order of the plan, with what was judged of its answer; a group at a time."""
         records = self._as(Records)
         head = await records.head(round_id)
         if head is None:
             for row in await self.open_dispatches(round_id):
                 if only is None or row.task_id in only:
-                    yield row, kept_answer(row, await self._open_documents(row))
+                    yield row, stored_judgement(row, await self._open_documents(row))
             return
         rows = {task_id: tuple(its) for task_id, its in groupby(head.dispatches, attrgetter("task_id"))}
         async for group in records.groups(round_id):
             if only is None or group.task_id in only:
                 named = group.named()
                 for fact in rows.get(group.task_id, ()):
-                    yield fact, kept_answer(fact, named)
+                    yield fact, stored_judgement(fact, named)
 
     async def open_dispatches(self, round_id: int) -> tuple[Dispatch, ...]:
         """Return the dispatches of a round that has no record yet, in the order of the plan."""
@@ -227,13 +229,13 @@ class Submissions(Repository):
 
     async def _open_documents(self, row: Dispatch) -> Mapping[str, bytes]:
         """Return what an answer of an open round names."""
-        found: dict[str, bytes] = {}
+        documents: dict[str, bytes] = {}
         names = () if row.submission is None else (row.signed_sha256, row.run_sha256)
         for table, sha256 in zip((sssas, workflow_runs), names, strict=False):
             blob = await self._scalar(select(table.c.document).where(table.c.sha256 == sha256))
             if blob is not None and sha256 is not None:
-                found[sha256] = await unpack(blob, sha256)
-        return found
+                documents[sha256] = await unpack(blob, sha256)
+        return documents
 
     async def columns(self, submissions: Sequence[Packed]) -> list[dict[str, Any]]:
         """Keep the documents of submissions; return of each the columns that name them, the rest as JSON."""
@@ -252,8 +254,8 @@ class Submissions(Repository):
         return {"signed_sha256": submission.sha256, "submission": fields, "kept_bytes": kept}
 
 
-def kept_answer(row: Dispatch, documents: Mapping[str, bytes]) -> Kept:
-    """Return what was judged of the answer to a dispatch; `documents` has what it names, by sha256.
+def stored_judgement(row: Dispatch, documents: Mapping[str, bytes]) -> StoredJudgement:
+    """Return the judgement of an answer; `documents` has those that it names, by sha256.
 
     None for what was never judged, or is void; an error where a document is missing.
     """
@@ -278,10 +280,10 @@ def unpacked(row: Dispatch, answer: Packed) -> Passed:
         raise DamagedError(f"submission {row.round_id}/{row.task_id}/{row.hotkey}: {printable(str(error))}") from None
 
 
-def _alone(found: Sequence[Dispatch], void: Sequence[VoidTask]) -> tuple[VoidDispatch, ...]:
+def _alone(ended: Sequence[Dispatch], void: Sequence[VoidTask]) -> tuple[VoidDispatch, ...]:
     tasks_too = {task.task_id for task in void}
     return tuple(
         VoidDispatch(one.task_id, one.hotkey, one.reason)
-        for one in found
+        for one in ended
         if one.state == "void" and one.reason is not None and one.task_id not in tasks_too
     )

@@ -45,9 +45,9 @@ class StallRecord(Document, frozen=True):
 class Stalls(Repository):
     """Stalls by round, in the order in which they happened."""
 
-    async def put(self, round_id: int, found: Sequence[StallRecord]) -> None:
+    async def put(self, round_id: int, known: Sequence[StallRecord]) -> None:
         """Keep what is known of a round's stalls so far; the last of those that exist may have grown."""
-        rows = [{"round_id": round_id, "number": number, **structs.asdict(stall)} for number, stall in enumerate(found)]
+        rows = [{"round_id": round_id, "number": number, **structs.asdict(stall)} for number, stall in enumerate(known)]
         await self._upsert(stalls, rows)
 
     async def of_round(self, round_id: int) -> tuple[StallRecord, ...]:
@@ -57,8 +57,8 @@ class Stalls(Repository):
 
 
 T = TypeVar("T")
-_UNSAID: Final = ("input", "netuid", "scoring_version")
-_FACTS: Final = tuple(column for column in rounds.c if column.name not in _UNSAID)
+_UNLISTED: Final = ("input", "netuid", "scoring_version")
+_FACTS: Final = tuple(column for column in rounds.c if column.name not in _UNLISTED)
 _RECORD: Final = select(*_FACTS).where(rounds.c.round_id == ROUND)
 _FROZEN: Final = select(
     *(rounds.c[name] for name in ("epoch", "block", "block_hash", "netuid", "scoring_version")),
@@ -69,10 +69,10 @@ _INPUT: Final = select(rounds.c.input).where(rounds.c.round_id == ROUND)
 
 
 _WHOLE: Final = select(rounds).where(rounds.c.round_id == ROUND)
-_KEPT: Final = ("round_id", "task_id", "hotkey", "skill_type", "role", "rank", "state", "reason")
-_NARROW: Final = (*_KEPT, "entry", "entered_in", "kept_bytes")
+_LISTED: Final = ("round_id", "task_id", "hotkey", "skill_type", "role", "rank", "state", "reason")
+_NARROW: Final = (*_LISTED, "entry", "entered_in", "kept_bytes")
 _EMPTIED: Final = {column.key: None for column in dispatches.c if column.key not in _NARROW}
-_BEHIND: Final = text(
+_MOVE_TO_END: Final = text(
     "UPDATE dispatches SET rowid = rowid + 1 + (SELECT max(rowid) FROM dispatches)"
     " - (SELECT min(rowid) FROM dispatches WHERE round_id = :id) WHERE round_id = :id"
 )
@@ -227,8 +227,8 @@ class Rounds(Repository):
         head = await self._as(Records).head(round_id)
         if head is not None:
             return head.input if which == "input" else head.outcome
-        found = next(iter(await self._all_of(round_id, _INPUT)), None) if which == "input" else None
-        return None if found is None or found.input is None else await unpack(found.input)
+        row = next(iter(await self._all_of(round_id, _INPUT)), None) if which == "input" else None
+        return None if row is None or row.input is None else await unpack(row.input)
 
     async def ids(self, since: int = 0) -> tuple[int, ...]:
         """Return the ids of all rounds from `since` on, oldest first."""
@@ -237,8 +237,8 @@ class Rounds(Repository):
 
     async def unfinished(self) -> tuple[StoredRound, ...]:
         """Return the open rounds, oldest first: what a start after a crash has to settle or abandon."""
-        found = await self._all(select(rounds).where(rounds.c.state == "open").order_by(rounds.c.round_id))
-        return tuple([await self._stored(row) for row in found])
+        rows = await self._all(select(rounds).where(rounds.c.state == "open").order_by(rounds.c.round_id))
+        return tuple([await self._stored(row) for row in rows])
 
     async def newest_frozen(self, through_block: int | None = None) -> NewestFrozen | None:
         """Return the newest round that was frozen, of those pinned to a block through this one.
@@ -295,11 +295,11 @@ class Rounds(Repository):
         return StoredRound(_record(row), _document(data, row.input_sha256, RoundInput), None)
 
     async def _documents(self, table: Table, digests: Collection[str]) -> dict[str, bytes]:
-        found: dict[str, bytes] = {}
+        documents: dict[str, bytes] = {}
         for some in _few(digests):
             statement = select(table.c.sha256, table.c.document).where(table.c.sha256.in_(some))
-            found |= {row.sha256: row.document for row in await self._all(statement)}
-        return found
+            documents |= {row.sha256: row.document for row in await self._all(statement)}
+        return documents
 
     async def _put_record(self, round_id: int, record: Record) -> None:
         """Write a round's record, and let go of what only the tables of open rounds have besides."""
@@ -316,16 +316,16 @@ class Rounds(Repository):
                 its = table.c.sha256.in_(some)
                 elsewhere = exists().where(dispatches.c.signed_sha256 == sssas.c.sha256)
                 await self._changed(delete(table).where(its, *([~elsewhere] if table is sssas else [])))
-        await self._put_together(round_id)
+        await self._compact(round_id)
 
-    async def _put_together(self, round_id: int) -> None:
+    async def _compact(self, round_id: int) -> None:
         """Let SQLite put the rows of a round behind all others, now that they are small.
 
         Where they are, the room that they leave stays theirs: nobody fills pages that are half empty. Behind the others
         they fill pages, and those where they were are free. Postgres puts every changed row elsewhere by itself.
         """
         if self._dialect == "sqlite":
-            await self._connection.execute(_BEHIND, {"id": round_id})
+            await self._connection.execute(_MOVE_TO_END, {"id": round_id})
 
 
 def frozen_columns(frozen: RoundInput, plan: RoundPlan) -> dict[str, Any]:

@@ -83,8 +83,8 @@ class States(Repository):
 
     async def copies(self) -> tuple[int, ...]:
         """Return the rounds after which a copy was kept, oldest first."""
-        found = await self._all(select(state_copies.c.round_id).order_by(state_copies.c.round_id))
-        return tuple(row.round_id for row in found)
+        rows = await self._all(select(state_copies.c.round_id).order_by(state_copies.c.round_id))
+        return tuple(row.round_id for row in rows)
 
     async def copied(self, round_id: int) -> State:
         """Return the copy that was kept after a round."""
@@ -110,8 +110,8 @@ class States(Repository):
         statement = select(state_miners)
         if hotkeys is not None:
             statement = statement.where(state_miners.c.hotkey.in_(hotkeys))
-        found = [] if hotkeys is not None and not hotkeys else await self._all(statement.order_by("hotkey"))
-        miners = {row.hotkey: _decoded(_MINER, row.miner) for row in found}
+        stored = [] if hotkeys is not None and not hotkeys else await self._all(statement.order_by("hotkey"))
+        miners = {row.hotkey: _decoded(_MINER, row.miner) for row in stored}
         blob = await self._scalar(select(state_shared.c.shared))
         if blob is None:
             return NOTHING

@@ -46,8 +46,8 @@ class Tasks(Repository):
                 raise MismatchError(
                     f"round {round_id}, task {task.task_id}: {task.mode} in the store, {outcome.mode} in the outcome"
                 )
-            found = {"round_id": round_id, "task_id": task.task_id}
-            rows.append((found, {"state": state, "reason": outcome.reason}))
+            key = {"round_id": round_id, "task_id": task.task_id}
+            rows.append((key, {"state": state, "reason": outcome.reason}))
         missing = sorted(task.task_id for task in planned.values() if task.state == "open")
         if missing:
             raise MismatchError(f"round {round_id}: the outcome says nothing about {', '.join(missing)}")
@@ -145,7 +145,7 @@ class Bundles(Repository):
         return data
 
 
-_ASKED_AT_ONCE: Final = 2_000  # hashes in a statement; both databases take 32,766 parameters
+_HASHES_AT_ONCE: Final = 2_000  # hashes in a statement; both databases take 32,766 parameters
 
 
 class GivenTasks(Repository):
@@ -173,13 +173,13 @@ class GivenTasks(Repository):
 
     async def counts(self, skill_type: SkillType, sources: Collection[str]) -> dict[str, int]:
         """Return how often those of `sources` were given that ever were."""
-        wanted, found = list(sources), dict[str, int]()
-        for start in range(0, len(wanted), _ASKED_AT_ONCE):
-            some = given_tasks.c.source_sha256.in_(wanted[start : start + _ASKED_AT_ONCE])
+        wanted, counts = list(sources), dict[str, int]()
+        for start in range(0, len(wanted), _HASHES_AT_ONCE):
+            some = given_tasks.c.source_sha256.in_(wanted[start : start + _HASHES_AT_ONCE])
             statement = select(given_tasks.c.source_sha256, given_tasks.c.given)
             rows = await self._all(statement.where(given_tasks.c.skill_type == skill_type, some))
-            found |= {row.source_sha256: row.given for row in rows}
-        return found
+            counts |= {row.source_sha256: row.given for row in rows}
+        return counts
 
     async def recent(self, skill_type: SkillType, most: int) -> list[str]:
         """Return at most `most` tasks of a type, those given last first."""
@@ -203,11 +203,11 @@ class RetiredTasks(Repository):
 
     async def among(self, sources: Collection[str]) -> set[str]:
         """Return those of `sources` that are retired."""
-        found: set[str] = set()
+        retired: set[str] = set()
         for some in _parts(sources):
             rows = await self._all(select(retired_tasks.c.source_sha256).where(retired_tasks.c.source_sha256.in_(some)))
-            found |= {row.source_sha256 for row in rows}
-        return found
+            retired |= {row.source_sha256 for row in rows}
+        return retired
 
     async def after(self, source: str, most: int) -> list[str]:
         """Return at most `most` bundles behind this one, in the order of their digests: retired, or submitted once."""
@@ -228,14 +228,14 @@ class RetiredTasks(Repository):
 
         Not while an open round has the same task.
         """
-        asked = select(tasks.c.source_sha256).join(rounds, rounds.c.round_id == tasks.c.round_id)
-        asked_now = asked.where(rounds.c.state == "open")
+        sources = select(tasks.c.source_sha256).join(rounds, rounds.c.round_id == tasks.c.round_id)
+        open_sources = sources.where(rounds.c.state == "open")
         retired = select(retired_tasks.c.source_sha256)
         of_round = select(tasks.c.source_sha256).where(tasks.c.round_id == round_id)
         given = select(given_tasks.c.source_sha256).where(given_tasks.c.source_sha256.in_(of_round))
         source = tasks.c.source_sha256
         may = or_(source.in_(retired), and_(tasks.c.provenance == "canary", source.not_in(given)))
-        statement = select(tasks.c.task_id).where(tasks.c.round_id == round_id, may, source.not_in(asked_now))
+        statement = select(tasks.c.task_id).where(tasks.c.round_id == round_id, may, source.not_in(open_sources))
         return {row.task_id for row in await self._all(statement)}
 
     async def hides_curated(self, round_id: int) -> bool:
@@ -244,9 +244,9 @@ class RetiredTasks(Repository):
         One that gave no curated record counts too: what the truth lists is not in these rows.
         """
         open_rounds = select(rounds.c.round_id).where(rounds.c.state == "open")
-        asked_now = select(tasks.c.source_sha256).where(tasks.c.round_id.in_(open_rounds))
+        open_sources = select(tasks.c.source_sha256).where(tasks.c.round_id.in_(open_rounds))
         source = tasks.c.source_sha256
-        may_not = or_(source.not_in(select(retired_tasks.c.source_sha256)), source.in_(asked_now))
+        may_not = or_(source.not_in(select(retired_tasks.c.source_sha256)), source.in_(open_sources))
         sourced = and_(tasks.c.provenance == "curated", tasks.c.skill_type != SkillType.WORKFLOW)
         statement = select(tasks.c.round_id).where(tasks.c.round_id < round_id, sourced, may_not)
         return bool(await self._all(statement.order_by(tasks.c.round_id).limit(1)))
@@ -269,14 +269,14 @@ class RetiredTasks(Repository):
         if before is not None:
             later = select(given_tasks.c.source_sha256).join(rounds, rounds.c.round_id == given_tasks.c.last_round)
             statement = statement.where(given_tasks.c.source_sha256.not_in(later.where(rounds.c.started_at >= before)))
-        found: set[str] = set()
+        digests: set[str] = set()
         if names is None:
-            found = {row.source_sha256 for row in await self._all(statement)}
+            digests = {row.source_sha256 for row in await self._all(statement)}
         for some in _parts(names or ()):
             named = select(tasks.c.source_sha256).where(or_(tasks.c.task_id.in_(some), tasks.c.bundle_sha256.in_(some)))
             either = or_(given_tasks.c.source_sha256.in_(some), given_tasks.c.source_sha256.in_(named))
-            found |= {row.source_sha256 for row in await self._all(statement.where(either))}
-        return sorted(found)
+            digests |= {row.source_sha256 for row in await self._all(statement.where(either))}
+        return sorted(digests)
 
 
 class SubmittedSkills(Repository):
@@ -315,14 +315,14 @@ class SubmittedSkills(Repository):
 
     async def among(self, sources: Collection[str]) -> set[str]:
         """Return those of `sources` that a round had because somebody submitted them: no round has them again."""
-        found: set[str] = set()
+        submitted: set[str] = set()
         for some in _parts(sources):
             mine = submitted_skills.c.sha256.in_(some), submitted_skills.c.round_id.is_not(None)
-            found |= {row.sha256 for row in await self._all(select(submitted_skills.c.sha256).where(*mine))}
-        return found
+            submitted |= {row.sha256 for row in await self._all(select(submitted_skills.c.sha256).where(*mine))}
+        return submitted
 
 
 def _parts(names: Collection[str]) -> Iterator[list[str]]:
     every = sorted(set(names))
-    for start in range(0, len(every), _ASKED_AT_ONCE):
-        yield every[start : start + _ASKED_AT_ONCE]
+    for start in range(0, len(every), _HASHES_AT_ONCE):
+        yield every[start : start + _HASHES_AT_ONCE]

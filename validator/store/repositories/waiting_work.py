@@ -58,8 +58,8 @@ class WorkQueue(Repository, Generic[W]):
 
     async def upcoming(self, now: datetime, limit: int) -> tuple[Upcoming, ...]:
         """Return what is due, at most `limit`, in the order of the tries."""
-        found = await self._all(self._due(now).limit(limit))
-        return tuple(Upcoming(row.work_id, row.attempts + 1, row.turn) for row in found)
+        rows = await self._all(self._due(now).limit(limit))
+        return tuple(Upcoming(row.work_id, row.attempts + 1, row.turn) for row in rows)
 
     async def take(self, now: datetime) -> W | None:
         """Begin a try of what is due and next; None if nothing is."""
@@ -112,8 +112,8 @@ class WorkQueue(Repository, Generic[W]):
     async def next_due(self) -> datetime | None:
         """Return when the next pending piece is due; None where none is pending."""
         pending = select(func.min(c.due_at)).where(c.kind == self.kind, c.state == "pending")
-        found: datetime | None = await self._scalar(pending)
-        return found
+        due_at: datetime | None = await self._scalar(pending)
+        return due_at
 
     async def running(self) -> tuple[W, ...]:
         """Return what is running: at a start, what a crash left."""
@@ -121,8 +121,8 @@ class WorkQueue(Repository, Generic[W]):
 
     async def get(self, work_id: str) -> W | None:
         """Return one piece."""
-        found = await self._where(c.work_id == work_id)
-        return found[0] if found else None
+        pieces = await self._where(c.work_id == work_id)
+        return pieces[0] if pieces else None
 
     async def of_round(self, round_id: int) -> tuple[W, ...]:
         """Return what belongs to a round's answers, by id."""
@@ -130,10 +130,10 @@ class WorkQueue(Repository, Generic[W]):
 
     async def about(self, round_id: int) -> tuple[tuple[W, ...], tuple[W, ...]]:
         """Return what belongs to a round's answers, and the pieces whose results its input has, by id."""
-        found = await self._each(self.record, _ABOUT, {"kind": self.kind, "round_id": round_id})
+        pieces = await self._each(self.record, _ABOUT, {"kind": self.kind, "round_id": round_id})
         return (
-            tuple(one for one in found if one.round_id == round_id),
-            tuple(one for one in found if one.entered_in == round_id),
+            tuple(one for one in pieces if one.round_id == round_id),
+            tuple(one for one in pieces if one.entered_in == round_id),
         )
 
     async def listing(self, limit: int, state: WorkState | None = None) -> tuple[W, ...]:
@@ -149,16 +149,18 @@ class WorkQueue(Repository, Generic[W]):
 
     async def oldest(self) -> datetime | None:
         """Return when the oldest piece that is pending or running was queued; None without any."""
-        found: datetime | None = await self._scalar(select(func.min(c.queued_at)).where(c.kind == self.kind, _UNENDED))
-        return found
+        queued_at: datetime | None = await self._scalar(
+            select(func.min(c.queued_at)).where(c.kind == self.kind, _UNENDED)
+        )
+        return queued_at
 
     async def unended(self) -> int:
         """Return how many pieces are pending or running."""
         return int(await self._scalar(select(func.count()).where(c.kind == self.kind, _UNENDED)))
 
     async def _where(self, mine: ColumnElement[bool]) -> tuple[W, ...]:
-        found = select(waiting_work).where(c.kind == self.kind, mine).order_by(c.work_id)
-        return await self._each(self.record, found)
+        statement = select(waiting_work).where(c.kind == self.kind, mine).order_by(c.work_id)
+        return await self._each(self.record, statement)
 
     async def _enter(self, round_id: int, mine: ColumnElement[bool], name: str) -> None:
         """Note that a round that is being settled has the result of this piece (MismatchError)."""
@@ -218,14 +220,14 @@ class Executions(WorkQueue[Execution]):
                 result._replace(struck=worth) if result.hotkey == key.hotkey else result for result in one.results
             )
             if isinstance(one.result, Executed):
-                told = Executed(one.result.report, results)
-                await self._changed(update(waiting_work).where(self._is(one.work_id)).values(result=told))
+                struck_result = Executed(one.result.report, results)
+                await self._changed(update(waiting_work).where(self._is(one.work_id)).values(result=struck_result))
 
     async def reports(self, results: Sequence[ExecutionResult]) -> tuple[bytes, ...]:
         """Return what the executions of these results showed, as canonical bytes, by id."""
         ids = {(int(one.round_id), one.task_id) for one in results}
-        found = await self._where(c.round_id.in_({round_id for round_id, _ in ids})) if ids else ()
-        return tuple(one.written for one in found if (one.round_id, one.task_id) in ids)
+        executions = await self._where(c.round_id.in_({round_id for round_id, _ in ids})) if ids else ()
+        return tuple(one.written for one in executions if (one.round_id, one.task_id) in ids)
 
     async def late_share(self, since: datetime) -> tuple[int, int]:
         """Return how many that ended since then had not begun in time, and how many ended.
@@ -236,8 +238,8 @@ class Executions(WorkQueue[Execution]):
         if await self._scalar(before) is None:
             return 0, 0
         ended = select(c.reason, func.count().label("many")).where(c.kind == self.kind, c.ended_at > since)
-        found = {row.reason: row.many for row in await self._all(ended.group_by(c.reason))}
-        return found.get(Reason.EXECUTION_LATE, 0), sum(found.values())
+        counts = {row.reason: row.many for row in await self._all(ended.group_by(c.reason))}
+        return counts.get(Reason.EXECUTION_LATE, 0), sum(counts.values())
 
 
 class CodeChecks(WorkQueue[CodeCheck]):
@@ -264,8 +266,8 @@ class CodeChecks(WorkQueue[CodeCheck]):
     async def results(self, most: int) -> tuple[FilledQuality, ...]:
         """Return the oldest `most` results that no settled round has entered yet, by id."""
         waits = select(waiting_work).where(c.kind == self.kind, c.state == "done", c.entered_in.is_(None))
-        found = await self._each(self.record, waits.order_by(c.work_id).limit(most))
-        return tuple(one.filled for one in found if one.filled is not None)
+        checks = await self._each(self.record, waits.order_by(c.work_id).limit(most))
+        return tuple(one.filled for one in checks if one.filled is not None)
 
     async def enter(self, round_id: int, entered: Sequence[FilledQuality]) -> None:
         """Note that a round that is being settled enters these results."""

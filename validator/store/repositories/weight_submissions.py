@@ -41,7 +41,7 @@ class WeightVectors(Repository):
 _L = weight_links.c
 
 
-class ToldVector(NamedTuple):
+class LoggedVector(NamedTuple):
     """A vector in the log: its receipt, why it is not sent (None: it is), and the digest of its line."""
 
     sequence: int
@@ -65,10 +65,10 @@ class WeightLinks(Repository):
         }
         await self._insert(weight_links, [row])
 
-    async def newest(self, netuid: int, mechid: int, epoch: int) -> ToldVector | None:
-        """Return what the log said last of the epoch's vector, None where it says nothing."""
+    async def newest(self, netuid: int, mechid: int, epoch: int) -> LoggedVector | None:
+        """Return what the log note last of the epoch's vector, None where it says nothing."""
         mine = select(_L.sequence, _L.reason, _L.sha256).where(*_of(netuid, mechid, epoch))
-        return await self._one(ToldVector, mine.order_by(_L.sequence.desc()).limit(1))
+        return await self._one(LoggedVector, mine.order_by(_L.sequence.desc()).limit(1))
 
     async def unsent(self, netuid: int, mechid: int, epoch: int) -> int:
         """Return how many vectors of the epoch the log tells that are not sent."""
@@ -131,9 +131,9 @@ class WeightSubmissions(Repository):
             again = update(weight_submissions).filter_by(**key).where(free)
             if not await self._changed(again.values(row)):
                 raise AlreadyPreparedError(f"netuid {netuid}, mechanism {mechid}, epoch {epoch}")
-        found = await self.of_epoch(netuid, mechid, epoch)
-        assert found is not None  # noqa: S101 - it was written in this transaction
-        return found
+        prepared = await self.of_epoch(netuid, mechid, epoch)
+        assert prepared is not None  # noqa: S101 - it was written in this transaction
+        return prepared
 
     async def outdated(self, netuid: int, mechid: int, epoch: int) -> tuple[int, ...]:
         """Return the receipts of what was never signed and is of an earlier epoch: `prepare` lets it expire."""
@@ -184,8 +184,8 @@ class WeightSubmissions(Repository):
 
     async def lose(self, submission_id: int, at: datetime, message: str | None) -> None:
         """Note that nobody waits for the chain's answer any more (WrongStateError: as `update`)."""
-        said = {} if message is None else {"message": message}
-        values = {"state": "unknown", "updated_at": at, **said}
+        note = {} if message is None else {"message": message}
+        values = {"state": "unknown", "updated_at": at, **note}
         await self._note(submission_id, values)
 
     async def _note(self, submission_id: int, values: Mapping[str, Any]) -> None:
@@ -310,9 +310,9 @@ class WeightGuard(Repository):
         """
         if not reason.strip():
             raise EmptyReasonError("write down why, it is stored with the lock")
-        standing = update(weight_locks).where(weight_locks.c.cleared_at.is_(None))
+        active = update(weight_locks).where(weight_locks.c.cleared_at.is_(None))
         await self._connection.execute(delete(weight_marks))
-        return await self._changed(standing.values(cleared_at=at, cleared_reason=reason.strip()))
+        return await self._changed(active.values(cleared_at=at, cleared_reason=reason.strip()))
 
 
 def _present(connection: Connection) -> bool:

@@ -62,22 +62,22 @@ class Windows(Repository):
         """Return a miner's newest `most` entries of each skill type as a round left them, oldest first."""
         place = func.row_number().over(partition_by=_D.skill_type, order_by=[by.desc() for by in _ORDER])
         mine = _ENTRIES.add_columns(place.label("place")).where(_D.hotkey == hotkey, through >= _ENTERED).subquery()
-        found: dict[str, list[WindowEntry]] = {}
+        entries: dict[str, list[WindowEntry]] = {}
         for row in await self._all(select(mine).where(mine.c.place <= most).order_by(mine.c.place.desc())):
-            found.setdefault(row.skill_type, []).append(_entry(row))
-        return found
+            entries.setdefault(row.skill_type, []).append(_entry(row))
+        return entries
 
     async def added_after(self, hotkey: str, round_id: int) -> Counter[str]:
         """Return how many entries of a miner later rounds added, by skill type."""
         later = select(_D.skill_type, func.count().label("many")).where(_D.hotkey == hotkey, _D.entry.is_not(None))
-        found = await self._all(later.where(round_id < _ENTERED).group_by(_D.skill_type))
-        return Counter({row.skill_type: row.many for row in found})
+        rows = await self._all(later.where(round_id < _ENTERED).group_by(_D.skill_type))
+        return Counter({row.skill_type: row.many for row in rows})
 
     async def all(self, most: int, through: int, hotkeys: Collection[str]) -> dict[str, dict[str, list[float]]]:
         """Return hotkey -> skill type -> the newest `most` values as a round left them, oldest first."""
-        found = _newest_of_each(self._dialect, most + _SAME_ROUND, through)
-        placed = and_(tasks.c.round_id == found.c.round_id, tasks.c.task_id == found.c.task_id)
-        rows = [*await self._all(select(found, tasks.c.position).join(tasks, placed))]
+        newest = _newest_of_each(self._dialect, most + _SAME_ROUND, through)
+        placed = and_(tasks.c.round_id == newest.c.round_id, tasks.c.task_id == newest.c.task_id)
+        rows = [*await self._all(select(newest, tasks.c.position).join(tasks, placed))]
         late = _ENTRIES.add_columns(tasks.c.position).where(_D.entered_in <= through)
         entries: dict[str, dict[str, list[tuple[int, int, int, float]]]] = {}
         for row in (*rows, *await self._all(late)):
@@ -103,15 +103,15 @@ def _newest_of_each(dialect: str, most: int, through: int) -> Subquery:
     if dialect == "postgresql":
         pairs = every.cte("pairs")
         mine = select(*columns).where(_D.hotkey == pairs.c.hotkey, _D.skill_type == pairs.c.skill_type, where)
-        found = mine.order_by(by.desc()).limit(most).lateral("found")
-        return select(found).select_from(pairs.join(found, true())).subquery("newest")
+        entries = mine.order_by(by.desc()).limit(most).lateral("entries")
+        return select(entries).select_from(pairs.join(entries, true())).subquery("newest")
     # SQLite knows no LATERAL: first where each pair's part begins, then the parts. It must neither merge the two nor
     # turn the join around, hence MATERIALIZED and the outer join, which finds a row for each pair that is left.
     first = select(by).where(_D.hotkey == miners.c.hotkey, _D.skill_type == kinds.c.skill_type, where)
     last = first.order_by(by.desc()).limit(1).offset(most - 1)
     oldest = func.coalesce(last.correlate(miners, kinds).scalar_subquery(), 0).label("oldest")
-    there = every.add_columns(oldest).where(first.correlate(miners, kinds).exists())
-    pairs = there.cte("pairs").prefix_with("MATERIALIZED")
+    present = every.add_columns(oldest).where(first.correlate(miners, kinds).exists())
+    pairs = present.cte("pairs").prefix_with("MATERIALIZED")
     its = and_(_D.hotkey == pairs.c.hotkey, _D.skill_type == pairs.c.skill_type, by >= pairs.c.oldest, where)
     return select(*columns).select_from(pairs.outerjoin(dispatches, its)).subquery("newest")
 
