@@ -9,7 +9,8 @@ from cli_commands import commands
 from cli_store import called
 
 from validator import __version__
-from validator.cli.commands import COMMANDS, JOINED, NotInstalledError, root
+from validator.cli.commands import COMMANDS, JOINED, root
+from validator.cli.lazy_commands import NotInstalledError
 from validator.cli.reference import pages
 from validator.protocol.reasons import Reason
 from validator.telemetry import Event

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from cli_store import environment
 
-from validator.cli.commands import LazyCommand, root
+from validator.cli.commands import root
+from validator.cli.lazy_commands import LazyCommand
 
 _LOOK = """
 import io, json, os, sys

@@ -14,7 +14,8 @@ from typing import Any, Final, TypeVar
 
 from typer.core import TyperGroup
 
-from validator.cli.commands import LazyCommand, root
+from validator.cli.commands import root
+from validator.cli.lazy_commands import LazyCommand
 from validator.daemon.exits import Exit
 from validator.health.alerts import ALERTS, Alert
 from validator.health.catalogue import CHECKS, CONDITIONS, FATAL, Condition
