@@ -133,14 +133,14 @@ async def run_miner(
         axon = await _listen(miner, options)
         _log.info(Event.MINER_STARTED, hotkey=signer.hotkey, host=axon.ip, port=axon.port)
         if chain is None:
-            await stop.asked.wait()
+            await stop.requested.wait()
             return
         wanted = options.announced
         announced = None if wanted is None else Axon(wanted.ip, wanted.port or axon.port)
         holders.look(await appear(chain, signer.hotkey, announced))
         async with asyncio.TaskGroup() as group:
             watch = group.create_task(_follow(chain, clock, holders))
-            await stop.asked.wait()
+            await stop.requested.wait()
             watch.cancel()
 
 

@@ -165,7 +165,7 @@ class History:
         async with assembled(self.settings, world) as whole:
             self._begun = True
             # What measures how late a timer comes wakes fifty times in a second, and here none is late.
-            daemon = replace(whole, beside=[one for one in whole.beside if not isinstance(one, LoopWatch)])
+            daemon = replace(whole, services=[one for one in whole.services if not isinstance(one, LoopWatch)])
             visits: list[asyncio.Task[None]] = []
             for event in self.faults.events:
                 later(event.at, self._happen, loop, event, visits)

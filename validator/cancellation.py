@@ -22,12 +22,12 @@ async def unless_set(event: asyncio.Event, work: Callable[[], Awaitable[None]]) 
     """
     if event.is_set():
         return False
-    working, asked = asyncio.ensure_future(work()), asyncio.ensure_future(event.wait())
+    working, stopping = asyncio.ensure_future(work()), asyncio.ensure_future(event.wait())
     try:
-        await asyncio.wait({working, asked}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
     finally:
         done = working.done()
-        await ended((working, asked))
+        await ended((working, stopping))
     if done:
         await working
     return done

@@ -128,8 +128,8 @@ def sync(path: Path) -> None:
 
 def why(error: OSError) -> str:
     """Return what kept a file from being written, and what to do where there is something to do."""
-    said = error.strerror or str(error) or type(error).__name__
-    return "; ".join(part for part in (said, advice(error)) if part)
+    text = error.strerror or str(error) or type(error).__name__
+    return "; ".join(part for part in (text, advice(error)) if part)
 
 
 def advice(error: OSError) -> str | None:

@@ -32,11 +32,11 @@ def remembered(secret: str) -> str:
 
 def redact(text: str) -> str:
     """Return `text` with `***` in place of every piece of a known secret: a log line, a message or a traceback."""
-    found = [piece for pieces in _pieces.values() for piece in pieces if piece in text]
-    if not found:
+    secrets = [piece for pieces in _pieces.values() for piece in pieces if piece in text]
+    if not secrets:
         return text
     hidden = bytearray(len(text))
-    for piece in found:
+    for piece in secrets:
         start = text.find(piece)
         while start >= 0:
             hidden[start : start + len(piece)] = b"\1" * len(piece)

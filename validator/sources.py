@@ -147,9 +147,9 @@ class Draws:
 
     def some(self, choices: Sequence[T], low: int, high: int) -> list[T]:
         """Return `low` to `high` different elements in drawn order; all of them where there are fewer."""
-        left = list(choices)
-        count = min(self.number(low, high), len(left))
-        return [left.pop(self.number(0, len(left) - 1)) for _ in range(count)]
+        remaining = list(choices)
+        count = min(self.number(low, high), len(remaining))
+        return [remaining.pop(self.number(0, len(remaining) - 1)) for _ in range(count)]
 
     def bytes(self, count: int) -> bytes:
         """Return as many bytes."""

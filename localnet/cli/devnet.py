@@ -132,7 +132,7 @@ def devnet(  # noqa: PLR0913, PLR0917 - one for each option
         print_result(result, console, cohort=scenario.startswith("collusion"))
         if own_tasks is None:
             print_next(config, sys.argv[0], console)
-    if stop.asked.is_set():
+    if stop.requested.is_set():
         typer.echo(f"interrupted after {result.rounds} of {options.rounds} rounds", err=True)
         raise typer.Exit(Exit.CUT_OFF)
 

@@ -11,7 +11,7 @@ from validator.chain.base import ChainError, ChainUnreachableError
 from validator.chain.connection import Connection, Substrates
 from validator.chain.endpoints import Endpoints
 from validator.chain.limits import LIMITS
-from validator.chain.submission import words
+from validator.chain.submission import error_message
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer
 from validator.settings.urls import shown_url
@@ -128,7 +128,7 @@ class Alice:
             error = refusal(result)
             if error is None:
                 return
-            first, told = not told, words(error)
+            first, told = not told, error_message(error)
             if error.code not in _LATER:
                 raise CallRefusedError(f"{name}: {told}")
             if first:

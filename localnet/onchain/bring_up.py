@@ -73,7 +73,7 @@ async def bring_up(options: UpOptions, look: Look, screen: UpScreen, stop: Stop)
             await serve_miners(ready.settings, ready.keys.miners, validator, options.host, own, clock, stack)
             found.append(ready)
 
-        if not await unless_set(stop.asked, begin):
+        if not await unless_set(stop.requested, begin):
             return None
         blocks = options.patience(look.block_s, found[0].tempo)
         screen.stage("running the validator")
@@ -134,10 +134,10 @@ async def _validate(  # noqa: PLR0913 - the validator, what it is watched for, a
                 outcome = await _landed(daemon, world, genesis, names, tally, blocks)
                 screen.landed(outcome)
             except BaseException:
-                stop.asked.set()
+                stop.requested.set()
                 raise
             if not stay:
-                stop.asked.set()
+                stop.requested.set()
             return outcome
 
         watching = asyncio.create_task(watch())

@@ -16,10 +16,10 @@ _libc: Final = ctypes.CDLL(None, use_errno=True)
 
 def _addresses() -> list[int]:
     listed = ctypes.POINTER(ctypes.c_void_p).in_dll(_libc, "environ")
-    found: list[int] = []
-    while address := listed[len(found)]:
-        found.append(address)
-    return found
+    collected: list[int] = []
+    while address := listed[len(collected)]:
+        collected.append(address)
+    return collected
 
 
 _listed: Final = _addresses()
@@ -90,10 +90,10 @@ def clear(folder: Path) -> None:
 
 
 def _children() -> list[int]:
-    found = []
+    collected = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             parent = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]
             if int(parent) == os.getpid():
-                found.append(int(folder.name))
-    return found
+                collected.append(int(folder.name))
+    return collected

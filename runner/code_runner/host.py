@@ -17,7 +17,7 @@ from code_runner.peer import Peer
 from code_runner.starting import NAME
 from code_runner.wire import Wire, WireError
 
-_MOST_SAID: Final = 65_536  # characters of one message
+_MOST_PRINTED: Final = 65_536  # characters of one message
 
 
 class _Out(io.TextIOBase):
@@ -27,8 +27,8 @@ class _Out(io.TextIOBase):
         self._wire = wire
 
     def write(self, text: str) -> int:
-        for start in range(0, len(text), _MOST_SAID):
-            self._wire.send(["said", text[start : start + _MOST_SAID]])
+        for start in range(0, len(text), _MOST_PRINTED):
+            self._wire.send(["said", text[start : start + _MOST_PRINTED]])
         return len(text)
 
     def writable(self) -> bool:

@@ -28,7 +28,7 @@ from code_runner.starting import NAME, Order
 
 MOST_TESTS: Final = 1_000
 _FOLDER: Final = Path(__file__).parent / "task"
-_TOLD: Final = 300  # characters of an error
+_MAX_ERROR: Final = 300  # characters of an error
 
 
 class _Anything(ModuleType):
@@ -111,7 +111,7 @@ class Judging:
         """Keep why there are no tests."""
         if report.failed and not self._fault:
             lines = str(report.longrepr).strip().splitlines() or ["collecting the tests failed"]
-            self._fault = lines[-1].removeprefix("E").strip()[:_TOLD]
+            self._fault = lines[-1].removeprefix("E").strip()[:_MAX_ERROR]
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -146,13 +146,13 @@ class Judging:
         self._now, self._failed, self._passed = self._keys[item], False, False
         self.tell("begin", self._now)
         signal.setitimer(signal.ITIMER_REAL, self._order.test_s)
-        found = yield
+        result = yield
         signal.setitimer(signal.ITIMER_REAL, 0)
         self.tell("end", self._now, self._passed and not self._failed and not self._solution.broken)
         self._now = None
         if self._solution.broken:
             os._exit(0)
-        return found
+        return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take a test for passed if its call passed and nothing of it failed; skipped is not passed."""
@@ -166,10 +166,10 @@ def main(descriptor: str) -> None:
     keep_others_out()
     keeper = int(descriptor)
     os.set_inheritable(keeper, False)
-    told = b""
+    order_text = b""
     while piece := os.read(keeper, 65_536):
-        told += piece
-    judging = Judging(Order.decoded(told), keeper)
+        order_text += piece
+    judging = Judging(Order.decoded(order_text), keeper)
     judging.prepare()
     options = ["--noconftest", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--capture=sys", "--tb=line", "-q"]
     places = ["-c", str(_FOLDER / "pytest.ini"), "--rootdir", str(_FOLDER), str(_FOLDER / f"{TESTS}.py")]

@@ -94,14 +94,16 @@ def _judged(code: bytes, file: str, tests: str, budget: Budget) -> Judged:
                 judged.fault = "importing the tests ends the interpreter"
             case _:
                 judged.late = True
-    left = list(judged.keys)
+    remaining = list(judged.keys)
     latest = deadline - budget.seconds / 2  # the linter alone, whatever it reads, does not take that long
-    while left and _round(judged, left, Order(tests, [*left], file, budget.memory, budget.test_s), latest, deadline):
+    while remaining and _round(
+        judged, remaining, Order(tests, [*remaining], file, budget.memory, budget.test_s), latest, deadline
+    ):
         pass
     return judged
 
 
-def _round(judged: Judged, left: list[str], order: Order, latest: float, deadline: float) -> bool:
+def _round(judged: Judged, remaining: list[str], order: Order, latest: float, deadline: float) -> bool:
     """Run the tests that are left in one judge; return whether another judge may get on with the rest."""
     begun = None
     with _judge(order, deadline) as (_, lines):
@@ -109,17 +111,17 @@ def _round(judged: Judged, left: list[str], order: Order, latest: float, deadlin
             match line:
                 case ["begin", str(key)]:
                     begun = key
-                case ["end", str(key), bool(passed)] if key in left:
-                    left.remove(key)
+                case ["end", str(key), bool(passed)] if key in remaining:
+                    remaining.remove(key)
                     begun = None
                     if passed:
                         judged.passed.add(key)
                 case ["done"]:
                     return False
-    if begun in left:
-        left.remove(begun)
+    if begun in remaining:
+        remaining.remove(begun)
         return True
-    return len(left) < len(order.keys or ())
+    return len(remaining) < len(order.keys or ())
 
 
 def _timely(judged: Judged, lines: Iterator[Any], latest: float) -> Iterator[Any]:

@@ -11,8 +11,8 @@ from typing import Any, Final, NamedTuple, Protocol
 from code_runner.plain import IMMUTABLE
 
 
-def _names(words: str) -> list[str]:
-    return [f"__{word}__" for word in words.split()]
+def _names(text: str) -> list[str]:
+    return [f"__{word}__" for word in text.split()]
 
 
 _MATH: Final = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and xor or"
@@ -161,8 +161,8 @@ def instance(kind: type, handle: int, base: Any) -> Any:
 def handle_of(mirror: Any) -> int:
     """Return what the other side knows the object or class by; 0 for what is no mirror."""
     of = type if isinstance(mirror, RemoteType) else object
-    found: int = of.__getattribute__(mirror, "__dict__").get(_HANDLE, 0)
-    return found
+    value: int = of.__getattribute__(mirror, "__dict__").get(_HANDLE, 0)
+    return value
 
 
 def owner_of(mirror: Any) -> Other:
@@ -180,8 +180,8 @@ def is_mirror(value: Any) -> bool:
 def _get(mirror: Any, name: str) -> Any:
     if name.startswith("__") and name.endswith("__") and name not in _REACHED:
         raise AttributeError(name)
-    found = owner_of(mirror).ask("get", handle_of(mirror), name)
-    return Method(mirror, found.name) if isinstance(found, MethodName) else found
+    value = owner_of(mirror).ask("get", handle_of(mirror), name)
+    return Method(mirror, value.name) if isinstance(value, MethodName) else value
 
 
 def _forwarded(special: str) -> Callable[..., Any]:
@@ -198,8 +198,8 @@ def _compared(special: str) -> Callable[..., Any]:
 
     def method(self: Any, other: Any) -> Any:
         if is_mirror(other):
-            said = owner_of(self).ask("special", handle_of(self), special, (other,))
-            return said if isinstance(said, bool) else NotImplemented
+            printed = owner_of(self).ask("special", handle_of(self), special, (other,))
+            return printed if isinstance(printed, bool) else NotImplemented
         plain = owner_of(self).ask("plain", handle_of(self))
         return NotImplemented if plain is None else getattr(plain, special)(other)
 

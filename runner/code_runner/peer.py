@@ -53,7 +53,7 @@ class Peer:
         self._turn = threading.RLock()
 
     def ask(self, operation: str, handle: int, *operands: Any) -> Any:
-        """Return what an operation on one of the other side's objects comes to, or raise what it raised there.
+        """Return the result of an operation on one of the other side's objects, or raise what it raised there.
 
         Raises:
             WireError: the other side is gone, or answers nonsense.
@@ -64,10 +64,10 @@ class Peer:
             while True:
                 message = self._wire.receive()
                 match message:
-                    case ["ask", str(asked), int(whose), list(given)]:
-                        self.answer(asked, whose, given)
-                    case ["said", str(text)]:
-                        self.said(text)
+                    case ["ask", str(their_operation), int(their_handle), list(their_operands)]:
+                        self.answer(their_operation, their_handle, their_operands)
+                    case ["printed", str(text)]:
+                        self.printed(text)
                     case ["return" | "raise" as how, value, list(changes)]:
                         return self._end(how, value, changes, writer.shared)
                     case _:
@@ -83,13 +83,13 @@ class Peer:
             self.answer(*message[1:])
 
     def answer(self, operation: str, handle: int, operands: list[Any]) -> None:
-        """Do what the other side asks, and send what it comes to."""
+        """Do what the other side asks, and send the result."""
         reader = Reader(self._resolve)
         before: list[Any] = []
         try:
-            given = [reader.read(one) for one in operands]
+            operands = [reader.read(one) for one in operands]
             before = [snapshot(one) for one in reader.shared]
-            how, value = "return", self._do(operation, self._given[handle], *given)
+            how, value = "return", self._do(operation, self._given[handle], *operands)
         except WireError:
             raise
         except BaseException as error:
@@ -113,7 +113,7 @@ class Peer:
             self._given[handle], self._handles[id(value)] = value, handle
         return handle
 
-    def said(self, text: str) -> None:
+    def printed(self, text: str) -> None:
         """Take what the other side printed."""
 
     def permit(self, value: Any, operation: str, name: str) -> None:
@@ -218,8 +218,8 @@ class Peer:
 
 def _kinds(bases: Iterable[Any]) -> list[type]:
     """Return those that a mirrored class may derive from."""
-    found = [one for one in bases if isinstance(one, type)]
-    return [one for one in found if mirror.is_mirror(one) or one in IMMUTABLE or issubclass(one, BaseException)]
+    kinds = [one for one in bases if isinstance(one, type)]
+    return [one for one in kinds if mirror.is_mirror(one) or one in IMMUTABLE or issubclass(one, BaseException)]
 
 
 def _get(value: Any, name: str) -> Any:
@@ -245,12 +245,12 @@ def _own(kind: type, name: str) -> bool:
     """Return whether the class defines the special method itself rather than `object`; text and name always count."""
     if name in {"__str__", "__repr__", "__format__"}:
         return True
-    found = getattr(kind, name, None)
-    return found is not None and found is not getattr(object, name, None)
+    attribute = getattr(kind, name, None)
+    return attribute is not None and attribute is not getattr(object, name, None)
 
 
 def _awaited(coroutine: Any) -> Any:
-    """Return what a coroutine comes to, in its own loop."""
+    """Return the result of a coroutine, run in its own loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

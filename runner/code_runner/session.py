@@ -20,7 +20,7 @@ from code_runner.starting import NAME, environment, python
 from code_runner.wire import Wire, WireError
 
 TESTS: Final = "test_task"
-_MOST_SAID: Final = 1_000_000  # characters that a module may print
+_MOST_PRINTED: Final = 1_000_000  # characters that a module may print
 
 
 class Session(Peer):
@@ -36,7 +36,7 @@ class Session(Peer):
     def __init__(self, wire: Wire) -> None:
         super().__init__(wire, strict=True)
         self.broken = False
-        self._room = _MOST_SAID
+        self._room = _MOST_PRINTED
 
     def ask(self, operation: str, handle: int, *operands: Any) -> Any:
         """Return what an operation comes to; see `Peer.ask`."""
@@ -46,7 +46,7 @@ class Session(Peer):
             self.broken = True
             raise
 
-    def said(self, text: str) -> None:
+    def printed(self, text: str) -> None:
         """Print what the module printed, up to a bound, so that tests can look at it."""
         sys.stdout.write(text[: self._room])
         self._room = max(0, self._room - len(text))
@@ -108,8 +108,8 @@ class Solution(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             self._session = self._start()
             self._session.ask("dir", 1)
             self._loading()
-        found = self._session.ask("invoke", 1, "load", (), {})
-        sys.modules[module.__name__] = found
+        solution = self._session.ask("invoke", 1, "load", (), {})
+        sys.modules[module.__name__] = solution
 
     def _start(self) -> Session:
         here, there = socket.socketpair()

@@ -28,8 +28,8 @@ def traced(environment: Mapping[str, str]) -> Records:
 
 def read_files(folder: Path) -> dict[str, bytes]:
     """Return the bundle's files by relative path."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def main() -> None:

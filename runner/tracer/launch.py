@@ -44,13 +44,13 @@ def read_composition(files: Mapping[str, bytes]) -> Composition | None:
     children, flow = document.get("children"), document.get("flow", [])
     if not _is_name(document.get("name")) or not isinstance(children, list) or not isinstance(flow, list):
         return None
-    found = [_child(one) for one in children]
+    launches = [_child(one) for one in children]
     edges = [tuple(edge) if isinstance(edge, list) else () for edge in flow]
-    if len(found) > _MAX_CHILDREN or len(edges) > _MAX_FLOW or None in found:
+    if len(launches) > _MAX_CHILDREN or len(edges) > _MAX_FLOW or None in launches:
         return None
     if not all(len(edge) == 2 and all(map(_is_name, edge)) for edge in edges):  # noqa: PLR2004 - caller and callee
         return None
-    return Composition(document["name"], tuple(child for child in found if child), tuple((a, b) for a, b in edges))
+    return Composition(document["name"], tuple(child for child in launches if child), tuple((a, b) for a, b in edges))
 
 
 def _child(entry: object) -> Child | None:

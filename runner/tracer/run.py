@@ -104,15 +104,15 @@ class _Tracer:
 
     async def run_launch(self, launch: Launch, files: Mapping[str, bytes]) -> None:
         """Run one process within what is left of the time, and take its records."""
-        left = self.deadline - time.monotonic()
-        if left <= 0:
+        remaining_s = self.deadline - time.monotonic()
+        if remaining_s <= 0:
             return
         dialogue = McpDialogue(self.started) if launch.mode == "server" else None
         shell = ShellTrace(files) if launch.mode == "script" else None
         run = await run_process(
             self.folder,
             launch,
-            Timing(self.started, left),
+            Timing(self.started, remaining_s),
             talk=dialogue.talk if dialogue else None,
             text_line=shell.read if shell else None,
         )
@@ -129,11 +129,11 @@ def _launches(
         launch = launch_of(files, skill_type, folder) if skill_type in TRACES else Launch("none")
         return [] if launch.mode == "none" else [(launch, files)]
     composition = read_composition(files) if depth < MAX_DEPTH else None
-    found: list[tuple[Launch, Mapping[str, bytes]]] = []
+    launches: list[tuple[Launch, Mapping[str, bytes]]] = []
     for child in composition.children if composition else ():
         where = f"{folder}/{child.path}".strip("/")
-        found += _launches(below(files, child.path), child.skill_type, where, depth + 1)
-    return found
+        launches += _launches(below(files, child.path), child.skill_type, where, depth + 1)
+    return launches
 
 
 def _agent_calls(files: Mapping[str, bytes], depth: int = 0) -> list[dict[str, str]]:

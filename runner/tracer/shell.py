@@ -54,7 +54,7 @@ class ShellTrace:
             return
         yield "shell_commands", {"cmd": text}
         yield from _secrets(text)
-        name, *arguments = _words(text) or [""]
+        name, *arguments = _split_words(text) or [""]
         if not _ASSIGNMENT.fullmatch(name) and name not in _BUILTINS and name not in self._functions:
             yield from _hosts(name, arguments)
             yield from _environment(name, arguments)
@@ -93,7 +93,7 @@ def _hosts(name: str, arguments: list[str]) -> Iterator[tuple[str, Record]]:
         yield "network", {"domain": plain[0], "dst_port": None if port is None else int(port), "proto": "tcp"}
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split = True
     lexer.commenters = ""

@@ -42,7 +42,9 @@ async def refused(folder: Path, *endpoints: str, code: Exit = Exit.ENDPOINT) -> 
     assert done.returncode == code, done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
     events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
-    assert [event for event in events if event != "chain_endpoint_left" or len(endpoints) == 1] == ["daemon_failed"]
+    assert [event for event in events if event != "chain_endpoint_unhealthy" or len(endpoints) == 1] == [
+        "daemon_failed"
+    ]
     lines = done.stderr.splitlines()
     assert len(lines) == 1, done.stderr
     if code == Exit.ENDPOINT:

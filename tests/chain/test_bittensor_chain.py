@@ -227,9 +227,9 @@ async def test_a_submission_is_mortal_and_its_connection_is_closed() -> None:
 @pytest.mark.parametrize(
     "words", ["Extrinsic dropped: x", "Transaction is already imported", "State already discarded"]
 )
-async def test_what_the_pool_does_not_rule_out_is_unknown(words: str) -> None:
+async def test_what_the_pool_does_not_rule_out_is_unknown(refusal: str) -> None:
     bench = await Bench().ready()
-    bench.node.pool_refusal = words
+    bench.node.pool_refusal = refusal
     with pytest.raises(ChainError, match="unknown") as caught:
         await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8))
     assert not isinstance(caught.value, ChainUnreachableError)
@@ -242,9 +242,9 @@ async def test_what_the_pool_does_not_rule_out_is_unknown(words: str) -> None:
         ("Invalid Transaction: Transaction is outdated", "expired (Stale): "),
     ],
 )
-async def test_what_the_pool_rules_out_is_refused(words: str, message: str) -> None:
+async def test_what_the_pool_rules_out_is_refused(refusal: str, message: str) -> None:
     bench = await Bench().ready()
-    bench.node.pool_refusal = words
+    bench.node.pool_refusal = refusal
     result = await pumped(bench.clock, bench.chain.set_weights(0, {1: 1.0}, valid_blocks=8))
     assert not result.accepted
     assert result.message.startswith(message.partition(" ")[0])

@@ -2,7 +2,7 @@
 
 import pytest
 from chain_worlds import Build, World
-from rpc_proxy import ANY, HEADS, SUBMIT, RpcProxy, Rule, Seen
+from rpc_proxy import ANY, HEADS, SUBMIT, Message, RpcProxy, Rule
 from served_world import ServedWorld
 from subtensor_world import NodeWorld
 
@@ -35,7 +35,7 @@ async def test_an_answer_that_is_held_past_the_limit_leaves_the_submission_unkno
     proxy.mend()
     await world.pass_blocks(world.chain.submission_lifetime(8) + 1)
     assert await updated(world) > before
-    assert proxy.seen.count(Seen("request", SUBMIT)) == 1
+    assert proxy.seen.count(Message("request", SUBMIT)) == 1
 
 
 async def test_a_read_whose_answer_is_held_ends_with_the_limit_and_the_next_one_works(build: Build) -> None:
@@ -93,4 +93,4 @@ async def test_a_submission_that_was_cut_is_never_sent_again_by_what_connects_an
             await world.chain.set_weights(0, {min(world.miners): 1.0}, valid_blocks=8)
         proxy.mend()
         await world.pass_blocks(world.chain.submission_lifetime(8) + 1)
-    assert proxy.seen.count(Seen("request", SUBMIT)) == 2
+    assert proxy.seen.count(Message("request", SUBMIT)) == 2

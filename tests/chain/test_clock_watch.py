@@ -34,7 +34,7 @@ class Trial:
         real = self.clock.monotonic()
         at = 10_000 + min(real, real * self.speed - self.behind)
         number = int(at // BLOCK_S)
-        self.watch.saw(number, GENESIS - 10_000 + number * BLOCK_S)
+        self.watch.record_block(number, GENESIS - 10_000 + number * BLOCK_S)
 
     async def run(self, seconds: float) -> None:
         until = self.clock.monotonic() + seconds

@@ -19,10 +19,10 @@ import pytest
 from chain_worlds import ME
 from doctor_kit import Place, findings
 from json_codec import speak_json
-from rpc_proxy import NONCE, SUBMIT, Seen
+from rpc_proxy import NONCE, SUBMIT, Message
 from served_world import ServedWorld
 from structlog.testing import capture_logs
-from two_endpoints import WAYS, TwoEndpoints, Unwell
+from two_endpoints import TROUBLES, EndpointTrouble, TwoEndpoints
 from weights_world import NOWHERE, give_scores
 
 from validator.chain.base import ChainError, EndpointUse
@@ -46,7 +46,14 @@ T = TypeVar("T")
 Log = list[MutableMapping[str, Any]]
 HOUR: Final = 3_600
 START_S: Final = 30.0  # a start takes at most so long with one endpoint that is well
-SAID_S: Final = 60.0  # and with none it takes so long until that is said
+REPORTED_S: Final = 60.0  # and with none it takes so long until that is said
+USABLE: Final = (
+    "2 s a call",
+    "no notices",
+    "other chain",
+    "150 back",
+    "stands still",
+)  # an endpoint is used all the same
 STILL: Final = 6  # blocks of 12 s: more than a minute
 
 
@@ -63,20 +70,22 @@ async def slow_blocks(genesis: int) -> TwoEndpoints:
 
 
 @pytest.fixture
-def folders(tmp_path: Path, sqlite_url: str) -> dict[Unwell | None, Path]:
+def folders(tmp_path: Path, sqlite_url: str) -> dict[EndpointTrouble | None, Path]:
     """Return a folder for each way, with a store that has tables."""
     found = {}
-    for number, way in enumerate((None, *WAYS)):
-        found[way] = tmp_path / str(number)
-        found[way].mkdir()
-        shutil.copy(sqlite_url.removeprefix("sqlite:///"), found[way] / "validator.sqlite")
+    for number, trouble in enumerate((None, *TROUBLES)):
+        found[trouble] = tmp_path / str(number)
+        found[trouble].mkdir()
+        shutil.copy(sqlite_url.removeprefix("sqlite:///"), found[trouble] / "validator.sqlite")
     return found
 
 
-async def each(run: Callable[[Unwell], Coroutine[Any, Any, T]], ways: Sequence[Unwell] = WAYS) -> list[T]:
+async def each(
+    run: Callable[[EndpointTrouble], Coroutine[Any, Any, T]], troubles: Sequence[EndpointTrouble] = TROUBLES
+) -> list[T]:
     """Return what `run` returns for each way, all at the same time."""
-    results = await asyncio.gather(*map(run, ways), return_exceptions=True)
-    failed = {way: one for way, one in zip(ways, results, strict=True) if isinstance(one, BaseException)}
+    results = await asyncio.gather(*map(run, troubles), return_exceptions=True)
+    failed = {trouble: one for trouble, one in zip(troubles, results, strict=True) if isinstance(one, BaseException)}
     assert not failed
     return [result for result in results if not isinstance(result, BaseException)]
 
@@ -104,33 +113,33 @@ async def doctor_of(place: Place) -> set[tuple[str, str]]:
     return {(one.about, one.status) for one in findings(await place.examined()) if one.status != "ok"}
 
 
-def left(log: Log, url: str) -> list[str]:
-    return [line["reason"] for line in log if line["event"] == "chain_endpoint_left" and line["endpoint"] == url]
+def unhealthy_reasons(log: Log, url: str) -> list[str]:
+    return [line["reason"] for line in log if line["event"] == "chain_endpoint_unhealthy" and line["endpoint"] == url]
 
 
 async def test_a_favourite_that_is_not_well_at_the_start_costs_seconds_and_is_named(
-    folders: dict[Unwell | None, Path], caplog: pytest.LogCaptureFixture
+    folders: dict[EndpointTrouble | None, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     genesis, one_at_a_time = int(time.time()) - HOUR, asyncio.Lock()
 
-    async def started(way: Unwell | None) -> tuple[str, set[tuple[str, str]]]:
+    async def started(trouble: EndpointTrouble | None) -> tuple[str, set[tuple[str, str]]]:
         world = await slow_blocks(genesis)
         try:
-            place, settings = await settled(folders[way], world)
-            if way is not None:
-                world.suffer(way, since=STILL)
+            place, settings = await settled(folders[trouble], world)
+            if trouble is not None:
+                world.set_trouble(trouble, since=STILL)
             favourite, second = world.urls
             began = time.monotonic()
             await check_start(world.chain, world.clock, settings, ME.hotkey)
             took = time.monotonic() - began
             assert took < START_S
-            (reason,) = left(log, favourite) or ["it is well"]
-            assert not left(log, second)
+            (reason,) = unhealthy_reasons(log, favourite) or ["it is well"]
+            assert not unhealthy_reasons(log, second)
             shown = await status_of(settings)
-            assert (f"endpoint   {favourite} is not used: " in shown) == (way is not None), shown
+            assert (f"endpoint   {favourite} is not used: " in shown) == (trouble is not None), shown
             assert f"endpoint   {second}" not in shown
             async with one_at_a_time:  # they start processes
-                return f"{way}: started in {took:.0f} s; {reason}", await doctor_of(place)
+                return f"{trouble}: started in {took:.0f} s; {reason}", await doctor_of(place)
         finally:
             await world.close()
 
@@ -145,18 +154,18 @@ async def test_a_favourite_that_is_not_well_at_the_start_costs_seconds_and_is_na
 
 @pytest.mark.parametrize("moment", ["at the start", "midway"])
 async def test_with_both_not_well_it_is_said_why_within_a_minute(
-    moment: str, folders: dict[Unwell | None, Path]
+    moment: str, folders: dict[EndpointTrouble | None, Path]
 ) -> None:
     genesis = int(time.time()) - HOUR
 
-    async def said(way: Unwell) -> str:
+    async def reported(trouble: EndpointTrouble) -> str:
         world = await slow_blocks(genesis)
         try:
-            _, settings = await settled(folders[way], world)
+            _, settings = await settled(folders[trouble], world)
             if moment == "midway":
                 await world.chain.head()
             for which in (0, 1):
-                world.suffer(way, which, since=STILL)
+                world.set_trouble(trouble, which, since=STILL)
             began = time.monotonic()
             try:
                 async with open_store(settings.store.url.reveal()) as store:
@@ -165,26 +174,26 @@ async def test_with_both_not_well_it_is_said_why_within_a_minute(
             except (ChainError, OtherStoreError) as error:
                 answer = error.detail
             took = time.monotonic() - began
-            assert took < SAID_S
-            use = world.chain.endpoint_use.left
-            if way not in ("2 s a call", "no notices", "other chain", "150 back", "stands still"):  # used all the same
+            assert took < REPORTED_S
+            use = world.chain.endpoint_use.unhealthy
+            if trouble not in USABLE:
                 assert answer != "started"
                 assert all(url in answer for url in world.urls), answer
             for url, why in use.items():
                 answer = answer.replace(url, "…")
                 assert "NoneType" not in why
             assert "NoneType" not in answer
-            return f"both {way}, {moment}: {answer} after {took:.0f} s; left: {sorted(use.values())}"
+            return f"both {trouble}, {moment}: {answer} after {took:.0f} s; left: {sorted(use.values())}"
         finally:
             await world.close()
 
-    lines = await each(said)
+    lines = await each(reported)
     sys.stdout.write("\n" + "\n".join(lines) + "\n")
 
 
 BLOCK_S: Final = 0.5
 EPOCH: Final = 50  # blocks
-NOTICED_BY_WAITING: Final = ("hangs", "2 s a call", "no notices", "stands still")  # for most of a short epoch
+DETECTED_BY_WAITING: Final = ("hangs", "2 s a call", "no notices", "stands still")  # for most of a short epoch
 QUICK: Final = Limits(call_s=6.0, submit_s=6.0, no_block_s=24.0)
 
 
@@ -218,28 +227,28 @@ async def until_confirmed(store: Store, count: int) -> list[int]:
 
 @pytest.mark.parametrize("moment", ["midway", "in the submission"])
 async def test_a_favourite_that_fails_later_costs_no_epoch(
-    moment: str, folders: dict[Unwell | None, Path], caplog: pytest.LogCaptureFixture
+    moment: str, folders: dict[EndpointTrouble | None, Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     count = 2 if moment == "midway" else 3  # the epoch after that of the trouble, too
 
-    async def served(way: Unwell) -> str:
-        epoch = 2 * EPOCH if way in NOTICED_BY_WAITING else EPOCH
+    async def served(trouble: EndpointTrouble) -> str:
+        epoch = 2 * EPOCH if trouble in DETECTED_BY_WAITING else EPOCH
         rules = {"block_time_s": BLOCK_S, "tempo": epoch - 1, "genesis": int(time.time()) - HOUR}
         world = await TwoEndpoints.open("", rules, QUICK)
         favourite, second = world.urls
-        async with open_store(f"sqlite:///{folders[way]}/validator.sqlite", writer=True) as store:
+        async with open_store(f"sqlite:///{folders[trouble]}/validator.sqlite", writer=True) as store:
             await give_scores(store, world.subnet, {world.miners[1]: 1.0})
             running = asyncio.create_task(loop_over(world, store).run())
             try:
                 (first,) = await asyncio.wait_for(until_confirmed(store, 1), 3 * epoch * BLOCK_S)
                 if moment == "midway":
-                    world.suffer(way)
+                    world.set_trouble(trouble)
                 else:
 
-                    def watch(seen: Seen) -> None:
-                        if seen == Seen("request", NONCE):
+                    def watch(seen: Message) -> None:
+                        if seen == Message("request", NONCE):
                             world.proxy.before = lambda _: None
-                            world.suffer(way)
+                            world.set_trouble(trouble)
 
                     world.proxy.before = watch
                 epochs = await asyncio.wait_for(until_confirmed(store, count), 3.5 * epoch * BLOCK_S)
@@ -247,16 +256,16 @@ async def test_a_favourite_that_fails_later_costs_no_epoch(
                 running.cancel()
                 await asyncio.gather(running, return_exceptions=True)
                 await world.close()
-        assert epochs == list(range(first, first + count)), way
-        reasons = left(log, favourite)
-        assert reasons, way
-        assert not left(log, second), way
-        return f"{way}, {moment}: {reasons[0]}"
+        assert epochs == list(range(first, first + count)), trouble
+        reasons = unhealthy_reasons(log, favourite)
+        assert reasons, trouble
+        assert not unhealthy_reasons(log, second), trouble
+        return f"{trouble}, {moment}: {reasons[0]}"
 
     # A submission at 2 s a call is longer than these epochs; test_slow_node has one at a real pace.
-    ways = [way for way in WAYS if moment == "midway" or way != "2 s a call"]
+    troubles = [trouble for trouble in TROUBLES if moment == "midway" or trouble != "2 s a call"]
     with capture_logs() as log:
-        lines = await each(served, ways)
+        lines = await each(served, troubles)
     sys.stdout.write("\n" + "\n".join(lines) + "\n")
     gc.collect()  # who retrieved no exception of a task is told then
     assert not [one for one in caplog.records if one.name == "asyncio" and one.levelno >= logging.ERROR]
@@ -275,13 +284,13 @@ async def test_a_submission_keeps_away_from_what_the_reader_has_left() -> None:
     world = await TwoEndpoints.open("", {}, QUICK)
     try:
         await world.chain.head()
-        world.suffer("hangs")
+        world.set_trouble("hangs")
         await world.chain.head()
         before = len(world.proxies[0].seen)
         result = await world.chain.set_weights(0, {min(world.miners): 1.0}, valid_blocks=8)
         assert result.accepted
         assert len(world.proxies[0].seen) == before
-        assert Seen("request", SUBMIT) in world.proxies[1].seen
+        assert Message("request", SUBMIT) in world.proxies[1].seen
     finally:
         await world.close()
 
@@ -297,19 +306,19 @@ async def test_a_favourite_that_is_well_again_is_used_again() -> None:
             assert chain.endpoint_use == EndpointUse(favourite, {})
             pauses = []
             for _ in range(2):
-                world.suffer("JSON-RPC 429")
+                world.set_trouble("JSON-RPC 429")
                 await chain.head()
                 assert chain.endpoint_use.used == second
-                world.suffer(None)
+                world.set_trouble(None)
                 await chain.head()
-                assert chain.endpoint_use.left == {favourite: "it refuses `chain_getHead`: 429 Too many requests"}
+                assert chain.endpoint_use.unhealthy == {favourite: "it refuses `chain_getHead`: 429 Too many requests"}
                 pauses.append(log[-1]["seconds"])
                 clock.ahead_s += log[-1]["seconds"] + 1.0
-                while chain.endpoint_use.used != favourite or chain.endpoint_use.left:
+                while chain.endpoint_use.used != favourite or chain.endpoint_use.unhealthy:
                     await chain.head()
                     await asyncio.sleep(0.05)
         assert pauses == [600.0, 600.0]
-        assert [line["event"] for line in log] == ["chain_endpoint_left", "chain_endpoint_back"] * 2
+        assert [line["event"] for line in log] == ["chain_endpoint_unhealthy", "chain_endpoint_healthy"] * 2
     finally:
         await world.close()
 
@@ -322,18 +331,18 @@ async def test_a_favourite_that_is_well_again_is_used_again() -> None:
         ("JSON-RPC 429", "it refuses `chain_getHead`: 429 Too many requests"),
     ],
 )
-async def test_an_only_endpoint_is_kept_and_its_answers_are_named(way: Unwell, seen: str) -> None:
+async def test_an_only_endpoint_is_kept_and_its_answers_are_named(trouble: EndpointTrouble, seen: str) -> None:
     world = await ServedWorld.open("", {})
     try:
         await world.chain.head()
         (connection,) = world.proxy.connections
-        world.proxy.suffer(way)  # type: ignore[arg-type]
+        world.proxy.set_trouble(trouble)  # type: ignore[arg-type]
         for _ in range(3):
             with pytest.raises(ChainError) as caught:
                 await world.chain.head()
             assert caught.value.detail == f"head: {world.proxy.url}: {seen}"
         assert world.proxy.connections == {connection}
-        world.proxy.suffer(None)
+        world.proxy.set_trouble(None)
         await world.chain.head()
         assert world.chain.endpoint_use == EndpointUse(world.proxy.url, {})
     finally:

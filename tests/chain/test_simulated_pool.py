@@ -118,8 +118,8 @@ async def test_connections_break_before_and_after_the_sending() -> None:
 
 
 @pytest.mark.parametrize(("asked", "lifetime"), [(1, 4), (4, 4), (5, 8), (8, 8), (9, 16), (100, 128)])
-def test_an_era_is_a_power_of_two(asked: int, lifetime: int) -> None:
-    assert chain_of(VirtualClock(START)).submission_lifetime(asked) == lifetime
+def test_an_era_is_a_power_of_two(valid_blocks: int, lifetime: int) -> None:
+    assert chain_of(VirtualClock(START)).submission_lifetime(valid_blocks) == lifetime
 
 
 async def test_commitments_are_revealed_epochs_later_and_only_they_move_the_update(tmp_path: Path) -> None:

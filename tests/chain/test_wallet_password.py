@@ -61,10 +61,10 @@ def test_the_password_in_a_file_unlocks_it(tmp_path: Path) -> None:
         (b"horse" * 1000, 0o400, "larger than 4096 bytes"),
     ],
 )
-def test_what_does_not_unlock_it_is_one_line(password: bytes | None, mode: int, said: str, tmp_path: Path) -> None:
+def test_what_does_not_unlock_it_is_one_line(password: bytes | None, mode: int, message: str, tmp_path: Path) -> None:
     error = refusal(wallet_in(tmp_path, VAULT, password, mode))
     assert str(error).startswith("The hotkey's file cannot be unlocked: hotkey `default` of wallet `default` in ")
-    assert said in str(error)
+    assert message in str(error)
     assert exit_code(error) == Exit.HOTKEY_ENCRYPTED
 
 

@@ -27,12 +27,12 @@ def everything() -> Metrics:
     metrics.observe(Event.WEIGHTS_BLOCKED, {"mechid": 0, "reason": "weights_clock_back"})
     metrics.declare({"declarative": 1})
     metrics.pays(0, [str(reason) for reason in REMEDIES])
-    metrics.saw_block(1)
+    metrics.record_block(1)
     metrics.keeps({"hotkey": 1})
     metrics.disk_free.labels("store").set(1)
     metrics.weights_epochs.labels("0").set(1)
     metrics.queue("executions", {"pending": 1, "running": 1}, 1.0, 2)
-    for figure in (metrics.interval, metrics.permit, metrics.standing_flags, metrics.store_bytes, metrics.clock_off):
+    for figure in (metrics.interval, metrics.permit, metrics.active_flags, metrics.store_bytes, metrics.clock_off):
         figure.set(1)
     metrics.own_figures(dict.fromkeys(OwnFigures._fields, 1.0))
     for figure in (metrics.in_hand, metrics.chain_age, metrics.weights_age):

@@ -36,7 +36,7 @@ Kind = Literal["request", "answer", "notice"]
 Action = Literal["cut", "cut_after", "hold", "drop", "delay"]
 
 
-class Seen(NamedTuple):
+class Message(NamedTuple):
     """One message.
 
     Attributes:
@@ -62,7 +62,7 @@ class Rule:
     times: int = 1_000_000
     hits: int = 0
 
-    def fits(self, seen: Seen) -> bool:
+    def fits(self, seen: Message) -> bool:
         method = self.method in (ANY, seen.method)
         return self.kind == seen.kind and method and self.status in ("", seen.status) and self.hits < self.times
 
@@ -83,9 +83,9 @@ class RpcProxy:
     def __init__(self, target: str) -> None:
         self.url = ""
         self.latency_s = 0.0
-        self.seen: list[Seen] = []
+        self.seen: list[Message] = []
         self.trouble: Trouble | None = None
-        self.before: Callable[[Seen], None] = lambda _: None
+        self.before: Callable[[Message], None] = lambda _: None
         self.refusing = False
         self.connections: set[_Link] = set()
         self._target = target
@@ -131,7 +131,7 @@ class RpcProxy:
         for link in list(self.connections):
             link.cut()
 
-    def suffer(self, trouble: Trouble | None) -> None:
+    def set_trouble(self, trouble: Trouble | None) -> None:
         """Be not well in some way from now on, or be well again."""
         self.trouble = trouble
         self.latency_s = 2.0 if trouble == "2 s a call" else 0.0
@@ -164,7 +164,7 @@ class RpcProxy:
             self._changed.clear()
             await self._changed.wait()
 
-    async def passes(self, seen: Seen, link: "_Link") -> bool:
+    async def passes(self, seen: Message, link: "_Link") -> bool:
         """Do what the rules say; return whether the message continues."""
         self.seen.append(seen)
         self.before(seen)
@@ -229,15 +229,15 @@ class _Link:
     async def run(self) -> None:
         """Pass messages on, each way in order, until one side is gone."""
         line: asyncio.Queue[tuple[float, str]] = asyncio.Queue()
-        ways = [
+        troubles = [
             asyncio.create_task(self._way(self._near, self._far)),
             asyncio.create_task(self._way(self._far, self._near, line)),
             asyncio.create_task(self._late(line)),
         ]
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        for way in ways:
-            way.cancel()
-        await asyncio.gather(*ways, return_exceptions=True)
+        await asyncio.wait(troubles, return_when=asyncio.FIRST_COMPLETED)
+        for trouble in troubles:
+            trouble.cancel()
+        await asyncio.gather(*troubles, return_exceptions=True)
         with suppress(ConnectionError, RuntimeError):
             await self._far.close()
             await self._near.close()
@@ -279,7 +279,7 @@ class _Link:
                 self.cut()
                 return
 
-    def _troubled(self, trouble: Trouble, messages: Any, seen: Sequence[Seen]) -> str | None:
+    def _troubled(self, trouble: Trouble, messages: Any, seen: Sequence[Message]) -> str | None:
         """Return messages as the trouble leaves them; None where nothing arrives."""
         kinds = {one.kind for one in seen}
         if "request" not in kinds and (trouble == "hangs" or (trouble == "no notices" and "notice" in kinds)):
@@ -290,21 +290,21 @@ class _Link:
             return json.dumps(nulls if isinstance(messages, list) else nulls[0])
         return json.dumps(messages)
 
-    async def _all_pass(self, seen: Iterable[Seen]) -> bool:
+    async def _all_pass(self, seen: Iterable[Message]) -> bool:
         return all([await self._proxy.passes(one, self) for one in seen])
 
-    def _named(self, message: dict[str, Any]) -> Seen:
+    def _named(self, message: dict[str, Any]) -> Message:
         params = message.get("params")
         if "method" in message and "id" in message:
             self._methods[message["id"]] = message["method"]
-            return Seen("request", message["method"])
+            return Message("request", message["method"])
         if "method" in message:
             assert isinstance(params, dict)
             result = params["result"]
             watched = self._subscribed.get(str(params["subscription"]), message["method"])
             status = result if isinstance(result, str) else next(iter(result)) if watched == SUBMIT else ""
-            return Seen("notice", watched, status)
+            return Message("notice", watched, status)
         method = self._methods.pop(message["id"], "")
         if "result" in message and isinstance(message["result"], str | int):
             self._subscribed[str(message["result"])] = method
-        return Seen("answer", method)
+        return Message("answer", method)

@@ -15,8 +15,8 @@ from validator.chain.limits import Limits
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.signatures import Signer
 
-Unwell = Trouble | Literal["other chain", "150 back", "stands still"]
-WAYS: Final[tuple[Unwell, ...]] = (*get_args(Trouble), "other chain", "150 back", "stands still")
+EndpointTrouble = Trouble | Literal["other chain", "150 back", "stands still"]
+TROUBLES: Final[tuple[EndpointTrouble, ...]] = (*get_args(Trouble), "other chain", "150 back", "stands still")
 _BACK: Final = 150
 
 
@@ -66,17 +66,17 @@ class TwoEndpoints(ServedWorld):
         self._chains.append(chain)
         return chain
 
-    def suffer(self, way: Unwell | None, which: int = 0, *, since: int = 0) -> None:
+    def set_trouble(self, trouble: EndpointTrouble | None, which: int = 0, *, since: int = 0) -> None:
         """Let an endpoint be not well from now on, or well; a still one has been so for `since` blocks."""
         node, proxy = self.nodes[which], self.proxies[which]
-        if way == "other chain":
+        if trouble == "other chain":
             node.subnet = SimulatedSubnet.create(replace(self.subnet.rules, seed="other"), self.clock)
-        elif way == "150 back":
+        elif trouble == "150 back":
             node.behind = _BACK
-        elif way == "stands still":
+        elif trouble == "stands still":
             node.frozen = self.subnet.blocks.number() - since
         else:
-            proxy.suffer(way)
+            proxy.set_trouble(trouble)
 
     async def close(self) -> None:
         for chain in self._chains:

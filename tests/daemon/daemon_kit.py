@@ -85,7 +85,7 @@ class Running:
     @property
     def address(self) -> tuple[str, int]:
         """Return the address of the health endpoint."""
-        return next(service for service in self.daemon.beside if isinstance(service, HealthService)).address
+        return next(service for service in self.daemon.services if isinstance(service, HealthService)).address
 
     async def readyz(self) -> tuple[int, Any]:
         host, port = self.address
@@ -236,7 +236,7 @@ async def _running(  # noqa: PLR0913, PLR0917 - what tests vary
         await _give_scores(daemon, subnet)
         if not judges_rounds:
             await _declare(daemon)
-            daemon.board.saw_round = lambda facts: None  # type: ignore[method-assign]
+            daemon.board.record_round = lambda facts: None  # type: ignore[method-assign]
 
     async with _assembled(settings, world, clock, subnet, give_scores) as daemon:
         yield daemon
@@ -259,7 +259,7 @@ async def _assembled(
     with structlog.testing.capture_logs(processors=[observe]) as log:
         async with assembled(settings, world, metrics) as whole:
             # What looks how late a timer comes wakes fifty times in a second: most of what such a test would do.
-            daemon = replace(whole, beside=[one for one in whole.beside if not isinstance(one, LoopWatch)])
+            daemon = replace(whole, services=[one for one in whole.services if not isinstance(one, LoopWatch)])
             await prepare(daemon)
             task = asyncio.create_task(daemon.run(stop := Stop()))
             try:

@@ -88,7 +88,7 @@ sys.exit(run_daemon(settings_of(Path(sys.argv[1])), signals))
 MOST_KEPT_KB = 2_048  # of 30 MiB that were freed
 
 
-def told(program: str, *arguments: str, **environment: str) -> dict[str, int]:
+def figures_of(program: str, *arguments: str, **environment: str) -> dict[str, int]:
     """Return the first line that a program prints apart from its log."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "GLIBC_"))}
     paths = {"PYTHONPATH": str(Path(__file__).parents[2] / "benchmarks")}
@@ -107,21 +107,21 @@ def told(program: str, *arguments: str, **environment: str) -> dict[str, int]:
 
 
 def test_threads_share_few_arenas_and_large_blocks_go_back() -> None:
-    found = told(SETTLED)
+    found = figures_of(SETTLED)
     assert found["arenas"] <= ARENAS
     assert found["kept_kb"] <= MOST_KEPT_KB
 
 
 def test_what_the_environment_says_stays() -> None:
-    assert told(SETTLED, MALLOC_ARENA_MAX="5")["arenas"] == 5
-    assert told(SETTLED, MALLOC_MMAP_THRESHOLD_=str(32 * 1024 * 1024))["kept_kb"] > 10 * MOST_KEPT_KB
-    tuned = told(SETTLED, GLIBC_TUNABLES="glibc.malloc.arena_max=3")
+    assert figures_of(SETTLED, MALLOC_ARENA_MAX="5")["arenas"] == 5
+    assert figures_of(SETTLED, MALLOC_MMAP_THRESHOLD_=str(32 * 1024 * 1024))["kept_kb"] > 10 * MOST_KEPT_KB
+    tuned = figures_of(SETTLED, GLIBC_TUNABLES="glibc.malloc.arena_max=3")
     assert tuned["arenas"] == 3
 
 
 async def test_a_daemon_that_has_started_is_settled_so(tmp_path: Path) -> None:
     site = Site(tmp_path, f"sqlite:///{tmp_path}/store.sqlite", Miners(count=0), Windows((0, 30), (0, 30)))
-    found = told(STARTED, str(site.config))
+    found = figures_of(STARTED, str(site.config))
     assert found["arenas"] <= ARENAS
     assert found["kept_kb"] <= MOST_KEPT_KB
     assert found["frozen"] > 100_000

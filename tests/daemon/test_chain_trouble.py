@@ -70,7 +70,7 @@ def numberless(text: str) -> str:
     return re.sub(r"\d[\d.,]*", "#", text)
 
 
-async def said(daemon: Running, row: Row, since: float, store_url: str) -> float:
+async def seconds_until_reported(daemon: Running, row: Row, since: float, store_url: str) -> float:
     """Let time pass until log, readyz, status and metrics have it; return after how many seconds."""
     await daemon.until(lambda: any(row.condition == line["condition"] for line in daemon.events("condition_raised")))
     seconds = daemon.clock.monotonic() - since
@@ -105,7 +105,7 @@ async def test_the_page_says_what_is_said_of_a_node_and_how_soon(sqlite_url: str
         await daemon.until_block(12 + BACK * (CASES[does] is behind))
         own, before, began = node.subnet, len(daemon.log), daemon.clock.monotonic()
         CASES[does](node)
-        seconds = await said(daemon, row, began, sqlite_url)
+        seconds = await seconds_until_reported(daemon, row, began, sqlite_url)
         assert seconds <= row.seconds <= 60
         await daemon.until(lambda: daemon.clock.monotonic() >= began + 100)
         trouble = daemon.log[before:]

@@ -11,7 +11,7 @@ from validator.store.rows import Drain
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-async def asked(store: Store) -> int:
+async def request_drain(store: Store) -> int:
     async with store.begin() as tx:
         return await tx.drains.ask(WHEN)
 
@@ -26,7 +26,7 @@ async def ended(daemon: Running) -> None:
 async def test_a_drained_daemon_begins_no_round_and_ends(sqlite_url: str) -> None:
     async with running(sqlite_url) as daemon:
         await daemon.until(lambda: len(daemon.events("round_settled")) == 2)
-        number = await asked(daemon.daemon.store)
+        number = await request_drain(daemon.daemon.store)
         begun = len(daemon.events("round_started"))
         await ended(daemon)
         assert daemon.task.result() is True
@@ -42,7 +42,7 @@ async def test_a_drained_daemon_begins_no_round_and_ends(sqlite_url: str) -> Non
 
 async def test_a_request_from_before_the_start_is_nobodys(sqlite_url: str) -> None:
     async with open_store(sqlite_url) as store:
-        number = await asked(store)
+        number = await request_drain(store)
     async with running(sqlite_url) as daemon:
         await daemon.until(lambda: len(daemon.events("round_settled")) == 3)
         async with daemon.daemon.store.read() as tx:

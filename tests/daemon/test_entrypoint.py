@@ -39,11 +39,13 @@ port = {port}
 
 
 @contextmanager
-def entered(*words: str, entry: Sequence[str] = ENTRY, folder: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+def entered(
+    *arguments: str, entry: Sequence[str] = ENTRY, folder: Path | None = None
+) -> Iterator[subprocess.Popen[str]]:
     """The entry point as a process, its standard error next to its output; killed if the test leaves it."""
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
     with subprocess.Popen(
-        [*entry, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, cwd=folder
+        [*entry, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, cwd=folder
     ) as process:
         try:
             yield process
@@ -63,7 +65,7 @@ def lines(stream: IO[str] | None, until: str) -> list[str]:
 
 
 @pytest.fixture
-def beside(tmp_path: Path) -> Path:
+def program_folder(tmp_path: Path) -> Path:
     """A folder with this interpreter, where a test puts the program that the entry point finds next to it."""
     (tmp_path / "python").symlink_to(sys.executable)
     return tmp_path
@@ -138,9 +140,9 @@ def _health(config: Path) -> subprocess.CompletedProcess[str]:
     raise AssertionError(done.stdout)
 
 
-def test_settings_that_cannot_be_read_wait_as_well(beside: Path) -> None:
-    entry = with_program(beside, "echo 'validator.netuid: is required' >&2; exit 2")
-    with entered("run", entry=entry, folder=beside) as process:
+def test_settings_that_cannot_be_read_wait_as_well(program_folder: Path) -> None:
+    entry = with_program(program_folder, "echo 'validator.netuid: is required' >&2; exit 2")
+    with entered("run", entry=entry, folder=program_folder) as process:
         told = json.loads(lines(process.stdout, '"event": "daemon_parked"')[-1])
         assert (told["exit_code"], told["reason"]) == (2, "validator.netuid: is required")
         process.send_signal(signal.SIGINT)
@@ -148,14 +150,14 @@ def test_settings_that_cannot_be_read_wait_as_well(beside: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["exit 0", "exit 3", "exit 4", "exit 10", "exit 17", "kill -9 $$"])
-def test_what_a_restart_may_better_ends_as_it_is(beside: Path, ending: str) -> None:
-    with entered("run", entry=with_program(beside, ending)) as process:
+def test_what_a_restart_may_better_ends_as_it_is(program_folder: Path, ending: str) -> None:
+    with entered("run", entry=with_program(program_folder, ending)) as process:
         assert process.wait(timeout=30) == (int(ending.split()[1]) if ending.startswith("exit") else 137)
 
 
-def test_a_stop_reaches_the_program_once_and_is_never_followed_by_waiting(beside: Path) -> None:
+def test_a_stop_reaches_the_program_once_and_is_never_followed_by_waiting(program_folder: Path) -> None:
     entry = with_program(
-        beside, "trap 'echo asked; exit 16' TERM; echo ready; while :; do read -r _ || sleep 0.05; done"
+        program_folder, "trap 'echo asked; exit 16' TERM; echo ready; while :; do read -r _ || sleep 0.05; done"
     )
     with entered("run", entry=entry) as process:
         lines(process.stdout, "ready")
@@ -165,8 +167,8 @@ def test_a_stop_reaches_the_program_once_and_is_never_followed_by_waiting(beside
         assert process.wait(timeout=10) == 16
 
 
-def test_other_commands_are_not_held(beside: Path) -> None:
-    entry = with_program(beside, 'echo "$@"; exit 2')
+def test_other_commands_are_not_held(program_folder: Path) -> None:
+    entry = with_program(program_folder, 'echo "$@"; exit 2')
     with entered("doctor", "--json", entry=entry) as process:
         assert process.stdout is not None
         assert process.stdout.read() == "doctor --json\n"

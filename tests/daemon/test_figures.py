@@ -29,7 +29,7 @@ async def test_the_figures_of_a_daemon_that_runs(store_url: str) -> None:
         assert (shown(daemon, "store_bytes") or 0) > 8192
         assert (shown(daemon, "store_write_seconds_count") or 0) > 10
         assert (shown(daemon, "disk_free_bytes", place="temporary") or 0) > 0
-        assert shown(daemon, "flags_standing") == 1
+        assert shown(daemon, "flags_active") == 1
         assert shown(daemon, "permit") == 1
         assert shown(daemon, "clock_offset_seconds") == 0
         assert shown(daemon, "round_interval_seconds") == 20
@@ -53,7 +53,7 @@ async def test_the_figures_of_a_daemon_that_runs(store_url: str) -> None:
 async def test_a_forgotten_reader_is_named_once_the_log_is_large_and_over_when_it_ends(sqlite_url: str) -> None:
     async with running(sqlite_url) as daemon:
         board, store = daemon.daemon.board, daemon.daemon.store
-        watch = next(one for one in daemon.daemon.beside if isinstance(one, FigureWatch))
+        watch = next(one for one in daemon.daemon.services if isinstance(one, FigureWatch))
         watch.most_log = WAL_KEPT
         with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)) as reader:
             reader.execute("BEGIN")

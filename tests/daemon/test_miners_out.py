@@ -19,7 +19,7 @@ ALL = ("miners_out", "weights_few_paid", "weights_concentrated")
 
 async def statuses(daemon: Running) -> tuple[int, int]:
     """HTTP status of /readyz and of /healthz."""
-    service = next(service for service in daemon.daemon.beside if isinstance(service, HealthService))
+    service = next(service for service in daemon.daemon.services if isinstance(service, HealthService))
     host, port = service.address
     found = []
     async with aiohttp.ClientSession() as session:

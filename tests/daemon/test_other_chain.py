@@ -12,13 +12,13 @@ def standing(report: Any) -> dict[str, str]:
     return {each["name"]: each["detail"] for each in report["conditions"]}
 
 
-async def red(daemon: Running, condition: str, words: str) -> None:
+async def red(daemon: Running, condition: str, text: str) -> None:
     """The condition is active and nothing is done; then it is over and rounds continue."""
     await daemon.until(lambda: daemon.daemon.board.is_active(condition))
     report = await daemon.health()
     assert report["status"] == "unhealthy"
     assert list(standing(report)) == [condition, "executions_off"]
-    assert words in standing(report)[condition]
+    assert text in standing(report)[condition]
     rounds, weights = len(daemon.events("round_started")), len(await daemon.weights())
     await daemon.until_block(daemon.subnet.blocks.number() + 20)
     assert (len(daemon.events("round_started")), len(await daemon.weights())) == (rounds, weights)

@@ -93,7 +93,7 @@ async def test_rounds_ask_how_long_the_node_has_shown_no_head_and_when_the_daemo
     """Its chain is on this machine, so that an answer of it tells nothing of the network (D-26)."""
     async with running(sqlite_url) as daemon:
         dispatcher, health = daemon.daemon.rounds.dispatcher, daemon.daemon.health
-        (heart,) = (one for one in daemon.daemon.beside if isinstance(one, Heartbeat))
+        (heart,) = (one for one in daemon.daemon.services if isinstance(one, Heartbeat))
         runner = dispatcher.runners[WORKFLOW.name]
         assert isinstance(runner, PlanRunner)
         assert dispatcher.stalls == runner.stalls == heart.since

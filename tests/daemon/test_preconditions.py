@@ -88,16 +88,16 @@ async def silence() -> MetagraphSnapshot:
     ],
 )
 async def test_a_chain_that_cannot_be_used_is_one_line_without_secrets(
-    answer: Any, kind: type[ChainError], words: str, subnet: SimulatedSubnet, clock: VirtualClock
+    answer: Any, kind: type[ChainError], text: str, subnet: SimulatedSubnet, clock: VirtualClock
 ) -> None:
     with pytest.raises(kind) as raised:
         await looked(Broken(subnet, answer()), clock)
-    text = str(raised.value)
-    assert words in text
-    assert "wss://***@node.example:443/***, finney" in text
-    assert "chain.endpoints" in text
-    assert "hunter2" not in text
-    assert text.isprintable()
+    message = str(raised.value)
+    assert text in message
+    assert "wss://***@node.example:443/***, finney" in message
+    assert "chain.endpoints" in message
+    assert "hunter2" not in message
+    assert message.isprintable()
     assert clock.monotonic() <= START_S + 1
 
 

@@ -95,14 +95,14 @@ class Ends:
     """A listener that asks for a stop after so many rounds."""
 
     def __init__(self, stop: Stop, rounds: int) -> None:
-        self.stop, self.left = stop, rounds
+        self.stop, self.remaining = stop, rounds
 
     def started(self, prepared: Prepared) -> None:
         """Wait for its end."""
 
     def ended(self, end: EndedRound) -> None:
-        self.left -= end.outcome is not None
-        if self.left == 0:
+        self.remaining -= end.outcome is not None
+        if self.remaining == 0:
             self.stop.request()
 
 
@@ -146,7 +146,7 @@ async def played(folder: Path) -> tuple[str, int]:
         listeners=(Ends(stop, 2),),
     )
     async with assembled(settings, world) as whole:
-        daemon = replace(whole, beside=[one for one in whole.beside if not isinstance(one, LoopWatch)])
+        daemon = replace(whole, services=[one for one in whole.services if not isinstance(one, LoopWatch)])
         assert await passed(crowd.clock, daemon.store, daemon.run(stop))
         digest = sha256_hex((await export(daemon.store, folder / "log.jsonl")).read_bytes())
     assert steps.closed == 1

@@ -87,7 +87,7 @@ UNTIL_ASKED = """
     {listen}
     signals.started(1000.0)
     ready()
-    await signals.stop.asked.wait()
+    await signals.stop.requested.wait()
     print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, signals.stop.at_once.is_set())"""
 LISTEN = ("", "signal.set_wakeup_fd(-1); signals.stop.listen()")  # as a validator does, and as a reference miner
 

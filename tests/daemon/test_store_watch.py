@@ -25,7 +25,7 @@ async def test_a_store_takes_no_write_while_one_waits_and_takes_them_again_when_
     took: list[float] = []
     store: Any = SimpleNamespace(probe=probe, waiting=1)
     watch = StoreWatch(store, clock, board, took.append)
-    watch.told(StoreNoWriteError("disk full"))
+    watch.report_outage(StoreNoWriteError("disk full"))
     watching = asyncio.create_task(watch.run())
     await advanced(clock)
     assert (board.is_active("store_no_write"), len(took) >= 2) == (True, True)

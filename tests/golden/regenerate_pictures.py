@@ -50,7 +50,7 @@ class _Operator:
         if int(prepared.frozen.round_id) == _AT:
             loop = asyncio.get_running_loop()
             self.pages = self._pool.submit(self._look)
-            self.pages.add_done_callback(lambda _: loop.call_soon_threadsafe(self._stop.asked.set))
+            self.pages.add_done_callback(lambda _: loop.call_soon_threadsafe(self._stop.requested.set))
 
     def ended(self, end: EndedRound, validator: int) -> None:
         print(f"round {end.round_id}")  # noqa: T201 - a script

@@ -85,13 +85,13 @@ async def test_a_condition_of_rounds_stands_after_three_rounds_in_a_row(name: st
     seen, detail = BAD[name]
     board = Board(clock)
     for _ in range(2):
-        board.saw_round(seen)
+        board.record_round(seen)
         await clock.advance(3_600)
         board.tick()
         assert names(board) == []  # however long ago
-    board.saw_round(seen)
+    board.record_round(seen)
     assert [(each.condition.name, each.detail) for each in board.active()] == [(name, detail)]
-    board.saw_round(GOOD)
+    board.record_round(GOOD)
     assert names(board) == []
 
 
@@ -99,11 +99,11 @@ async def test_a_condition_of_rounds_stands_after_three_rounds_in_a_row(name: st
 def test_a_good_round_in_between_begins_anew(name: str, clock: VirtualClock) -> None:
     board = Board(clock)
     for _ in range(3):
-        board.saw_round(BAD[name][0])
+        board.record_round(BAD[name][0])
         assert names(board) == []
-        board.saw_round(GOOD)
+        board.record_round(GOOD)
     for _ in range(ROUNDS):
-        board.saw_round(BAD[name][0])
+        board.record_round(BAD[name][0])
     assert names(board) == [name]
 
 
@@ -164,10 +164,10 @@ async def test_the_log_has_one_line_when_it_appears_and_one_when_it_is_gone(
 
 
 async def test_what_flaps_is_counted(clock: VirtualClock, log: list[MutableMapping[str, Any]]) -> None:
-    told: list[bool] = []
-    board = Board(clock, lambda _, stands: told.append(stands))
-    assert told == [False] * len(CONDITIONS)
-    told.clear()
+    reported: list[bool] = []
+    board = Board(clock, lambda _, active: reported.append(active))
+    assert reported == [False] * len(CONDITIONS)
+    reported.clear()
     for _ in range(100):
         board.raise_("store_away")
         assert board.is_active("store_away")
@@ -175,7 +175,7 @@ async def test_what_flaps_is_counted(clock: VirtualClock, log: list[MutableMappi
         board.clear("store_away")
         await clock.advance(1)
         board.tick()
-    assert len(told) == 200  # metrics see every change
+    assert len(reported) == 200  # metrics see every change
     assert len(log) <= 2 * (200 / QUIET_S + 1)
     await clock.advance(QUIET_S)
     board.tick()

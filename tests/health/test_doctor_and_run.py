@@ -74,7 +74,7 @@ async def run(place: Place) -> tuple[Exit | None, Sequence[EventDict]]:
     return None, [line for line in warned if line["event"] in set(Event) - {Event.LOOP_LAG}]  # this machine's load
 
 
-def found_by(line: EventDict) -> set[str]:
+def checks_for(line: EventDict) -> set[str]:
     name = line["event"]
     return set(CONDITIONS[line["condition"]].checks if name == "condition_raised" else EVENTS[name])
 
@@ -102,5 +102,5 @@ async def test_the_doctor_finds_what_makes_run_exit_or_warn(setup: Break | Opene
         (fatal,) = [one for one in FATAL.values() if one.exit_code == code]
         assert found & set(fatal.checks), (code, found)
     for line in warned:
-        checks = found_by(line)
+        checks = checks_for(line)
         assert found & checks, (line, found)

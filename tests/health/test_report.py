@@ -69,7 +69,7 @@ def test_a_check_with_several_active_conditions_names_the_worst(state: HealthSta
 
 
 def test_what_was_seen_stands_in_its_check(state: HealthState) -> None:
-    state.saw("weights", epochs=2, limit=3)
+    state.record("weights", epochs=2, limit=3)
     weights = state.report().checks["weights"]
     assert (weights["ok"], weights["epochs"], weights["limit"]) == (True, 2, 3)
 
@@ -96,15 +96,15 @@ async def test_only_what_a_restart_ends_is_stuck(clock: VirtualClock, state: Hea
 
 
 async def test_a_chain_whose_block_stays_the_same_is_stale(clock: VirtualClock, state: HealthState) -> None:
-    state.saw_block(7)
+    state.record_block(7)
     await clock.advance(STALE_S)
-    state.saw_block(7)
+    state.record_block(7)
     assert (await later(clock, state, 0)).status == "ok"
     report = await later(clock, state, 1)
     assert (report.status, report.checks["chain"]["condition"]) == ("degraded", "chain_stale")
     state.lost_chain("refused")
     assert (await later(clock, state, 1)).status == "ok"  # another condition's, a little later
-    state.saw_block(8)
+    state.record_block(8)
     assert (await later(clock, state, 0)).status == "ok"
 
 
@@ -174,7 +174,7 @@ def test_a_store_that_does_not_answer_is_unhealthy(state: HealthState) -> None:
 
 
 async def test_an_old_block_degrades(clock: VirtualClock, state: HealthState) -> None:
-    state.saw_block(1234)
+    state.record_block(1234)
     state.round_ended("0")
     report = await later(clock, state, 1_000)
     assert report.healthy
@@ -190,11 +190,11 @@ async def test_stopping_is_healthy_until_something_fails(clock: VirtualClock, st
 
 
 async def test_a_lost_chain_is_told_until_a_block_is_seen(clock: VirtualClock, state: HealthState) -> None:
-    state.saw_block(1)
+    state.record_block(1)
     state.lost_chain("refused")
     chain = (await later(clock, state, 40)).checks["chain"]
     assert (chain["ok"], chain["block"], chain["age_s"], chain["problem"]) == (True, 1, 40, "refused")
-    state.saw_block(2)
+    state.record_block(2)
     assert state.report().checks["chain"]["problem"] is None
 
 
@@ -202,10 +202,10 @@ async def test_rounds_that_wait_for_a_permit_are_silent_on_purpose(clock: Virtua
     for _ in range(4):
         report = await later(clock, state, INTERVAL + LONGEST_DEADLINE_S)
         assert report.healthy
-        state.saw_standing(Reason.WEIGHTS_NO_PERMIT, paused=True)
+        state.record_standing(Reason.WEIGHTS_NO_PERMIT, paused=True)
     standing = state.report().checks["standing"]
     assert (standing["ok"], standing["missing"], standing["paused"]) == (False, "weights_no_permit", True)
-    state.saw_standing(None, paused=False)
+    state.record_standing(None, paused=False)
     standing = state.report().checks["standing"]
     assert (standing["ok"], standing["missing"], standing["paused"]) == (True, None, False)
     assert not (await later(clock, state, INTERVAL + LONGEST_DEADLINE_S + SLACK_S + 1)).healthy
@@ -256,7 +256,7 @@ async def test_a_chain_of_which_no_head_was_read_for_a_while_degrades(clock: Vir
         state.lost_chain("refused")
         assert report.status == status
     assert [each.detail for each in report.conditions] == ["for 46 s: refused"]
-    state.saw_block(9)
+    state.record_block(9)
     assert state.report().status == "ok"
 
 

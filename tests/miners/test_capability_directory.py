@@ -63,7 +63,7 @@ def network(*neurons: tuple[str, Axon | None]) -> MetagraphSnapshot:
 
 
 def figures(declared: Declared) -> tuple[int, int, int]:
-    return declared.asked, declared.valid, sum(declared.refused.values())
+    return declared.queried, declared.valid, sum(declared.refused.values())
 
 
 async def stored(store: Store, now: datetime) -> dict[str, bytes]:
@@ -115,7 +115,7 @@ async def test_only_other_miners_with_an_axon_are_asked(store: Store) -> None:
     with capture_logs() as logs:
         assert figures(await refresh(store, clock, {BOB.hotkey: document}, *others)) == (1, 1, 0)
     assert await stored(store, clock.now()) == {BOB.hotkey: document}
-    assert [(line["event"], line["asked"], line["valid"], line["refused"]) for line in logs] == [
+    assert [(line["event"], line["queried"], line["valid"], line["refused"]) for line in logs] == [
         ("capabilities_refreshed", 1, 1, 0)
     ]
 

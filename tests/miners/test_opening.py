@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from aiohttp.abc import AbstractResolver
-from aiohttp.abc import ResolveResult as Found
+from aiohttp.abc import ResolveResult as Resolved
 from bittensor import http_auth
 from miner_servers import BOB, call_to, content, http_client, ok, raw_server, read_request
 from yarl import URL
@@ -24,7 +24,9 @@ class Addresses(AbstractResolver):
     def __init__(self, *addresses: str) -> None:
         self._addresses = addresses
 
-    async def resolve(self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC) -> list[Found]:
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[Resolved]:
         return [
             {"hostname": host, "host": one, "port": port, "family": socket.AF_INET, "proto": 0, "flags": 0}
             for one in self._addresses

@@ -291,7 +291,7 @@ async def test_code_that_keeps_its_judging_from_an_end_is_worth_nothing(
 
 async def test_an_image_that_judges_nothing_is_ours(registry: Registry, runtime_image: RuntimeImage) -> None:
     wrong, unknown = await registry.image(), RuntimeImage(runtime_image.reference, "sha256:" + "5e" * 32)
-    for image, reason in ((wrong, Reason.SANDBOX_UNFIT), (unknown, Reason.SANDBOX_IMAGE)):
+    for image, reason in ((wrong, Reason.SANDBOX_UNSUITABLE), (unknown, Reason.SANDBOX_IMAGE)):
         async with code_sandbox() as (_, sandbox):
             failure = await sandbox.check(CodeJob(image, FINE, trying()))
         assert isinstance(failure, SandboxFailure)

@@ -26,7 +26,7 @@ Outcome = Evidence | SandboxFailure
 Runner = Callable[[bytes, bytes], Outcome]
 
 
-def left(report: bytes, key: bytes, ended: Ended = Ended.BY_ITSELF, code: int = 0) -> Evidence:
+def evidence_of(report: bytes, key: bytes, ended: Ended = Ended.BY_ITSELF, code: int = 0) -> Evidence:
     mac = hmac.digest(key, report, "sha256").hex().encode()
     return Evidence({"report.json": report, "report.mac": mac}, ended, code, 1.0, b"")
 
@@ -37,7 +37,7 @@ class Scripted(Containers):
     def __init__(self, script: Runner, trial: Runner | None = None) -> None:
         super().__init__(Engine("unix:///nowhere"), Owner("test"))
         self.script = script
-        self.trial = trial or (lambda _, key: left(WELL, key))
+        self.trial = trial or (lambda _, key: evidence_of(WELL, key))
         self.runs: list[Run] = []
         self.trials = 0
 
@@ -53,17 +53,17 @@ class Scripted(Containers):
         return (self.trial if known else self.script)(run.bundle, key)
 
 
-async def comes_to(script: Runner, trial: Runner | None = None) -> CodeReport | SandboxFailure:
+async def report_of(script: Runner, trial: Runner | None = None) -> CodeReport | SandboxFailure:
     return await ContainerCodeSandbox(Scripted(script, trial)).check(JOB)
 
 
 async def test_a_report_under_the_runs_own_key_is_taken() -> None:
     report = b'{"passed": 2, "total": 3, "findings": 4}'
-    assert await comes_to(lambda _, key: left(report, key)) == CodeReport(2, 3, 4)
+    assert await report_of(lambda _, key: evidence_of(report, key)) == CodeReport(2, 3, 4)
 
 
 async def test_tests_reach_the_runner_sealed_by_a_key_of_the_run() -> None:
-    containers = Scripted(lambda _, key: left(WELL, key))
+    containers = Scripted(lambda _, key: evidence_of(WELL, key))
     sandbox = ContainerCodeSandbox(containers)
     for _ in range(2):
         await sandbox.check(JOB)
@@ -81,7 +81,7 @@ async def test_tests_reach_the_runner_sealed_by_a_key_of_the_run() -> None:
     "script",
     [
         lambda _, key: Evidence({}, Ended.BY_ITSELF, 0, 1.0, b""),
-        lambda _, key: left(WELL, b"another key"),
+        lambda _, key: evidence_of(WELL, b"another key"),
         lambda _, key: Evidence({"report.json": WELL}, Ended.BY_ITSELF, 0, 1.0, b""),
         lambda _, key: Evidence({"report.json": WELL, "report.mac": b"\xff" * 64}, Ended.BY_ITSELF, 0, 1.0, b""),
         lambda _, key: Evidence({}, Ended.OUT_OF_TIME, 137, 60.0, b""),
@@ -100,11 +100,11 @@ async def test_a_run_without_a_report_is_ours_where_known_code_is_not_judged_eit
     trials = iter([WELL])
 
     def trial(_: bytes, key: bytes) -> Outcome:
-        return left(next(trials, b"{}"), key)
+        return evidence_of(next(trials, b"{}"), key)
 
-    found = await comes_to(lambda _, key: Evidence({}, Ended.BY_ITSELF, 1, 1.0, b""), trial)
+    found = await report_of(lambda _, key: Evidence({}, Ended.BY_ITSELF, 1, 1.0, b""), trial)
     assert isinstance(found, SandboxFailure)
-    assert (found.reason, found.ours) == (Reason.SANDBOX_UNFIT, True)
+    assert (found.reason, found.ours) == (Reason.SANDBOX_UNSUITABLE, True)
 
 
 @pytest.mark.parametrize(
@@ -122,20 +122,20 @@ async def test_a_run_without_a_report_is_ours_where_known_code_is_not_judged_eit
     ],
 )
 async def test_a_runner_of_another_version_is_ours(report: bytes) -> None:
-    found = await comes_to(lambda _, key: left(report, key))
+    found = await report_of(lambda _, key: evidence_of(report, key))
     assert isinstance(found, SandboxFailure)
-    assert (found.reason, found.ours) == (Reason.SANDBOX_UNFIT, True)
+    assert (found.reason, found.ours) == (Reason.SANDBOX_UNSUITABLE, True)
     assert "the runtime image does not judge code" in found.detail
 
 
 async def test_tests_that_judge_nobodys_code_are_the_tasks_fault() -> None:
-    found = await comes_to(lambda _, key: left(b'{"fault": "there is no \\u001b[2Jtest"}', key))
+    found = await report_of(lambda _, key: evidence_of(b'{"fault": "there is no \\u001b[2Jtest"}', key))
     assert found == SandboxFailure(Reason.SANDBOX_TESTS, "there is no \\u001b[2Jtest")
     assert not found.ours
 
 
 async def test_a_machine_that_stood_still_is_ours() -> None:
-    found = await comes_to(lambda _, key: left(b'{"late": true}', key))
+    found = await report_of(lambda _, key: evidence_of(b'{"late": true}', key))
     assert isinstance(found, SandboxFailure)
     assert (found.reason, found.ours) == (Reason.SANDBOX_SLOW, True)
 
@@ -150,14 +150,14 @@ async def test_a_machine_that_stood_still_is_ours() -> None:
 )
 async def test_what_keeps_our_own_image_from_running_is_ours(failure: SandboxFailure) -> None:
     for trial in (lambda _, key: failure, None):
-        found = await comes_to(lambda _, key: failure, trial)
+        found = await report_of(lambda _, key: failure, trial)
         assert found == failure
         assert failure.ours
 
 
 async def test_one_run_without_a_report_says_nothing_of_the_code() -> None:
     killed = iter([Evidence({}, Ended.BY_ITSELF, 137, 1.0, b"")])
-    assert await comes_to(lambda _, key: next(killed, None) or left(WELL, key)) == CodeReport(1, 1, 0)
+    assert await report_of(lambda _, key: next(killed, None) or evidence_of(WELL, key)) == CodeReport(1, 1, 0)
 
 
 async def test_an_engine_that_is_away_is_ours() -> None:

@@ -44,29 +44,29 @@ async def run(image: RuntimeImage, files: Mapping[str, bytes] | None, skill_type
         await sandbox.close()
         pytest.skip(f"the engine knows no runtime {runtime}")
     bundle = None if files is None else pack(files)
-    found = await sandbox.run(SandboxJob(image, SkillType(skill_type), bundle, NONCE, probe_values(NONCE)))
+    evidence = await sandbox.run(SandboxJob(image, SkillType(skill_type), bundle, NONCE, probe_values(NONCE)))
     await sandbox.close()
     assert await left_behind() == NOTHING
-    assert isinstance(found, Evidence), found
-    assert (found.ended, found.exit_code) == (Ended.BY_ITSELF, 0), found.log[-2_000:]
-    return found
+    assert isinstance(evidence, Evidence), evidence
+    assert (evidence.ended, evidence.exit_code) == (Ended.BY_ITSELF, 0), evidence.log[-2_000:]
+    return evidence
 
 
-def records_of(found: Evidence) -> dict[str, list[dict[str, Any]]]:
+def records_of(evidence: Evidence) -> dict[str, list[dict[str, Any]]]:
     return {
         name.removesuffix(".jsonl"): [json.loads(line) for line in data.splitlines()]
-        for name, data in found.files.items()
+        for name, data in evidence.files.items()
     }
 
 
 @pytest.mark.parametrize("runtime", [None, "runsc"])
 @pytest.mark.parametrize("names", [NAMES[:9], NAMES[9:]])
 async def test_attacks_show_and_break_nothing(image: RuntimeImage, names: tuple[str, ...], runtime: str | None) -> None:
-    found = await run(image, bundle_of(names), "agent_composition", runtime)
-    records = records_of(found)
+    evidence = await run(image, bundle_of(names), "agent_composition", runtime)
+    records = records_of(evidence)
     assert set(records) == {"network", "fs", "process", "secrets", "agent_calls"}
     assert not [record for record in records["fs"] if record["path"].endswith("/broken")]
-    assert read_traces(pack(found.files), SkillType.AGENT_COMPOSITION, probe_values(NONCE)).probes == (True,) * 3
+    assert read_traces(pack(evidence.files), SkillType.AGENT_COMPOSITION, probe_values(NONCE)).probes == (True,) * 3
     for at, name in enumerate(names):
         for trace, field, value in ATTACKS[name].shows:
             wanted = value.replace("/skill/", f"/skill/a{at}/")
@@ -93,20 +93,20 @@ async def test_a_run_ends_by_itself_with_what_it_has(image: RuntimeImage, name: 
     sandbox = sandbox_at()
     probes = probe_values(NONCE)
     job = SandboxJob(image, SkillType.EXECUTABLE_SCRIPT, pack({"main.sh": script.encode()}), NONCE, probes, SHORT)
-    found = await sandbox.run(job)
+    evidence = await sandbox.run(job)
     await sandbox.close()
-    assert isinstance(found, Evidence), found
-    assert (found.ended, found.exit_code) == (Ended.BY_ITSELF, 0), found.log[-2_000:]
-    traces = read_traces(pack(found.files), SkillType.EXECUTABLE_SCRIPT, probes)
+    assert isinstance(evidence, Evidence), evidence
+    assert (evidence.ended, evidence.exit_code) == (Ended.BY_ITSELF, 0), evidence.log[-2_000:]
+    traces = read_traces(pack(evidence.files), SkillType.EXECUTABLE_SCRIPT, probes)
     assert traces.probes == (True, True, True)
-    assert any(record["path"] == "/skill/begun" for record in records_of(found)["fs"])
+    assert any(record["path"] == "/skill/begun" for record in records_of(evidence)["fs"])
     assert await left_behind() == NOTHING
 
 
 @pytest.mark.parametrize("runtime", [None, "runsc"])
 async def test_the_run_of_nothing_shows_the_probes_alone(image: RuntimeImage, runtime: str | None) -> None:
-    found = await run(image, None, "executable_python", runtime)
-    assert {name: len(lines) for name, lines in records_of(found).items()} == {
+    evidence = await run(image, None, "executable_python", runtime)
+    assert {name: len(lines) for name, lines in records_of(evidence).items()} == {
         "fs": 1,
         "imports": 0,
         "network": 1,

@@ -87,7 +87,7 @@ async def test_an_unfit_engine_is_told_what_it_lacks(tmp_path: Path) -> None:
 
     async with engine_of(tmp_path, answer) as host:
         found = await failure_at(host)
-    assert found == SandboxFailure(Reason.SANDBOX_UNFIT, "it lacks a limit of processes")
+    assert found == SandboxFailure(Reason.SANDBOX_UNSUITABLE, "it lacks a limit of processes")
     assert found.ours
 
 

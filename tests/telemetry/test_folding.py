@@ -31,7 +31,7 @@ def _restore() -> Iterator[None]:
     root.setLevel(level)
 
 
-def said(folding: Folding, event: Event, /, **fields: Any) -> dict[str, Any] | None:
+def folded(folding: Folding, event: Event, /, **fields: Any) -> dict[str, Any] | None:
     logger = logging.getLogger("validator.test")
     try:
         return dict(folding(logger, "info", {"event": str(event), **fields}))
@@ -43,12 +43,12 @@ async def test_the_same_is_said_once_an_hour_with_a_count() -> None:
     clock = VirtualClock()
     folding = Folding(clock)
     line = {"hotkey": "a", "reason": "deadline_connect"}
-    assert said(folding, Event.DISPATCH, task_id="1", **line) == {"event": "dispatch", "task_id": "1", **line}
-    assert [said(folding, Event.DISPATCH, task_id=str(n), **line) for n in range(5)] == [None] * 5
-    other = said(folding, Event.DISPATCH, hotkey="b", reason="deadline_connect")
+    assert folded(folding, Event.DISPATCH, task_id="1", **line) == {"event": "dispatch", "task_id": "1", **line}
+    assert [folded(folding, Event.DISPATCH, task_id=str(n), **line) for n in range(5)] == [None] * 5
+    other = folded(folding, Event.DISPATCH, hotkey="b", reason="deadline_connect")
     assert other is not None
     await clock.advance(HOUR)
-    again = said(folding, Event.DISPATCH, task_id="9", **line)
+    again = folded(folding, Event.DISPATCH, task_id="9", **line)
     assert again is not None
     assert again["repeats"] == 5
 
@@ -57,14 +57,14 @@ def test_events_that_count_are_never_folded_nor_is_anything_for_who_looks_closel
     folding = Folding(VirtualClock())
     for event in Event:
         if event.folds is None:
-            assert said(folding, event) == said(folding, event) == {"event": str(event)}
+            assert folded(folding, event) == folded(folding, event) == {"event": str(event)}
     logging.getLogger("validator.test").setLevel(logging.DEBUG)
-    assert all(said(folding, Event.DISPATCH, hotkey="a", reason="x") for _ in range(3))
+    assert all(folded(folding, Event.DISPATCH, hotkey="a", reason="x") for _ in range(3))
 
 
 def test_a_loop_that_lags_all_the_time_is_a_line_an_hour() -> None:
     folding = Folding(VirtualClock())
-    told = [said(folding, Event.LOOP_LAG, seconds=late) for late in (0.6, 0.7, 0.8)]
+    told = [folded(folding, Event.LOOP_LAG, seconds=late) for late in (0.6, 0.7, 0.8)]
     assert [line is not None for line in told] == [True, False, False]
 
 
@@ -76,17 +76,17 @@ def test_errors_of_ours_are_told_apart_by_their_place() -> None:
                 raise ValueError
             raise KeyError
         except (ValueError, KeyError):
-            found.append(said(folding, Event.DISPATCH_FAILED, hotkey=str(number), exc_info=True))
+            found.append(folded(folding, Event.DISPATCH_FAILED, hotkey=str(number), exc_info=True))
     assert [line is not None for line in found] == [True, True, False, False]
 
 
 def test_what_is_remembered_is_bounded() -> None:
     folding = Folding(VirtualClock())
     for number in range(MOST + 1):
-        assert said(folding, Event.DISPATCH, hotkey=str(number), reason="x")
-    assert len(folding._said) == MOST
-    assert said(folding, Event.DISPATCH, hotkey="0", reason="x")  # forgotten: news again
-    assert said(folding, Event.DISPATCH, hotkey=str(MOST), reason="x") is None
+        assert folded(folding, Event.DISPATCH, hotkey=str(number), reason="x")
+    assert len(folding._repeats) == MOST
+    assert folded(folding, Event.DISPATCH, hotkey="0", reason="x")  # forgotten: news again
+    assert folded(folding, Event.DISPATCH, hotkey=str(MOST), reason="x") is None
 
 
 async def test_libraries_warnings_are_folded_by_what_they_say_and_where() -> None:

@@ -71,7 +71,7 @@ async def test_a_sandbox_that_cannot_is_asked_again_for_as_long_as_it_takes(stor
             Reason.SANDBOX_IMAGE,
             Reason.SANDBOX_NO_ENGINE,
             Reason.SANDBOX_SLOW,
-            Reason.SANDBOX_UNFIT,
+            Reason.SANDBOX_UNSUITABLE,
         ]
     )
     away = True

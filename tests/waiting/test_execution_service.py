@@ -262,7 +262,7 @@ async def test_what_fails_here_is_tried_again_and_ends_with_the_next_round(store
     ("reason", "condition"),
     [
         (Reason.SANDBOX_NO_ENGINE, "sandbox_away"),
-        (Reason.SANDBOX_UNFIT, "sandbox_away"),
+        (Reason.SANDBOX_UNSUITABLE, "sandbox_away"),
         (Reason.SANDBOX_ENGINE, "sandbox_away"),
         (Reason.SANDBOX_IMAGE, "sandbox_image"),
         (Reason.SANDBOX_SLOW, "sandbox_slow"),

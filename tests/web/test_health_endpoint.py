@@ -98,7 +98,7 @@ async def test_what_others_can_make_fail_is_named_and_leaves_ready_at_200() -> N
         for name in theirs - {"chain_slow"}:
             state.board.raise_(name)
         for block in (1, 2):
-            state.saw_block(block, latency_s=2.0)  # that is chain_slow
+            state.record_block(block, latency_s=2.0)  # that is chain_slow
         status, _, body = await get(settings, "/readyz")
         report = json.loads(body)
         assert (status, report["status"]) == (200, "degraded")
@@ -148,7 +148,7 @@ async def test_nothing_else_is_served() -> None:
 async def test_metrics_are_served_in_prometheus_form() -> None:
     clock = SystemClock()
     metrics = Metrics(clock, "0.0.1")
-    metrics.saw_block(77)
+    metrics.record_block(77)
     async with running(HealthService(ANY_PORT, new_state(), metrics)) as settings:
         status, kind, body = await get(settings, "/metrics")
     assert (status, kind) == (200, CONTENT_TYPE)

@@ -46,8 +46,8 @@ async def test_a_lost_answer_is_unknown_until_the_chain_shows_the_weights(store:
         await world.until_block(19)
         assert blocks(await world.records()) == [(0, "confirmed", 14)]
         assert world.events(Event.WEIGHTS_SUBMITTED)[0]["reason"] == "weights_unknown"
-        (found,) = world.events(Event.WEIGHTS_FOUND)
-        assert set(found) - {"event", "log_level"} == Event.WEIGHTS_FOUND.fields
+        (found,) = world.events(Event.WEIGHTS_CONFIRMED_LATE)
+        assert set(found) - {"event", "log_level"} == Event.WEIGHTS_CONFIRMED_LATE.fields
         await world.until_block(39)
     assert sent == [14, 34]
 
@@ -318,7 +318,7 @@ async def test_a_chain_that_lacks_what_was_seen_refuses(
     assert world.reasons() == [reason]
 
 
-class Beside(SimulatedChain):
+class OtherMechanism(SimulatedChain):
     """While one mechanism reads the chain, the weights of another one are confirmed in a block after the snapshot."""
 
     store: Store | None = None
@@ -335,7 +335,7 @@ class Beside(SimulatedChain):
 
 
 async def test_weights_of_another_mechanism_that_arrive_during_a_look_stand_in_nobodys_way(store: Store) -> None:
-    world = build(store, chain=Beside, mechanisms=2)
+    world = build(store, chain=OtherMechanism, mechanisms=2)
     world.chain.store = store  # type: ignore[attr-defined]
     view, chain_blocker, _ = await world.service._watch.check()
     assert (view.snapshot.block, chain_blocker) == (0, None)
@@ -344,7 +344,7 @@ async def test_weights_of_another_mechanism_that_arrive_during_a_look_stand_in_n
 
 
 async def test_nothing_is_handed_over_at_a_head_before_the_weights_of_another_mechanism(store: Store) -> None:
-    world = build(store, chain=Beside, mechanisms=2)
+    world = build(store, chain=OtherMechanism, mechanisms=2)
     await give_scores(store, world.subnet, ONE)
     sent = count_submissions(world)
     async with running(world):

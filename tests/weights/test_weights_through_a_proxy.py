@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from chain_worlds import ME
-from rpc_proxy import ANY, HEADS, NONCE, SUBMIT, Rule, Seen
+from rpc_proxy import ANY, HEADS, NONCE, SUBMIT, Message, Rule
 from served_world import ServedWorld
 from structlog.testing import capture_logs
 from weights_world import NOWHERE, give_scores
@@ -147,7 +147,7 @@ async def test_an_epoch_is_served_once_whatever_the_connection_does(sqlite_url: 
         assert await world.chain.weights(0, 0) == record.sent
         if case.arrives:
             assert (record.attempts, record.extrinsic) == (1, None)
-            await loop.until(Event.WEIGHTS_FOUND)
+            await loop.until(Event.WEIGHTS_CONFIRMED_LATE)
         elif case.arrives is False:
             assert lost is not None
             assert lost.signed_block is not None
@@ -157,4 +157,4 @@ async def test_an_epoch_is_served_once_whatever_the_connection_does(sqlite_url: 
         else:
             await loop.until(Event.WEIGHTS_UNBLOCKED)
         # What connects anew sends nothing again.
-        assert proxy.seen.count(Seen("request", SUBMIT)) == (2 if case.arrives is False else 1)
+        assert proxy.seen.count(Message("request", SUBMIT)) == (2 if case.arrives is False else 1)

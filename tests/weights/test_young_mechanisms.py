@@ -42,7 +42,7 @@ async def test_what_arrived_unseen_is_found_by_what_it_left_and_not_sent_again(s
         await world.until_block(19)
     (record,) = await world.records()
     assert (record.state, record.block, sent) == ("confirmed", 14, [14])
-    assert [line["block"] for line in world.events(Event.WEIGHTS_FOUND)] == [14]
+    assert [line["block"] for line in world.events(Event.WEIGHTS_CONFIRMED_LATE)] == [14]
 
 
 async def test_what_did_not_arrive_is_sent_again_once_it_no_longer_can(store: Store) -> None:

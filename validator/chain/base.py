@@ -146,7 +146,7 @@ class EndpointUse(NamedTuple):
     """
 
     used: str = ""
-    left: Mapping[str, str] = MappingProxyType({})
+    unhealthy: Mapping[str, str] = MappingProxyType({})
 
 
 class Chain(Protocol):

@@ -57,9 +57,9 @@ from validator.chain.submission import (
     commitment_call,
     commitment_of,
     era_period,
+    error_message,
     submission_lifetime,
     weights_call,
-    words,
 )
 from validator.protocol.round import Axon, MetagraphSnapshot, Neuron
 from validator.protocol.signatures import Signer
@@ -129,7 +129,7 @@ class BittensorChain:
     def endpoint_use(self) -> EndpointUse:
         """The endpoint in use, and why others are not."""
         used = self._connection.endpoint
-        return EndpointUse(shown_url(used) if used else "", self._endpoints.left)
+        return EndpointUse(shown_url(used) if used else "", self._endpoints.unhealthy)
 
     def expect(self, genesis: str) -> None:
         """Prefer endpoints of the chain with this genesis, hex without 0x, before any is known."""
@@ -160,23 +160,23 @@ class BittensorChain:
         Raises:
             ChainUnreachableError: no new block was seen for `limits.no_block_s`; the text says what failed last.
         """
-        newest, since, trouble, noticed = -1, self._clock.monotonic(), "", True
+        newest, since, trouble, notified = -1, self._clock.monotonic(), "", True
         while True:
             try:
                 head = await self.head()
-                if head.number > newest and not noticed:
+                if head.number > newest and not notified:
                     self._connection.leave("it sends no notices of new blocks")
                 if head.number >= number:
                     return head
                 if head.number > newest:
                     newest, since, trouble = head.number, self._clock.monotonic(), ""
-                noticed = await self._next_block(newest + 1, min(self._limits.call_s, self._left(since)))
+                notified = await self._next_block(newest + 1, min(self._limits.call_s, self._remaining_s(since)))
             except ChainError as error:
                 if self._connection.closed:
                     raise
-                trouble, noticed = error.detail or str(error), True
-                await self._clock.sleep(min(_PAUSE_S, max(0.0, self._left(since))))
-            if self._left(since) <= 0:
+                trouble, notified = error.detail or str(error), True
+                await self._clock.sleep(min(_PAUSE_S, max(0.0, self._remaining_s(since))))
+            if self._remaining_s(since) <= 0:
                 seen = f"; {trouble}" if trouble else ""
                 raise ChainUnreachableError(f"no new block for {self._limits.no_block_s:g} s{seen}")
 
@@ -308,7 +308,7 @@ class BittensorChain:
                 "serve axon", lambda client: client.execute(intent, self._signer.keypair), self._limits.submit_s
             )
         if not result.success:
-            raise ChainError(f"serve axon: {words(result.error or bt.ChainError(result.message))}")
+            raise ChainError(f"serve axon: {error_message(result.error or bt.ChainError(result.message))}")
 
     async def close(self) -> None:
         """Release the connection."""
@@ -355,7 +355,7 @@ class BittensorChain:
                 return False
         return True
 
-    def _left(self, since: float) -> float:
+    def _remaining_s(self, since: float) -> float:
         return since + self._limits.no_block_s - self._clock.monotonic()
 
     @asynccontextmanager
@@ -415,15 +415,15 @@ class BittensorChain:
         return Head(number, _plain(view.block_hash), int(time) // 1_000, epoch, end, start)
 
     def _same_chain(self, genesis: Any) -> str:
-        found = _plain(genesis)
-        if not _HASH.fullmatch(found):
-            raise ChainError(f"the chain shows no genesis: {printable(found, 80)}")
+        genesis_hash = _plain(genesis)
+        if not _HASH.fullmatch(genesis_hash):
+            raise ChainError(f"the chain shows no genesis: {printable(genesis_hash, 80)}")
         if self._genesis is None:
-            self._genesis = found
-            self.expect(found)
-        if found != self._genesis:
-            raise OtherChainError(f"its genesis is {found}, not {self._genesis}; check chain.endpoints")
-        return found
+            self._genesis = genesis_hash
+            self.expect(genesis_hash)
+        if genesis_hash != self._genesis:
+            raise OtherChainError(f"its genesis is {genesis_hash}, not {self._genesis}; check chain.endpoints")
+        return genesis_hash
 
     def _require(self, there: object) -> None:
         """Raise NoSubnetError without a subnet: where there is none the chain has default values for everything."""

@@ -39,7 +39,7 @@ class ClockWatch:
         self._since = clock.monotonic()
         self._known: tuple[float, float] | None = None  # origin at the last verdict, and seconds off
 
-    def saw(self, number: int, made: float) -> None:
+    def record_block(self, number: int, made: float) -> None:
         """Note the newest block: its number, and its time in seconds since the Unix epoch."""
         now = self._clock.monotonic()
         look = _Look(number, made, self._clock.now().timestamp(), now, now)

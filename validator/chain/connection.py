@@ -107,10 +107,10 @@ class NodeSubstrate(bt.RpcSubstrate):
         """Return a block's hash as the node has it now; the SDK remembers some, and looks up finality for it."""
         if block is None:
             return str(await super().block_hash())
-        found = await self._read(lambda raw: raw.rpc_request("chain_getBlockHash", [block]))
-        if found is None:
+        answer = await self._read(lambda raw: raw.rpc_request("chain_getBlockHash", [block]))
+        if answer is None:
             raise bt.ChainError(f"no block at height {block}")
-        return str(found)
+        return str(answer)
 
     async def query_many(self, items: Sequence[Item], block_hash: str) -> list[Any]:
         """Return storage items of one block, in one round trip; MISSING for one that the runtime does not have."""
@@ -124,12 +124,12 @@ class NodeSubstrate(bt.RpcSubstrate):
                     raise
             else:
                 known[place] = entry, "0x" + codec.storage_key(entry, params).hex()
-        asked = [[key for _, key in known.values()], block_hash]
-        answer = await self._read(lambda raw: raw.rpc_request("state_queryStorageAt", asked))
-        found = {key: value for group in answer for key, value in group["changes"] if value is not None}
+        parameters = [[key for _, key in known.values()], block_hash]
+        answer = await self._read(lambda raw: raw.rpc_request("state_queryStorageAt", parameters))
+        changes = {key: value for group in answer for key, value in group["changes"] if value is not None}
         values: list[Any] = [MISSING] * len(items)
         for place, (entry, key) in known.items():
-            raw = bytes.fromhex(found[key].removeprefix("0x")) if key in found else None
+            raw = bytes.fromhex(changes[key].removeprefix("0x")) if key in changes else None
             values[place] = decode_storage_value(codec, entry, raw)
         return values
 

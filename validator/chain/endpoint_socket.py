@@ -50,14 +50,14 @@ class EndpointSocket:
         self._socket = socket
         self._endpoints = endpoints
         self._limits = limits
-        self._asked: dict[Any, tuple[str, float]] = {}  # the oldest first, by id: its method, and when it was sent
+        self._pending: dict[Any, tuple[str, float]] = {}  # the oldest first, by id: its method, and when it was sent
         self._reason = ""
 
     async def send(self, message: str) -> None:
         """Send a request, or a list of them."""
         now = asyncio.get_running_loop().time()
         for request in _listed(json.loads(message)):
-            self._asked[request["id"]] = request["method"], now
+            self._pending[request["id"]] = request["method"], now
         await self._socket.send(message)
 
     async def recv(self) -> str | bytes:
@@ -90,10 +90,10 @@ class EndpointSocket:
 
     def _check_silence(self) -> None:
         """Leave an endpoint that does not answer; without another one, hope for as long as a call may take."""
-        method, since = next(iter(self._asked.values()), ("", math.inf))
+        method, since = next(iter(self._pending.values()), ("", math.inf))
         silent_s, answer_s = asyncio.get_running_loop().time() - since, self._limits.answer_s
-        left = silent_s > answer_s and self.leave(f"no answer to `{method}` within {answer_s:g} s")
-        if silent_s > self._limits.call_s and not left:
+        has_left = silent_s > answer_s and self.leave(f"no answer to `{method}` within {answer_s:g} s")
+        if silent_s > self._limits.call_s and not has_left:
             self.drop(f"no answer for {self._limits.call_s:g} s")
 
     async def close(self) -> None:
@@ -120,7 +120,7 @@ class EndpointSocket:
             return None
         if number is None:
             return message
-        method, _ = self._asked.pop(number, ("", 0.0))
+        method, _ = self._pending.pop(number, ("", 0.0))
         result, kinds, fault = message.get("result"), _ANSWERS.get(method), ""
         if "error" in message:
             if is_refusal(message["error"]):

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from validator.chain.limits import Limits
-from validator.chain.probe import Node, look_at, unfit
+from validator.chain.probe import Node, endpoint_problems, look_at
 from validator.protocol.text import printable
 from validator.settings.urls import shown_url
 from validator.sources import Clock
@@ -21,7 +21,7 @@ _PAUSE_S: Final = 600.0  # for so long an endpoint is left
 _log = structlog.get_logger()
 
 
-class _Left(NamedTuple):
+class _Unhealthy(NamedTuple):
     reason: str
     until: float  # by the monotonic clock
 
@@ -40,28 +40,28 @@ class Endpoints:
         self.highest = 0
         self._clock = clock
         self._limits = limits
-        self._left: dict[str, _Left] = {}
+        self._unhealthy: dict[str, _Unhealthy] = {}
 
     @property
-    def left(self) -> Mapping[str, str]:
+    def unhealthy(self) -> Mapping[str, str]:
         """Reasons for not using endpoints, by their shown url; a single one is used all the same."""
-        return {shown_url(one): left.reason for one, left in self._left.items() if len(self.all) > 1}
+        return {shown_url(one): unhealthy.reason for one, unhealthy in self._unhealthy.items() if len(self.all) > 1}
 
     def described(self) -> str:
         """Return each endpoint, with what is wrong with it where that is known; for messages."""
-        reasons = {one: f": {left.reason}" for one, left in self._left.items()}
+        reasons = {one: f": {unhealthy.reason}" for one, unhealthy in self._unhealthy.items()}
         return "; ".join(dict.fromkeys(shown_url(one) + reasons.get(one, "") for one in self.all))
 
     def has_other(self, endpoint: str) -> bool:
         """Return whether another endpoint is well, as far as is known."""
-        return any(one != endpoint and one not in self._left for one in self.all)
+        return any(one != endpoint and one not in self._unhealthy for one in self.all)
 
     def leave(self, endpoint: str, reason: str) -> bool:
         """Note that an endpoint is not to be used for some minutes; return whether another one is well."""
-        known, reason = endpoint in self._left, printable(reason, 300)
-        self._left[endpoint] = _Left(reason, self._clock.monotonic() + _PAUSE_S)
+        known, reason = endpoint in self._unhealthy, printable(reason, 300)
+        self._unhealthy[endpoint] = _Unhealthy(reason, self._clock.monotonic() + _PAUSE_S)
         if not known and len(self.all) > 1:
-            _log.warning(Event.CHAIN_ENDPOINT_LEFT, endpoint=shown_url(endpoint), reason=reason, seconds=_PAUSE_S)
+            _log.warning(Event.CHAIN_ENDPOINT_UNHEALTHY, endpoint=shown_url(endpoint), reason=reason, seconds=_PAUSE_S)
         return self.has_other(endpoint)
 
     async def choose(self) -> str:
@@ -73,10 +73,10 @@ class Endpoints:
             ConnectionError: none is a node, or they are of different chains; it says what each is.
         """
         nodes: list[str] = []
-        left = self._left.keys() & self.all
-        for batch in ([one for one in self.all if one not in left], [one for one in self.all if one in left]):
+        unhealthy = self._unhealthy.keys() & self.all
+        for batch in ([one for one in self.all if one not in unhealthy], [one for one in self.all if one in unhealthy]):
             nodes += await self._look(batch)
-            if well := [one for one in nodes if one not in self._left]:
+            if well := [one for one in nodes if one not in self._unhealthy]:
                 return well[0]
         if not nodes:
             raise ConnectionError(self.described())
@@ -85,22 +85,22 @@ class Endpoints:
     async def has_better(self, used: str) -> bool:
         """Look at the endpoints whose pause is over; return whether one before `used` is well again."""
         now = self._clock.monotonic()
-        due = [one for one, left in self._left.items() if left.until <= now]
+        due = [one for one, unhealthy in self._unhealthy.items() if unhealthy.until <= now]
         for one in due:  # nobody else looks meanwhile
-            self._left[one] = self._left[one]._replace(until=now + _PAUSE_S)
+            self._unhealthy[one] = self._unhealthy[one]._replace(until=now + _PAUSE_S)
         await self._look(due)
-        return used in self.all and any(one not in self._left for one in self.all[: self.all.index(used)])
+        return used in self.all and any(one not in self._unhealthy for one in self.all[: self.all.index(used)])
 
     async def _look(self, endpoints: Sequence[str]) -> list[str]:
         """Look at endpoints, all at once, and note which are well; return those that are nodes of the chain."""
         limit_s = self._limits.look_s if len(self.all) > 1 else self._limits.call_s - self._limits.look_s
-        seen = await asyncio.gather(*(look_at(one, limit_s) for one in endpoints))
-        for endpoint, reason in zip(endpoints, unfit(seen, self.genesis, self.highest), strict=True):
+        results = await asyncio.gather(*(look_at(one, limit_s) for one in endpoints))
+        for endpoint, reason in zip(endpoints, endpoint_problems(results, self.genesis, self.highest), strict=True):
             if reason:
                 self.leave(endpoint, reason)
-            elif self._left.pop(endpoint, None) is not None and len(self.all) > 1:
-                _log.info(Event.CHAIN_ENDPOINT_BACK, endpoint=shown_url(endpoint))
-        nodes = {endpoint: one for endpoint, one in zip(endpoints, seen, strict=True) if isinstance(one, Node)}
+            elif self._unhealthy.pop(endpoint, None) is not None and len(self.all) > 1:
+                _log.info(Event.CHAIN_ENDPOINT_HEALTHY, endpoint=shown_url(endpoint))
+        nodes = {endpoint: one for endpoint, one in zip(endpoints, results, strict=True) if isinstance(one, Node)}
         if self.genesis is None and len({node.chain_id for node in nodes.values()}) > 1:
             return []
         return list(nodes)

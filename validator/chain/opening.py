@@ -110,10 +110,10 @@ def _is_here(host: str | None) -> bool:
     if host is None:
         return False
     try:
-        found = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)
+        addresses = socket.getaddrinfo(host, 0, type=socket.SOCK_DGRAM)
     except OSError:
         return False  # not even a name: it is not this machine's own
-    return all(_is_own(family, address) for family, _, _, _, address in found)
+    return all(_is_own(family, address) for family, _, _, _, address in addresses)
 
 
 def _is_own(family: int, address: tuple[object, ...]) -> bool:

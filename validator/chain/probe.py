@@ -49,7 +49,7 @@ class Rpc:
     def __init__(self, url: str) -> None:
         self._url = url
         self._ids = itertools.count(1)
-        self._noticed = False
+        self._notified = False
         self._session: aiohttp.ClientSession
         self._socket: aiohttp.ClientWebSocketResponse
 
@@ -98,7 +98,7 @@ class Rpc:
         """Return whether a notice of a subscription has come, or comes within the limit."""
         try:
             async with asyncio.timeout(limit_s):
-                while not self._noticed:
+                while not self._notified:
                     await self._received(_HEADS)
         except TimeoutError:
             return False
@@ -122,7 +122,7 @@ class Rpc:
         if message.type not in {aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY}:
             raise NoNodeError(f"a websocket that closes when it is asked `{method}`", _OTHER)
         answer = _decoded(message.data)
-        self._noticed |= isinstance(answer, dict) and "method" in answer
+        self._notified |= isinstance(answer, dict) and "method" in answer
         return answer if isinstance(answer, dict) else {}
 
 
@@ -181,8 +181,10 @@ def _no_websocket(error: Exception, *, secure: bool) -> NoNodeError:  # noqa: PL
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return NoNodeError("the host's name is not found", _NAME)
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
-        said = printable(str(error.certificate_error), _SHOWN)
-        return NoNodeError(f"its certificate is not accepted: {said}", "name the host that the certificate is for")
+        certificate_error = printable(str(error.certificate_error), _SHOWN)
+        return NoNodeError(
+            f"its certificate is not accepted: {certificate_error}", "name the host that the certificate is for"
+        )
     if isinstance(error, aiohttp.ClientConnectorSSLError):
         return NoNodeError("no TLS is spoken there", _TLS)
     if isinstance(error, aiohttp.ClientConnectorError):
@@ -234,11 +236,11 @@ class Node(NamedTuple):
         return self.genesis.lower().removeprefix("0x")
 
 
-Seen = Node | NoNodeError
+ProbeResult = Node | NoNodeError
 SPEC: Final = "node-subtensor"
 
 
-def unfit(seen: Sequence[Seen], genesis: str | None, highest: int = 0) -> list[str]:
+def endpoint_problems(seen: Sequence[ProbeResult], genesis: str | None, highest: int = 0) -> list[str]:
     """Return why each endpoint is not to be used, as far as they and what is known of the chain tell; empty: it is.
 
     Args:
@@ -251,21 +253,21 @@ def unfit(seen: Sequence[Seen], genesis: str | None, highest: int = 0) -> list[s
     good = [one for one in nodes if one.chain_id in chains]
     highest = max([highest, *(one.height for one in good)])
     newest = max((one.time or 0.0 for one in good), default=0.0)
-    reasons = [_unfit(one, chains, highest, newest) for one in seen]
+    reasons = [_endpoint_problem(one, chains, highest, newest) for one in seen]
     late_s = [one.latency_s if isinstance(one, Node) and one.latency_s > SLOW_S else 0.0 for one in seen]
     quick = any(not reason and not late for reason, late in zip(reasons, late_s, strict=True))
     slow = [f"slow: {late:.1f} s a call" if quick and late else "" for late in late_s]
     return [reason or late for reason, late in zip(reasons, slow, strict=True)]
 
 
-def _unfit(one: Seen, chains: Collection[str], highest: int, newest: float) -> str:
+def _endpoint_problem(one: ProbeResult, chains: Collection[str], highest: int, newest: float) -> str:
     if isinstance(one, NoNodeError):
         return one.seen
     if one.spec != SPEC:
         return f"a node of another chain, `{one.chain}` ({one.spec}), no subtensor"
     if len(chains) > 1 or one.chain_id not in chains:
-        whose = "of one of the other endpoints" if len(chains) > 1 else "of this validator's chain"
-        return f"another chain: its genesis is {one.chain_id[:10]}…, not that {whose}"
+        expected = "of one of the other endpoints" if len(chains) > 1 else "of this validator's chain"
+        return f"another chain: its genesis is {one.chain_id[:10]}…, not that {expected}"
     if one.syncing or one.height + MOST_BEHIND < highest or (one.time or newest) + LIMITS.still_s < newest:
         return f"{highest - one.height} blocks behind the others" if one.height < highest else "still catching up"
     return "" if one.notices else "it sends no notices of new blocks"
@@ -284,7 +286,7 @@ def _time(raw: Any) -> float | None:
     return int.from_bytes(data, "little") / 1000 if 0 < len(data) <= _NOW_BYTES else None
 
 
-async def look_at(endpoint: str, limit_s: float) -> Seen:
+async def look_at(endpoint: str, limit_s: float) -> ProbeResult:
     """Return what is at an endpoint, within `limit_s`."""
     try:
         url = resolve_endpoint(endpoint)[1]
@@ -294,7 +296,7 @@ async def look_at(endpoint: str, limit_s: float) -> Seen:
     try:
         async with asyncio.timeout(limit_s), Rpc(url) as rpc:
             connected = True
-            return await _asked(url, rpc, limit_s)
+            return await _ask_node(url, rpc, limit_s)
     except TimeoutError:
         what = "connected, but no answer" if connected else "no websocket"
         return NoNodeError(f"{what} within {limit_s:g} s", _SILENT)
@@ -302,7 +304,7 @@ async def look_at(endpoint: str, limit_s: float) -> Seen:
         return error
 
 
-async def _asked(url: str, rpc: Rpc, limit_s: float) -> Node:
+async def _ask_node(url: str, rpc: Rpc, limit_s: float) -> Node:
     loop = asyncio.get_running_loop()
     began = loop.time()
     chain, header, runtime, genesis, health, now, _ = await rpc.ask_all(

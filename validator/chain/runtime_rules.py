@@ -22,7 +22,7 @@ def is_owner_exempt(spec_version: int, consensus: object) -> bool:
     return spec_version >= OWNER_EXEMPT and consensus not in _NULL
 
 
-class Asked(NamedTuple):
+class SubmissionFacts(NamedTuple):
     """Facts that decide whether the runtime takes a row of weights.
 
     Attributes:
@@ -75,39 +75,39 @@ class RuntimeRule(NamedTuple):
     source: str
     since: int
     reason: Reason
-    judge: Callable[[Asked], Verdict]
+    judge: Callable[[SubmissionFacts], Verdict]
 
 
-def _permit(asked: Asked) -> Verdict:
-    if asked.me.validator_permit:
+def _permit(facts: SubmissionFacts) -> Verdict:
+    if facts.me.validator_permit:
         return Verdict(False, "a validator permit")
-    if asked.is_exempt:
+    if facts.is_exempt:
         return Verdict(False, "no validator permit; the subnet owner's hotkey needs none")
     advice = "permits follow stake at the end of an epoch: stake more to this hotkey, or wait for the epoch's end"
     return Verdict(True, "no validator permit; permits follow stake, by epoch", advice)
 
 
-def _stake(asked: Asked) -> Verdict:
-    least = asked.parameters.min_stake_tao
-    exempt = "; the subnet owner's hotkey needs none" if asked.is_exempt else ""
-    detail = f"{asked.me.stake_tao:g} TAO, at least {least:g} asked for{exempt}"
-    return Verdict(asked.me.stake_tao < least and not exempt, detail, "stake more to this hotkey")
+def _stake(facts: SubmissionFacts) -> Verdict:
+    least = facts.parameters.min_stake_tao
+    exempt = "; the subnet owner's hotkey needs none" if facts.is_exempt else ""
+    detail = f"{facts.me.stake_tao:g} TAO, at least {least:g} asked for{exempt}"
+    return Verdict(facts.me.stake_tao < least and not exempt, detail, "stake more to this hotkey")
 
 
-def _mechanism(asked: Asked) -> Verdict:
-    count = asked.parameters.mechanisms
+def _mechanism(facts: SubmissionFacts) -> Verdict:
+    count = facts.parameters.mechanisms
     advice = "set weights.assessment_mechid and weights.workflow_mechid to mechanisms that the subnet has"
-    return Verdict(asked.mechid >= count, f"mechanism {asked.mechid} of {count}", advice)
+    return Verdict(facts.mechid >= count, f"mechanism {facts.mechid} of {count}", advice)
 
 
-def _version_key(asked: Asked) -> Verdict:
-    least = asked.parameters.version_key
+def _version_key(facts: SubmissionFacts) -> Verdict:
+    least = facts.parameters.version_key
     detail = f"weights carry {VERSION_KEY}, at least {least} asked for"
     return Verdict(least > VERSION_KEY, detail, "upgrade this program")
 
 
-def _commit_reveal(asked: Asked) -> Verdict:
-    hidden, takes = asked.parameters.commit_reveal, asked.parameters.takes_commitments
+def _commit_reveal(facts: SubmissionFacts) -> Verdict:
+    hidden, takes = facts.parameters.commit_reveal, facts.parameters.takes_commitments
     mode = "committed, revealed by the chain later" if hidden else "shown at once"
     cannot = hidden and not takes
     advice = "name a node with the network's present runtime in chain.endpoints, or let the owner turn it off"
@@ -115,26 +115,26 @@ def _commit_reveal(asked: Asked) -> Verdict:
     return Verdict(cannot, detail, advice)
 
 
-def _commits(asked: Asked) -> Verdict:
+def _commits(facts: SubmissionFacts) -> Verdict:
     """Count the commitments of this epoch: those of the last tempo's blocks, which may be some more."""
-    recent = [block for block in asked.commits if block > asked.snapshot.block - asked.parameters.tempo]
+    recent = [block for block in facts.commits if block > facts.snapshot.block - facts.parameters.tempo]
     detail = f"{len(recent)} commitments in this epoch, less than {MOST_COMMITS}"
     return Verdict(len(recent) >= MOST_COMMITS, detail, "nothing: the next weights wait until one is revealed")
 
 
-def _rate_limit(asked: Asked) -> Verdict:
-    limit, block = asked.parameters.weights_rate_limit, asked.snapshot.block
-    free = asked.last_update + limit
+def _rate_limit(facts: SubmissionFacts) -> Verdict:
+    limit, block = facts.parameters.weights_rate_limit, facts.snapshot.block
+    free = facts.last_update + limit
     detail = f"{limit} blocks between weights, the next from block {free}, now {block}"
     return Verdict(free > block, detail, "nothing: the next weights wait for it", max(free, block + 1))
 
 
-def _least_weights(asked: Asked) -> Verdict:
-    least = min(asked.parameters.min_allowed_weights, len(asked.snapshot.neurons))
-    if asked.row is None:
+def _least_weights(facts: SubmissionFacts) -> Verdict:
+    least = min(facts.parameters.min_allowed_weights, len(facts.snapshot.neurons))
+    if facts.row is None:
         return Verdict(False, f"at least {least} uids with a weight asked for")
-    few = len(asked.row) < least and set(asked.row) != {asked.me.uid}
-    return Verdict(few, f"{len(asked.row)} uids with a weight, at least {least} asked for")
+    few = len(facts.row) < least and set(facts.row) != {facts.me.uid}
+    return Verdict(few, f"{len(facts.row)} uids with a weight, at least {least} asked for")
 
 
 _WEIGHTS: Final = "subnets/weights.rs"
@@ -161,5 +161,5 @@ def preconditions(
     snapshot: MetagraphSnapshot, parameters: SubnetParameters, me: Neuron, mechid: int
 ) -> Iterator[tuple[RuntimeRule, Verdict]]:
     """Yield what the runtime asks of weights before any row is computed, as of the snapshot."""
-    asked = Asked(snapshot, parameters, me, mechid, me.last_update)
-    return ((rule, rule.judge(asked)) for rule in RULES)
+    facts = SubmissionFacts(snapshot, parameters, me, mechid, me.last_update)
+    return ((rule, rule.judge(facts)) for rule in RULES)

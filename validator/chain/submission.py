@@ -173,16 +173,16 @@ class OwnRow(bt.SetWeights):  # type: ignore[misc]
                 if not is_missing(error):
                     raise
             raise bt.ChainError("this runtime is too old for the SDK's commitments", code=bt.ErrorCode.DISABLED)
-        calls, given = bt.calls.SubtensorModule, {"netuid": self.netuid, "dests": uids, "weights": values}
-        given |= {"version_key": self.version_key}
+        calls, arguments = bt.calls.SubtensorModule, {"netuid": self.netuid, "dests": uids, "weights": values}
+        arguments |= {"version_key": self.version_key}
         try:
-            return await substrate.compose(calls.set_mechanism_weights(mecid=self.mechid, **given))
+            return await substrate.compose(calls.set_mechanism_weights(mecid=self.mechid, **arguments))
         except ValueError as error:
             if not is_missing(error):
                 raise
         if self.mechid:
             raise bt.ChainError("this runtime has no mechanisms", code=bt.ErrorCode.INVALID_ARGUMENT)
-        return await substrate.compose(calls.set_weights(**given))
+        return await substrate.compose(calls.set_weights(**arguments))
 
 
 def weights_call(netuid: int, mechid: int, weights: Mapping[int, float], period: int) -> Execute:
@@ -207,10 +207,10 @@ def _refusal_before_signing(error: Exception) -> WeightsResult | None:
 
 
 def _refused(error: bt.ChainError, block: int | None, extrinsic: str | None) -> WeightsResult:
-    return WeightsResult(False, words(error), block, extrinsic)
+    return WeightsResult(False, error_message(error), block, extrinsic)
 
 
-def words(error: bt.ChainError) -> str:
+def error_message(error: bt.ChainError) -> str:
     """Return a refusal as `code (Name): text`: the SDK's code, the pallet's name where it has one."""
     name = f" ({error.name})" if error.name else ""
     return f"{error.code.value}{name}: {printable(str(error), 300)}"

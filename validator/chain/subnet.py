@@ -447,9 +447,9 @@ class SimulatedSubnet:
     def parameters(self) -> SubnetParameters:
         """Return what the subnet asks of validators."""
         rules = self.rules
-        asked = (rules.tempo, rules.weights_rate_limit, rules.min_stake_tao, rules.version_key)
+        values = (rules.tempo, rules.weights_rate_limit, rules.min_stake_tao, rules.version_key)
         return SubnetParameters(
-            *asked,
+            *values,
             rules.reveal_epochs > 0,
             rules.mechanisms,
             min_allowed_weights=rules.min_allowed_weights,

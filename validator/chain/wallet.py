@@ -43,11 +43,11 @@ def read_secret(file: Path, setting: str) -> str:
         file = from_home(file)
         # A pipe without a writer must not hold up the start.
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
-            found = os.fstat(stream.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise SecretFileError(f"{place}: not a plain file")
-            if found.st_mode & _TOO_OPEN:
-                mode = stat.S_IMODE(found.st_mode)
+            if status.st_mode & _TOO_OPEN:
+                mode = stat.S_IMODE(status.st_mode)
                 raise SecretFileError(f"{place}: mode {mode:o} lets others at it; chmod 400 {place}")
             data = stream.read(MAX_SECRET_BYTES + 1)
     except OSError as error:

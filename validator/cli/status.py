@@ -157,7 +157,7 @@ def _chain(seen: Overview) -> Iterator[str]:
     age = span(seen.at.timestamp() - head.time)
     yield _line("block", f"{head.number}, {age} old; {chain.neurons} neurons{slow}")
     yield _line("epoch", f"{head.epoch} {_progress(chain)}")
-    for endpoint, why in chain.endpoints_left.items():
+    for endpoint, why in chain.unhealthy_endpoints.items():
         yield _line("endpoint", f"{endpoint} is not used: {why}")
 
 
@@ -235,10 +235,10 @@ def _tally(counts: Mapping[Any, int]) -> str:
     return ": " + ", ".join(f"{many} {reason}" for reason, many in counts.items())
 
 
-def _days(left: float | None) -> str:
-    if left is None:
+def _days(unhealthy: float | None) -> str:
+    if unhealthy is None:
         return ""
-    return ", full in more than a year" if left > _YEAR_DAYS else f", full in {left:.0f} days"
+    return ", full in more than a year" if unhealthy > _YEAR_DAYS else f", full in {unhealthy:.0f} days"
 
 
 def _in_hand(record: RoundRecord | None, at: datetime) -> str:
@@ -283,9 +283,9 @@ def _warnings(seen: Overview) -> Iterator[str]:
         return
     if stored.locked is not None:
         yield f"weights are locked: {cell(stored.locked)}. {FATAL['weights_locked'].advice}"
-    left = None if seen.disk is None else seen.disk.days_left
-    if left is not None and left < FEW_DAYS:
-        yield f"disk: full in {left:.0f} days at this growth. {CONDITIONS['local_disk'].advice}"
+    unhealthy = None if seen.disk is None else seen.disk.days_left
+    if unhealthy is not None and unhealthy < FEW_DAYS:
+        yield f"disk: full in {unhealthy:.0f} days at this growth. {CONDITIONS['local_disk'].advice}"
     now = 0 if chain is None else chain.head.epoch
     for mechid, epoch in stored.confirmed.items():
         if epoch is not None and now - epoch > seen.weights_epochs:

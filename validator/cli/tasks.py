@@ -479,6 +479,6 @@ async def _serve(directory: Path, host: str, port: int, signer: Signer, validato
         host, port = server.addresses[0]
         shown = f"[{host}]" if ":" in host else host
         print_line(f"serving {directory} at http://{shown}:{port} as {signer.hotkey}")
-        await stop.asked.wait()
+        await stop.requested.wait()
     finally:
         await server.close()

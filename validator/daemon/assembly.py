@@ -72,18 +72,18 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
             if (known := await tx.chain.get()) is not None:
                 world.chain.expect(known.genesis)
         heart, clock_watch = Heartbeat(world.clock), ClockWatch(world.clock)
-        near = await asyncio.to_thread(chain_is_here, settings)
+        chain_is_local = await asyncio.to_thread(chain_is_here, settings)
         board = Board(world.clock, metrics.condition)
         if world.canary_fault:
             board.raise_("canaries_unavailable", world.canary_fault)
         health = HealthState(world.clock, settings.rounds.interval_s, __version__, board)
-        away = partial(network_away, None if near else world.chain, world.source, lambda: health.block_age_s)
-        compared = None if near and settings.tasks.server_url is None else away
+        away = partial(network_away, None if chain_is_local else world.chain, world.source, lambda: health.block_age_s)
+        compared = None if chain_is_local and settings.tasks.server_url is None else away
         submitted = partial(next_submitted, store) if settings.attestations.submissions else None
-        if near:
+        if chain_is_local:
             away = partial(network_away_here, world.source, lambda: health.block_age_s, world.clock)
         dispatcher = _dispatcher(world, store, heart, away)
-        pay = PayWatch(store, world.clock, board, world.signer.hotkey, compared, health.saw)
+        pay = PayWatch(store, world.clock, board, world.signer.hotkey, compared, health.record)
         watch = RoundWatch(health, board, metrics, pay)
         rounds = RoundService(
             store=store,
@@ -119,8 +119,8 @@ async def assembled(settings: Settings, world: World, metrics: Metrics | None = 
             listeners=(watch, *world.listeners),
         )
         waiting = await waiting_work(world, store, metrics, health, stack)
-        beside = _beside(settings, world, store, metrics, health, heart, clock_watch, waiting, pay)
-        yield Daemon(settings, store, metrics, board, health, rounds, beside, Drains(store, world.clock, drained))
+        services = _services(settings, world, store, metrics, health, heart, clock_watch, waiting, pay)
+        yield Daemon(settings, store, metrics, board, health, rounds, services, Drains(store, world.clock, drained))
 
 
 def _dispatcher(world: World, store: Store, heart: Heartbeat, away: NetworkAway) -> Dispatcher:
@@ -129,7 +129,7 @@ def _dispatcher(world: World, store: Store, heart: Heartbeat, away: NetworkAway)
     return Dispatcher(world.miners, store, world.clock, gates, runners, heart.since, away)
 
 
-def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
+def _services(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     settings: Settings,
     world: World,
     store: Store,
@@ -141,7 +141,7 @@ def _beside(  # noqa: PLR0913, PLR0917 - the parts of which they are made
     pay: PayWatch,
 ) -> Sequence[Service]:
     watch = StoreWatch(store, world.clock, health.board, metrics.store_write.observe)
-    store.on_outage = watch.told
+    store.on_outage = watch.report_outage
     metrics.interval.set(settings.rounds.interval_s)
     sends = settings.weights.enabled and not settings.weights.dry_run
     mechids, most_epochs = tuple(mechanisms(settings.weights)) if sends else (), settings.health.weights_epochs

@@ -40,7 +40,7 @@ class Drains:
     before: int
     _taken: int | None = field(init=False, default=None)
 
-    async def asked(self) -> None:
+    async def requested(self) -> None:
         """Return once there is a request; it is noted as taken."""
         while self._taken is None:
             try:
@@ -72,7 +72,7 @@ class Service(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """The assembled services; `beside` run next to the rounds and are cancelled after them, last started first."""
+    """The assembled services; `services` run next to the rounds and are cancelled after them, last started first."""
 
     settings: Settings
     store: Store
@@ -80,7 +80,7 @@ class Daemon:
     board: Board
     health: HealthState
     rounds: RoundService
-    beside: Sequence[Service]
+    services: Sequence[Service]
     drains: Drains
 
     async def run(self, stop: Stop, afterwards: Callable[[], Awaitable[None]] | None = None) -> bool:
@@ -98,13 +98,13 @@ class Daemon:
         """
         try:
             async with asyncio.TaskGroup() as group:
-                beside = [group.create_task(service.run()) for service in self.beside]
+                services = [group.create_task(service.run()) for service in self.services]
                 try:
                     finished = await self._rounds_until(stop)
                     if afterwards is not None:
-                        await unless_set(stop.asked, afterwards)
+                        await unless_set(stop.requested, afterwards)
                 finally:
-                    await ended(reversed(beside), again_s=_CANCELLED_AGAIN_S)
+                    await ended(reversed(services), again_s=_CANCELLED_AGAIN_S)
         except ExceptionGroup as failures:
             known = _first_known(failures)
             if known is None:
@@ -120,17 +120,17 @@ class Daemon:
 
     async def _rounds_until(self, stop: Stop) -> bool:
         rounds = asyncio.create_task(self.rounds.run())
-        asked = asyncio.create_task(stop.asked.wait())
+        requested = asyncio.create_task(stop.requested.wait())
         at_once = asyncio.create_task(stop.at_once.wait())
-        drain = asyncio.create_task(self.drains.asked())
+        drain = asyncio.create_task(self.drains.requested())
         try:
-            await asyncio.wait({rounds, asked, drain}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({rounds, requested, drain}, return_when=asyncio.FIRST_COMPLETED)
             self.rounds.stopping.set()
             self.health.stopping = True
-            if drain.done() and not asked.done():
+            if drain.done() and not requested.done():
                 drain.result()
                 _log.info(Event.DAEMON_DRAINING)
-                await asyncio.wait({rounds, asked}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait({rounds, requested}, return_when=asyncio.FIRST_COMPLETED)
             if not rounds.done():
                 _log.info(Event.DAEMON_STOPPING, grace_s=self.settings.rounds.grace_s)
             grace = self.settings.rounds.grace_s
@@ -139,14 +139,14 @@ class Daemon:
                 await rounds
         finally:
             # A settling that is on its way ends first.
-            await ended((rounds, asked, at_once, drain), again_s=_CANCELLED_AGAIN_S)
+            await ended((rounds, requested, at_once, drain), again_s=_CANCELLED_AGAIN_S)
         return not self.rounds.in_hand
 
 
 def _first_known(failures: BaseExceptionGroup[BaseException]) -> ValidatorError | None:
     """Return the first error among nested groups that was raised on purpose."""
     for failure in failures.exceptions:
-        found = _first_known(failure) if isinstance(failure, BaseExceptionGroup) else failure
-        if isinstance(found, ValidatorError):
-            return found
+        known = _first_known(failure) if isinstance(failure, BaseExceptionGroup) else failure
+        if isinstance(known, ValidatorError):
+            return known
     return None

@@ -30,7 +30,7 @@ class Program:
     """
 
     def __init__(self) -> None:
-        self.asked = False
+        self.stop_requested = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, command: Sequence[str]) -> tuple[int, str]:
@@ -44,16 +44,16 @@ class Program:
         self._process = subprocess.Popen(  # noqa: S603 - this program
             command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0
         )
-        if self.asked:
+        if self.stop_requested:
             self._process.terminate()
-        said = _Copy(self._process.stderr)
-        said.start()
+        last_line = _Copy(self._process.stderr)
+        last_line.start()
         code = self._process.wait()
-        said.join(_READ_S)  # what it started may hold its standard error open
-        return (code if code >= 0 else 128 - code), said.last()
+        last_line.join(_READ_S)  # what it started may hold its standard error open
+        return (code if code >= 0 else 128 - code), last_line.last()
 
     def _take(self, number: int, _frame: FrameType | None) -> None:
-        self.asked = True
+        self.stop_requested = True
         if self._process is not None:
             self._process.send_signal(number)
 
@@ -87,12 +87,12 @@ def main(arguments: Sequence[str]) -> int:
         os.execv(command[0], command)  # noqa: S606 - the arguments are the operator's own
     program = Program()
     code, reason = program.run(command)
-    if program.asked or code not in _PARKED:
+    if program.stop_requested or code not in _PARKED:
         return code
 
     from validator.daemon.parking import park  # noqa: PLC0415 - half of the program, in vain where nothing goes wrong
 
-    return park(Exit(code), reason, arguments, lambda: program.asked)
+    return park(Exit(code), reason, arguments, lambda: program.stop_requested)
 
 
 if __name__ == "__main__":

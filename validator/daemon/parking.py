@@ -58,27 +58,29 @@ class Parked:
                 await self.clock.sleep(_LOOK_S)
 
 
-def park(code: Exit, reason: str, arguments: Sequence[str], asked: Callable[[], bool]) -> int:
+def park(code: Exit, reason: str, arguments: Sequence[str], stop_requested: Callable[[], bool]) -> int:
     """Wait for SIGTERM or SIGINT and return the code. What asks for health is answered, if the settings can be read.
 
     Args:
         code: what the program ended with.
         reason: its last words; what the code means, where it said none.
         arguments: of the program: its command, and maybe its settings' file.
-        asked: whether there was a signal before this could take any.
+        stop_requested: whether there was a signal before this could take any.
     """
     try:
         settings = load_settings(_config(arguments), os.environ)
     except SettingsError:
         settings = None
-    return asyncio.run(_wait(code, reason or code.meaning, settings, arguments[0] == "run", asked))
+    return asyncio.run(_wait(code, reason or code.meaning, settings, arguments[0] == "run", stop_requested))
 
 
-async def _wait(code: Exit, reason: str, settings: Settings | None, listens: bool, asked: Callable[[], bool]) -> int:
+async def _wait(
+    code: Exit, reason: str, settings: Settings | None, listens: bool, stop_requested: Callable[[], bool]
+) -> int:
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    if asked():
+    if stop_requested():
         return code
     clock = SystemClock()
     metrics = Metrics(clock, __version__)

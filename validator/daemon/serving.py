@@ -68,7 +68,7 @@ async def _serve(settings: Settings, signals: Signals) -> int:
                 structlog.get_logger().info(
                     Event.WEB_STARTED, version=__version__, addresses=addresses, token_file=token_file
                 )
-                await signals.stop.asked.wait()
+                await signals.stop.requested.wait()
             finally:
                 await server.close()
     except asyncio.CancelledError:

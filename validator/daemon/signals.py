@@ -46,22 +46,22 @@ def _ignore(_number: int, _frame: FrameType | None) -> None:
 
 
 class Stop:
-    """Two events: `asked` lets the round in hand finish, `at_once` does not."""
+    """Two events: `requested` lets the round in hand finish, `at_once` does not."""
 
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
+        self.requested = asyncio.Event()
         self.at_once = asyncio.Event()
 
     def request(self) -> None:
         """Ask, or insist when asked before."""
-        (self.at_once if self.asked.is_set() else self.asked).set()
+        (self.at_once if self.requested.is_set() else self.requested).set()
 
     def listen(self) -> None:
         """Take the signals of this process as requests, from within the running event loop."""
         loop = asyncio.get_running_loop()
 
         def handle(number: int, _frame: FrameType | None) -> None:
-            loop.call_soon_threadsafe(self.asked.set if number == signal.SIGHUP else self.request)
+            loop.call_soon_threadsafe(self.requested.set if number == signal.SIGHUP else self.request)
 
         take_signals(handle)
 

@@ -75,7 +75,7 @@ class QueueWatch:
         """Report the state of one kind."""
         states = {state: counts.get(state, 0) for state in WORK_STATES}
         waited = None if oldest is None else round((self.clock.now() - oldest).total_seconds(), 3)
-        self.health.saw(kind, **states, oldest_s=waited, at_once=at_once)
+        self.health.record(kind, **states, oldest_s=waited, at_once=at_once)
         self.metrics.queue(kind, states, waited or 0.0, at_once)
 
 
@@ -97,16 +97,16 @@ class UnjudgedWatch:
 
     async def look(self) -> None:
         """Look once (StoreError: the store cannot be read)."""
-        found = [task.goal for task in await self.goals.all() if task.type == "code"]
+        goals = [task.goal for task in await self.goals.all() if task.type == "code"]
         async with self.store.read() as tx:
             waiting = await tx.code_checks.unended()
-        if not found and not waiting:
+        if not goals and not waiting:
             self.board.clear("code_off")
             return
-        named = "; ".join(goal[:_GOAL] for goal in found[:_SHOWN])
-        more = "; …" if len(found) > _SHOWN else ""
+        named = "; ".join(goal[:_GOAL] for goal in goals[:_SHOWN])
+        more = "; …" if len(goals) > _SHOWN else ""
         self.board.raise_(
-            "code_off", f"tasks that cannot be judged: {len(found)} ({named}{more}); plans that wait: {waiting}"
+            "code_off", f"tasks that cannot be judged: {len(goals)} ({named}{more}); plans that wait: {waiting}"
         )
 
 

@@ -82,7 +82,7 @@ class GateWatch:
         board = self.health.board
         while True:
             waited = self.workers.behind_s
-            self.health.saw("workers", waits_s=round(waited, 3))
+            self.health.record("workers", waits_s=round(waited, 3))
             board.mark("gates_behind", f"one has waited for {waited:.0f} s" if waited > _BEHIND_S else None)
             await self.clock.sleep(_GATES_EVERY_S)
 
@@ -108,11 +108,13 @@ class RoundWatch:
     def declared(self, declared: Declared) -> None:
         """Note what the miners were last found to declare."""
         self._declared = declared
-        self.health.saw("declarations", asked=declared.asked, valid=declared.valid, refused=dict(declared.refused))
+        self.health.record(
+            "declarations", queried=declared.queried, valid=declared.valid, refused=dict(declared.refused)
+        )
 
     def standing(self, missing: Reason | None, paused: bool) -> None:
         """Note what the hotkey lacks on the subnet, and whether rounds wait for it."""
-        self.health.saw_standing(missing, paused)
+        self.health.record_standing(missing, paused)
         self.metrics.permit.set(missing is None)
 
     def started(self, prepared: Prepared) -> None:
@@ -128,10 +130,10 @@ class RoundWatch:
         seen = facts_of(end, prepared, self._declared)
         self.health.round_ended(end.round_id, advice_on(seen))
         self._without = 0 if seen.dispatches else self._without + 1
-        self.health.saw("dispatches", last_round=seen.dispatches, rounds_without=self._without)
+        self.health.record("dispatches", last_round=seen.dispatches, rounds_without=self._without)
         if seen.dispatches:
-            self.health.saw("answers", sent=seen.dispatches, passed=seen.passed, early=seen.early)
-        self.board.saw_round(seen)
+            self.health.record("answers", sent=seen.dispatches, passed=seen.passed, early=seen.early)
+        self.board.record_round(seen)
         if prepared is not None:
             self.pay.round_ended(prepared.frozen.snapshot)
 
@@ -157,20 +159,20 @@ class HeadWatch:
                 self.metrics.chain_reachable.set(0)
             else:
                 self._tell(None)
-                self.health.saw_block(head.number, head.epoch, self.chain.latency_s)
-                self.metrics.saw_block(head.number)
-                self.clock_watch.saw(head.number, head.time)
+                self.health.record_block(head.number, head.epoch, self.chain.latency_s)
+                self.metrics.record_block(head.number)
+                self.clock_watch.record_block(head.number, head.time)
                 if (off := self.clock_watch.off) is not None:
-                    self.health.saw("clock", off_s=round(off, 3))
+                    self.health.record("clock", off_s=round(off, 3))
                     self.metrics.clock_off.set(off)
             self._tell_endpoints()
             await self.clock.sleep(_HEAD_EVERY_S)
 
     def _tell_endpoints(self) -> None:
-        used, left = self.chain.endpoint_use
-        self.health.saw("endpoints", used=used, left=dict(left))
-        shown = "; ".join(f"{one}: {why}" for one, why in left.items())
-        self.health.board.mark("chain_endpoint_left", shown or None)
+        used, unhealthy = self.chain.endpoint_use
+        self.health.record("endpoints", used=used, unhealthy=dict(unhealthy))
+        shown = "; ".join(f"{one}: {why}" for one, why in unhealthy.items())
+        self.health.board.mark("chain_endpoint_unhealthy", shown or None)
 
     def _tell(self, error: ChainError | None) -> None:
         """Raise the condition that the newest answer shows, and clear those that it does not."""
@@ -219,7 +221,7 @@ class LogWatch:
 
 @dataclass(frozen=True, slots=True)
 class StoreWatch:
-    """Writes a little now and then; a service of the daemon. `told` is what lasting writes tell of their trouble.
+    """Writes a little now and then; a service of the daemon. `report_outage` takes the errors of lasting writes.
 
     `took` is called with the seconds of each write that succeeded.
 
@@ -231,10 +233,10 @@ class StoreWatch:
     board: Board
     took: Callable[[float], None] = lambda _: None
 
-    def told(self, error: StoreAwayError) -> None:
+    def report_outage(self, error: StoreAwayError) -> None:
         """Note what keeps the store from its work."""
-        stands, over = _STORE_CONDITIONS if isinstance(error, _NO_WRITE) else reversed(_STORE_CONDITIONS)
-        self.board.raise_(stands, error.detail)
+        active, over = _STORE_CONDITIONS if isinstance(error, _NO_WRITE) else reversed(_STORE_CONDITIONS)
+        self.board.raise_(active, error.detail)
         self.board.clear(over)
 
     async def run(self) -> None:
@@ -263,7 +265,7 @@ class StoreWatch:
             self.board.raise_("store_damaged", error.detail)
             raise
         except StoreAwayError as error:
-            self.told(error)
+            self.report_outage(error)
             return
         self.took(self.clock.monotonic() - began)
         if not self.store.waiting:  # a small write may find room where a large one does not
@@ -306,7 +308,7 @@ class FigureWatch:
 
     async def _stored(self) -> None:
         async with self.store.read() as tx:
-            self.metrics.standing_flags.set(sum((await tx.flags.standing()).values()))
+            self.metrics.active_flags.set(sum((await tx.flags.standing()).values()))
             if not self.metrics.last_settled.known and (moment := await tx.rounds.last_settled()) is not None:
                 self.metrics.last_settled.set(moment.timestamp())
             if not self.metrics.last_dispatched.known and (moment := await tx.rounds.last_settled(1)) is not None:
@@ -350,7 +352,7 @@ class FigureWatch:
         for mechid, age in ages.items():
             self.metrics.weights_epochs.labels(str(mechid)).set(age)
         worst = max(ages.values())
-        self.health.saw("weights", epochs=worst, limit=self.most_epochs)
+        self.health.record("weights", epochs=worst, limit=self.most_epochs)
         self.health.board.mark("weights_old", f"none for {worst} epochs" if worst > self.most_epochs else None)
 
     async def _disk(self) -> None:
@@ -361,7 +363,7 @@ class FigureWatch:
             except OSError:
                 continue  # what asks before a round tells it
             self.metrics.disk_free.labels(name).set(free[name])
-        self.health.saw("disk", **{f"{name}_free_mib": number // _MIB for name, number in free.items()})
+        self.health.record("disk", **{f"{name}_free_mib": number // _MIB for name, number in free.items()})
 
 
 @dataclass(frozen=True, slots=True)

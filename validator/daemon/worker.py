@@ -166,21 +166,21 @@ def _workers(outfit: Outfit, store: Store, clock: Clock, jobs: "JobQueue", judgi
         concurrency=outfit.concurrency,
         heartbeat_s=outfit.heartbeat_s,
     )
-    board, found = Board(clock), []
+    board, workers = Board(clock), []
     if outfit.sandbox is not None and EXECUTIONS in outfit.kinds:
         fit = SandboxWatch(outfit.sandbox, clock, board).fit
         executions = ExecutionWork(store, outfit.sandbox, judging, board)
-        found.append(make(works=[executions], fit=fit, able=lambda: not board.is_active("sandbox_away")))
+        workers.append(make(works=[executions], fit=fit, able=lambda: not board.is_active("sandbox_away")))
     if outfit.code is not None:
         fit = SandboxWatch(outfit.code, clock, board, note_code).fit
         code = CodeWork(store, outfit.code, clock, board)
-        found.append(make(works=[code], fit=fit, able=lambda: not board.is_active("code_waits")))
-    return found
+        workers.append(make(works=[code], fit=fit, able=lambda: not board.is_active("code_waits")))
+    return workers
 
 
 async def _until_stopped(workers: "Sequence[QueueWorker]", budget: BudgetService, stop: Stop) -> None:
     learning = asyncio.create_task(budget.run())
-    working = asyncio.gather(*(worker.run(stop.asked) for worker in workers))  # over when the last one is
+    working = asyncio.gather(*(worker.run(stop.requested) for worker in workers))  # over when the last one is
     at_once = asyncio.create_task(stop.at_once.wait())
     either: set[asyncio.Future[Any]] = {working, at_once}
     try:

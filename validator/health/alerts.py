@@ -42,8 +42,8 @@ class Alert:
     def query(self) -> str:
         """The expression of the rule."""
         names = [one.name for one in self.conditions]
-        asked = f'=~"{"|".join(names)}"' if len(names) > 1 else f'="{"".join(names)}"'
-        return self.expression or f'validator_condition{{job="validator", condition{asked}}} == 1'
+        selector = f'=~"{"|".join(names)}"' if len(names) > 1 else f'="{"".join(names)}"'
+        return self.expression or f'validator_condition{{job="validator", condition{selector}}} == 1'
 
 
 ALERTS: Final = (

@@ -31,8 +31,8 @@ class _State:
     since: float | None = None  # None: it is not active
     detail: str = ""
     causes: dict[str, str] = field(default_factory=dict)  # by the part that it is active for
-    said_causes: set[str] = field(default_factory=set)  # that the log has of it
-    said: bool = False  # as what the log has it
+    logged_causes: set[str] = field(default_factory=set)  # that the log has of it
+    logged: bool = False  # as what the log has it
     raised_at: float | None = None  # said last
     changes: int = 0  # that the log does not have
     rounds: int = 0  # in a row that show it
@@ -83,7 +83,7 @@ class Board:
         """Return whether the condition is active."""
         return self._states[name].since is not None
 
-    def saw_round(self, facts: RoundFacts) -> None:
+    def record_round(self, facts: RoundFacts) -> None:
         """Look at a round that ended."""
         for name, condition in CONDITIONS.items():
             if condition.in_round is None:
@@ -105,12 +105,12 @@ class Board:
     def active(self) -> tuple[ActiveCondition, ...]:
         """Return the active conditions, the worst first."""
         now = self._clock.monotonic()
-        found = [
+        conditions = [
             ActiveCondition(CONDITIONS[name], state.detail, now - state.since)
             for name, state in self._states.items()
             if state.since is not None
         ]
-        return tuple(sorted(found, key=lambda each: _WORST_FIRST.index(each.condition.severity)))
+        return tuple(sorted(conditions, key=lambda each: _WORST_FIRST.index(each.condition.severity)))
 
     def _changed(self, name: str, state: _State) -> None:
         state.changes += 1
@@ -122,11 +122,11 @@ class Board:
         """Log a change that the log does not have; one that comes back soon waits, and so does another cause."""
         now, condition = self._clock.monotonic(), CONDITIONS[name]
         active, causes = state.since is not None, set(state.causes.values())
-        if active == state.said and causes <= state.said_causes:
+        if active == state.logged and causes <= state.logged_causes:
             return
         if active and state.raised_at is not None and now - state.raised_at < condition.quiet_s:
             return
-        changes, state.said, state.changes, state.said_causes = state.changes, active, 0, causes
+        changes, state.logged, state.changes, state.logged_causes = state.changes, active, 0, causes
         if active:
             state.raised_at = now
             (_log.info if condition.severity == "note" else _log.warning)(
@@ -144,5 +144,5 @@ class Board:
 
 def advice_on(facts: RoundFacts) -> dict[str, str]:
     """Return what is odd about one round and what to do, a line by condition; the board waits for a second round."""
-    found = ((one, one.in_round(facts)) for one in CONDITIONS.values() if one.in_round is not None)
-    return {one.name: f"{one.name}: {detail}. {one.advice}" for one, detail in found if detail is not None}
+    details = ((one, one.in_round(facts)) for one in CONDITIONS.values() if one.in_round is not None)
+    return {one.name: f"{one.name}: {detail}. {one.advice}" for one, detail in details if detail is not None}

@@ -431,7 +431,7 @@ _ALL: Final = (
         "endpoints",
     ),
     Condition(
-        "chain_endpoint_left",
+        "chain_endpoint_unhealthy",
         "endpoints",
         "An endpoint of the chain is not well; the others do its work. It is looked at again after some minutes.",
         "The detail names it and says why: mend it, or take it out of `chain.endpoints`. Where none is well, the first "

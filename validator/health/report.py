@@ -148,11 +148,11 @@ class HealthState:
         """Note that rounds wait for something on this machine, which another condition names."""
         self._active = self.clock.monotonic()
 
-    def saw(self, check: str, **facts: Any) -> None:
+    def record(self, check: str, **facts: Any) -> None:
         """Note what a check of `CHECKS` shows next to its verdict."""
         self._seen[check] = facts
 
-    def saw_block(self, number: int, epoch: int | None = None, latency_s: float | None = None) -> None:
+    def record_block(self, number: int, epoch: int | None = None, latency_s: float | None = None) -> None:
         """Note the newest block, the epoch it belongs to, and how long the chain took for an answer."""
         self.epoch = epoch if epoch is not None else self.epoch
         self._head_at = self.clock.monotonic()
@@ -168,7 +168,7 @@ class HealthState:
             self._head_at = self.clock.monotonic()
         self.chain_problem = problem
 
-    def saw_standing(self, missing: Reason | None, paused: bool) -> None:
+    def record_standing(self, missing: Reason | None, paused: bool) -> None:
         """Note what the hotkey lacks on the subnet, and whether rounds wait for it: then their silence is meant."""
         self._seen["standing"] = {"missing": None if missing is None else str(missing), "paused": paused}
         if missing is None:
@@ -196,8 +196,8 @@ class HealthState:
         """Return the report as of now."""
         checks = self.look()
         conditions = self.board.active()
-        found = {each.condition.severity for each in conditions}
-        worst = "unhealthy" if "unhealthy" in found else "degraded" if "degraded" in found else "ok"
+        severities = {each.condition.severity for each in conditions}
+        worst = "unhealthy" if "unhealthy" in severities else "degraded" if "degraded" in severities else "ok"
         status = "stopping" if self.stopping and worst != "unhealthy" else worst
         return HealthReport(status, conditions, checks, self.started_at, self.version, self.log)
 

@@ -48,15 +48,17 @@ def every_answer_early(facts: "RoundFacts") -> str | None:
 def declarations_refused(facts: "RoundFacts") -> str | None:
     """Return the detail of a round before which no declaration counted."""
     declared = facts.declared
-    if declared is None or not declared.asked or declared.valid:
+    if declared is None or not declared.queried or declared.valid:
         return None
-    cause = "; likely cause: this machine's clock" if 2 * declared.clock >= declared.asked else ""
-    return f"{declared.asked} asked: {counted(declared.refused)}{cause}"
+    cause = "; likely cause: this machine's clock" if 2 * declared.clock >= declared.queried else ""
+    return f"{declared.queried} asked: {counted(declared.refused)}{cause}"
 
 
 def counted(reasons: Mapping[Reason, int] | Mapping[str, int]) -> str:
     """Return reasons with the number of each, the most frequent first."""
-    found = sorted(((str(reason), number) for reason, number in reasons.items()), key=lambda item: (-item[1], item[0]))
-    words = [f"{number} {reason}" for reason, number in found[:_SHOWN]]
-    left = sum(number for _, number in found[_SHOWN:])
-    return ", ".join([*words, f"{left} other"] if left else words)
+    ordered = sorted(
+        ((str(reason), number) for reason, number in reasons.items()), key=lambda item: (-item[1], item[0])
+    )
+    parts = [f"{number} {reason}" for reason, number in ordered[:_SHOWN]]
+    others = sum(number for _, number in ordered[_SHOWN:])
+    return ", ".join([*parts, f"{others} other"] if others else parts)

@@ -73,7 +73,7 @@ class OnChain:
     weights: tuple[OnChainWeights, ...]
     latency_s: float | None = None
     endpoint: str = ""
-    endpoints_left: Mapping[str, str] = field(default_factory=dict)
+    unhealthy_endpoints: Mapping[str, str] = field(default_factory=dict)
     figures: OwnFigures | None = None
 
 
@@ -99,7 +99,7 @@ async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) 
         ),
         latency_s=chain.latency_s,
         endpoint=chain.endpoint_use.used,
-        endpoints_left=chain.endpoint_use.left,
+        unhealthy_endpoints=chain.endpoint_use.unhealthy,
         figures=own_figures(validators, snapshot.by_hotkey(hotkey), parameters),
     )
 
@@ -227,7 +227,7 @@ class Observer:
         try:
             self._hotkey = self.hotkey or load_signer(self.settings.wallet).hotkey
         except WalletError as error:
-            self._wallet_problem = _said(error)
+            self._wallet_problem = _error_text(error)
 
     async def look(self) -> Overview:
         """Return how things are; takes some 30 s where the chain does not answer."""
@@ -263,10 +263,10 @@ class Observer:
                 await require_known_version(tx)
                 known = await tx.chain.get()
                 self._genesis = None if known is None else known.genesis
-                found = await stored(tx, self.settings, now)
-                return found, await disk_of(tx, self.settings.store, now), ""
+                store_view = await stored(tx, self.settings, now)
+                return store_view, await disk_of(tx, self.settings.store, now), ""
         except (ValidatorError, DBAPIError, OSError) as error:
-            problem = _said(error) if isinstance(error, ValidatorError) else type(error).__name__
+            problem = _error_text(error) if isinstance(error, ValidatorError) else type(error).__name__
         if self._store is not None:  # the next look opens it anew
             await self._store.close()
             self._store = None
@@ -286,12 +286,12 @@ class Observer:
                 self._chain = chain
             if self._genesis is not None:
                 chain.expect(self._genesis)
-            found = await within(self.clock, _CHAIN_S, on_chain(chain, self.clock, self.settings, self._hotkey))
+            chain_view = await within(self.clock, _CHAIN_S, on_chain(chain, self.clock, self.settings, self._hotkey))
         except (ValidatorError, TimeoutError) as error:
-            return None, _said(error)
-        self._seen = now, found
-        return found, ""
+            return None, _error_text(error)
+        self._seen = now, chain_view
+        return chain_view, ""
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return printable(str(error) or type(error).__name__, _PROBLEM)

@@ -52,7 +52,7 @@ class Refused(NamedTuple):
     reason: Reason
     detail: str
     status: int | None
-    said: bytes = b""
+    body: bytes = b""
 
 
 async def ask_declaration(
@@ -96,13 +96,13 @@ class Declared:
     """Result of the last poll of the miners' declarations.
 
     Attributes:
-        asked: miners that were asked.
+        queried: miners that were asked.
         valid: declarations that count.
         refused: why the others do not, and how many for each.
         clock: how many of those are what a clock that is off makes of good ones.
     """
 
-    asked: int
+    queried: int
     valid: int
     refused: Mapping[str, int] = field(default_factory=dict)
     clock: int = 0
@@ -130,9 +130,9 @@ class CapabilityDirectory:
         """
         began = self.clock.monotonic()
         turns = asyncio.Semaphore(_MOST_OPEN)
-        asked = [(n.hotkey, n.axon) for n in snapshot.neurons if n.axon is not None and n.hotkey != self.hotkey]
-        answers = await together(self._fetch(hotkey, axon, turns) for hotkey, axon in asked)
-        for (hotkey, axon), answer in zip(asked, answers, strict=True):
+        queried = [(n.hotkey, n.axon) for n in snapshot.neurons if n.axon is not None and n.hotkey != self.hotkey]
+        answers = await together(self._fetch(hotkey, axon, turns) for hotkey, axon in queried)
+        for (hotkey, axon), answer in zip(queried, answers, strict=True):
             if isinstance(answer, Refused):
                 shown = {"reason": answer.reason, "status": answer.status, "detail": printable(answer.detail)}
                 log.debug(Event.DECLARATION_REFUSED, hotkey=hotkey, address=f"{axon.ip}:{axon.port}", **shown)
@@ -141,13 +141,13 @@ class CapabilityDirectory:
         kept = await self._keep(fetched)
         refused[Reason.DECLARATION_OLDER] += len(fetched) - kept
         reasons = {str(reason): number for reason, number in sorted(refused.items()) if number}
-        declared = Declared(len(asked), kept, reasons, sum(refused[reason] for reason in _BY_CLOCK))
+        declared = Declared(len(queried), kept, reasons, sum(refused[reason] for reason in _BY_CLOCK))
         self.tell(declared)
         log.info(
             Event.CAPABILITIES_REFRESHED,
-            asked=len(asked),
+            queried=len(queried),
             valid=kept,
-            refused=len(asked) - kept,
+            refused=len(queried) - kept,
             reasons=reasons,
             seconds=round(self.clock.monotonic() - began, 3),
         )

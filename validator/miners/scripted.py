@@ -76,9 +76,9 @@ class ScriptedMinerClient:
         sending = self._clock.monotonic()
         await self._clock.sleep(min(reply.seconds, call.deadline_s))
         while (
-            left := sending + min(reply.seconds, self._limit_s(call, sending)) - self._clock.monotonic()
+            remaining_s := sending + min(reply.seconds, self._limit_s(call, sending)) - self._clock.monotonic()
         ) > _INSTANT_S:
-            await self._clock.sleep(left)
+            await self._clock.sleep(remaining_s)
         now = self._clock.monotonic()
         judged = _judge(reply, call, late=reply.seconds > self._limit_s(call, sending))
         heard = None if judged.status is None else (now, now)

@@ -109,10 +109,10 @@ class CheckedResolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """Return the addresses of `host` that may be called (OSError: there is none)."""
-        found = [entry for entry in await self._system.resolve(host, port, family) if self._allowed(entry)]
-        if not found:
+        allowed = [entry for entry in await self._system.resolve(host, port, family) if self._allowed(entry)]
+        if not allowed:
             raise OSError("no address of the name may be called")
-        return found
+        return allowed
 
     async def close(self) -> None:
         """Hold nothing."""

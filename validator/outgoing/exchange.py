@@ -250,8 +250,8 @@ class Exchange:
         if self._wire is not None and self._wire.excessive:
             return self._failed(Reason.DEADLINE_TRANSPORT, "headers, framing or TLS outweigh the body")
         reason = Reason.DEADLINE_CONNECT if self._started is None else Reason.DEADLINE_TRANSPORT
-        said = error.message if isinstance(error, HttpProcessingError) else error  # else it shows aiohttp's own status
-        reply = self._failed(reason, f"{type(error).__name__}: {said}", no_route=cause == "route")
+        shown = error.message if isinstance(error, HttpProcessingError) else error  # else it shows aiohttp's own status
+        reply = self._failed(reason, f"{type(error).__name__}: {shown}", no_route=cause == "route")
         return reply if isinstance(error, HttpProcessingError) else replace(reply, ended=self._lost(error))
 
     def _lost(self, error: Exception) -> float | None:

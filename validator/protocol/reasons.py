@@ -186,7 +186,7 @@ class Reason(StrEnum):
         "The evidence folder is too large, or holds something else than plain files and folders.",
     )
     SANDBOX_NO_ENGINE = "sandbox_no_engine", "The container engine cannot be reached."
-    SANDBOX_UNFIT = "sandbox_unfit", "The container engine cannot hold every limit: nothing is run on it."
+    SANDBOX_UNSUITABLE = "sandbox_unsuitable", "The container engine cannot hold every limit: nothing is run on it."
     SANDBOX_IMAGE = "sandbox_image", "The engine does not have the runtime image, and could not pull it."
     SANDBOX_SLOW = "sandbox_slow", "The container engine took too long."
     SANDBOX_ENGINE = "sandbox_engine", "The container engine failed."

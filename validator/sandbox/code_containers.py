@@ -29,7 +29,7 @@ _TRIED: Final = CodeReport(1, 1, 0)
 _KEY: Final = 32  # bytes
 _RUNS: Final = 2  # of code whose judging comes to no report
 _MAX_FAULT: Final = 4_096  # bytes of a report that names what is wrong with the tests
-_TOLD: Final = 300
+_MAX_SHOWN: Final = 300
 
 
 class _Fault(Document, frozen=True):
@@ -65,9 +65,9 @@ class ContainerCodeSandbox:
         if failure is not None:
             return failure
         for _ in range(_RUNS):
-            found = await self._once(job)
-            if found is not None:
-                return found
+            result = await self._once(job)
+            if result is not None:
+                return result
             async with self._trying:
                 failure = await self._try(job.image)
             if failure is not None:
@@ -79,11 +79,11 @@ class ContainerCodeSandbox:
 
     async def _try(self, image: RuntimeImage) -> SandboxFailure | None:
         """Judge code that is known; return what is wrong with the image or the engine."""
-        found = await self._once(CodeJob(image, *TRIAL))
-        self._tried = image if found == _TRIED else None
-        if self._tried or (isinstance(found, SandboxFailure) and found.ours):
-            return found if isinstance(found, SandboxFailure) else None
-        return _unfit(f"code that is known comes to {printable(str(found), _TOLD)}")
+        result = await self._once(CodeJob(image, *TRIAL))
+        self._tried = image if result == _TRIED else None
+        if self._tried or (isinstance(result, SandboxFailure) and result.ours):
+            return result if isinstance(result, SandboxFailure) else None
+        return _unsuitable(f"code that is known comes to {printable(str(result), _MAX_SHOWN)}")
 
     async def _once(self, job: CodeJob) -> CodeReport | SandboxFailure | None:
         """Return what a run came to; None where the code may have kept the runner from its report."""
@@ -101,10 +101,10 @@ class ContainerCodeSandbox:
             "TMPDIR": SCRATCH,
         }
         run = Run(JUDGE, pack_tar(bundle), variables, job.limits)
-        found = await self._containers.execute(job.image, run)
-        if isinstance(found, SandboxFailure):
-            return None if found.reason == Reason.SANDBOX_EVIDENCE else found
-        return _read(found, key)
+        result = await self._containers.execute(job.image, run)
+        if isinstance(result, SandboxFailure):
+            return None if result.reason == Reason.SANDBOX_EVIDENCE else result
+        return _read(result, key)
 
 
 def sealed(key: bytes, data: bytes) -> bytes:
@@ -124,14 +124,14 @@ def _read(evidence: Evidence, key: bytes) -> CodeReport | SandboxFailure | None:
     try:
         if report.startswith(b'{"fault"'):
             fault = decode(report, _Fault, limit=_MAX_FAULT).fault
-            return SandboxFailure(Reason.SANDBOX_TESTS, printable(fault, _TOLD))
+            return SandboxFailure(Reason.SANDBOX_TESTS, printable(fault, _MAX_SHOWN))
         if report.startswith(b'{"late"'):
             decode(report, _Late, limit=_MAX_FAULT)
             return SandboxFailure(Reason.SANDBOX_SLOW, "the machine stood still, or was too slow to start the tests")
         return parse_code_report(report)
     except JsonError as error:
-        return _unfit(f"its report is none of this version: {error}")
+        return _unsuitable(f"its report is none of this version: {error}")
 
 
-def _unfit(what: str) -> SandboxFailure:
-    return SandboxFailure(Reason.SANDBOX_UNFIT, f"the runtime image does not judge code: {what}")
+def _unsuitable(what: str) -> SandboxFailure:
+    return SandboxFailure(Reason.SANDBOX_UNSUITABLE, f"the runtime image does not judge code: {what}")

@@ -210,15 +210,15 @@ class Images:
             EngineError: the engine failed otherwise.
         """
         async with self._pulling:
-            found = await self._engine.image(image.pinned)
-            if found is None:
+            details = await self._engine.image(image.pinned)
+            if details is None:
                 await self._pull(image)
-                found = await self._engine.image(image.pinned)
-        if found is None or not any(name.endswith(f"@{image.digest}") for name in found["RepoDigests"] or ()):
+                details = await self._engine.image(image.pinned)
+        if details is None or not any(name.endswith(f"@{image.digest}") for name in details["RepoDigests"] or ()):
             raise NoImageError(f"{image.pinned}: what was pulled has another digest")
-        if platform_of(found["Os"], found["Architecture"]) != PLATFORM:
+        if platform_of(details["Os"], details["Architecture"]) != PLATFORM:
             raise NoImageError(f"{image.pinned} is not for {PLATFORM}")
-        return found
+        return details
 
     async def _pull(self, image: RuntimeImage) -> None:
         at, why = self._failed.get(image.pinned, (-_AGAIN_S, ""))
@@ -275,8 +275,8 @@ class Containers:
     async def execute(self, image: RuntimeImage, run: Run) -> Evidence | SandboxFailure:
         """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
         try:
-            if (unfit := await self._start()) is not None:
-                return unfit
+            if (problem := await self._start()) is not None:
+                return problem
             return await self._run(await self._images.present(image), run)
         except NoImageError as error:
             return SandboxFailure(Reason.SANDBOX_IMAGE, str(error))
@@ -294,7 +294,7 @@ class Containers:
             if self._clean:
                 return None
             if missing := lacks(await self._engine.info(), self._runtime):
-                return SandboxFailure(Reason.SANDBOX_UNFIT, f"it lacks {', '.join(missing)}")
+                return SandboxFailure(Reason.SANDBOX_UNSUITABLE, f"it lacks {', '.join(missing)}")
             self._clean = True  # before looking: what a run leaves meanwhile is for the next look
             try:
                 await self._remove_leftovers()
@@ -307,10 +307,10 @@ class Containers:
         """Remove what earlier runs left. What the engine does not remove is set aside, and not tried again."""
         for container in await self._engine.containers(OWNER):
             name = container["Names"][0].lstrip("/")
-            if self._left(name, container["Labels"]):
+            if self._is_leftover(name, container["Labels"]):
                 await self._remove_leftover(name, self._engine.remove_container(name))
         for volume in await self._engine.volumes(OWNER):
-            if self._left(volume["Name"], volume["Labels"]):
+            if self._is_leftover(volume["Name"], volume["Labels"]):
                 await self._remove_leftover(volume["Name"], self._engine.remove_volume(volume["Name"]))
 
     async def _remove_leftover(self, name: str, removal: Awaitable[None]) -> None:
@@ -320,9 +320,9 @@ class Containers:
             raise
         except EngineError as error:
             self.set_aside[name] = error.detail
-            _log.warning(Event.SANDBOX_LEFT, name=name, detail=error.detail)
+            _log.warning(Event.SANDBOX_CONTAINER_KEPT, name=name, detail=error.detail)
 
-    def _left(self, name: str, labels: Mapping[str, str]) -> bool:
+    def _is_leftover(self, name: str, labels: Mapping[str, str]) -> bool:
         known = name in self.set_aside or any(name.startswith(live) for live in self._live)
         return not known and self._owner.may_remove(labels)
 
@@ -373,10 +373,10 @@ class Containers:
         data = await self._engine.get(f"{name}-holder", EVIDENCE, most)
 
         def read() -> dict[str, bytes]:
-            found = unpack_tar(
+            files = unpack_tar(
                 data, expanded=run.limits.evidence, file_size=run.limits.evidence, entries=run.limits.entries
             )
-            return {path.removeprefix(f"{_FOLDER}/"): content for path, content in found}
+            return {path.removeprefix(f"{_FOLDER}/"): content for path, content in files}
 
         return await asyncio.to_thread(read)
 

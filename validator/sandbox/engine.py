@@ -19,7 +19,7 @@ _AWAY = 900  # what aiodocker calls a failed connection
 _NOT_THERE = 404
 _REFUSED = frozenset({400, 409})
 _FRAME = 8  # bytes of a log frame's header, the last four its length
-_TOLD = 400  # characters of what the engine says
+_MAX_SHOWN = 400  # characters of what the engine says
 
 
 class EngineError(ValidatorError):
@@ -96,7 +96,7 @@ class Engine:
             async for line in reply.content:
                 event = json.loads(line)
                 if "error" in event:
-                    raise EngineError(f"pull an image: {printable(str(event['error'])[:_TOLD])}")
+                    raise EngineError(f"pull an image: {printable(str(event['error'])[:_MAX_SHOWN])}")
 
     async def make_volume(self, name: str, labels: Mapping[str, str], options: Mapping[str, str]) -> None:
         """Make a volume of the local driver; once asked for it is made, and a cancellation waits for that."""
@@ -111,8 +111,8 @@ class Engine:
     async def volumes(self, label: str) -> list[Mapping[str, Any]]:
         """Return the volumes that have the label."""
         async with self._call("list volumes"):
-            found = await self._docker.volumes.list(filters={"label": [label]})  # type: ignore[no-untyped-call]
-        return found["Volumes"] or []
+            listed = await self._docker.volumes.list(filters={"label": [label]})  # type: ignore[no-untyped-call]
+        return listed["Volumes"] or []
 
     async def remove_volume(self, name: str) -> None:
         """Remove a volume if it exists."""
@@ -157,8 +157,8 @@ class Engine:
     async def containers(self, label: str) -> list[Mapping[str, Any]]:
         """Return the containers that have the label, running or not."""
         async with self._call("list containers"):
-            found = await self._docker.containers.list(all=True, filters={"label": [label]})
-        return [container._container for container in found]  # noqa: SLF001 - it has no other way to its facts
+            listed = await self._docker.containers.list(all=True, filters={"label": [label]})
+        return [container._container for container in listed]  # noqa: SLF001 - it has no other way to its facts
 
     async def remove_container(self, name: str) -> None:
         """Kill a container and remove it with its nameless volumes, if it exists."""
@@ -215,12 +215,12 @@ class Engine:
         except TimeoutError:
             raise EngineSlowError(f"{what}: more than {limit:g} s") from None
         except DockerError as error:
-            detail = f"{what}: {printable(str(error.message)[:_TOLD])}"
+            detail = f"{what}: {printable(str(error.message)[:_MAX_SHOWN])}"
             raise _kind(error.status)(detail) from None
         except ValueError:
             raise EngineError(f"{what}: an answer that is no engine's") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise EngineAwayError(f"{what}: {printable(str(error)[:_TOLD])}") from None
+            raise EngineAwayError(f"{what}: {printable(str(error)[:_MAX_SHOWN])}") from None
 
 
 def _kind(status: int) -> type[EngineError]:
@@ -243,12 +243,12 @@ async def _bounded(reply: aiohttp.ClientResponse, most: int) -> bytes:
 
 def _plain(frames: bytes) -> bytes:
     """Return the frames' contents in a row; the last frame may be cut."""
-    found, at = bytearray(), 0
+    listed, at = bytearray(), 0
     while at + _FRAME <= len(frames):
         size = int.from_bytes(frames[at + 4 : at + _FRAME], "big")
-        found += frames[at + _FRAME : at + _FRAME + size]
+        listed += frames[at + _FRAME : at + _FRAME + size]
         at += _FRAME + size
-    return bytes(found)
+    return bytes(listed)
 
 
 _LIMITS: Final = {
@@ -266,12 +266,12 @@ def platform_of(system: object, architecture: object) -> str:
 
 def lacks(info: Mapping[str, Any], runtime: str | None) -> list[str]:
     """Return what the engine cannot do, by what it says of itself, in words; empty if it is fit for the OCI runtime."""
-    found = [words for name, words in _LIMITS.items() if info.get(name) is not True]
+    listed = [description for name, description in _LIMITS.items() if info.get(name) is not True]
     if platform_of(info.get("OSType"), info.get("Architecture")) != PLATFORM:
-        found.append(f"images for {PLATFORM}")
+        listed.append(f"images for {PLATFORM}")
     options = [str(option).split(",") for option in info.get("SecurityOptions") or []]
     if not any("name=seccomp" in option and "profile=unconfined" not in option for option in options):
-        found.append("a seccomp profile")
+        listed.append("a seccomp profile")
     if runtime is not None and runtime not in (info.get("Runtimes") or {}):
-        found.append(f"the runtime {runtime}")
-    return found
+        listed.append(f"the runtime {runtime}")
+    return listed

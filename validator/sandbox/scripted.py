@@ -39,16 +39,16 @@ class ScriptedSandbox:
 
     async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
         """Ask the script."""
-        found = self._script(job)
-        if isinstance(found, SandboxFailure):
-            return found
-        await self._clock.sleep(min(found.seconds, job.limits.wall_s))
-        total = sum(map(len, found.files.values()))
-        if total > job.limits.evidence or len(found.files) >= job.limits.entries:
-            return SandboxFailure(Reason.SANDBOX_EVIDENCE, f"{len(found.files)} files of {total} bytes together")
-        log = found.log[: job.limits.log]
-        evidence = Evidence(found.files, Ended.BY_ITSELF, found.exit_code, found.seconds, log)
-        if found.seconds <= job.limits.wall_s:
+        outcome = self._script(job)
+        if isinstance(outcome, SandboxFailure):
+            return outcome
+        await self._clock.sleep(min(outcome.seconds, job.limits.wall_s))
+        total = sum(map(len, outcome.files.values()))
+        if total > job.limits.evidence or len(outcome.files) >= job.limits.entries:
+            return SandboxFailure(Reason.SANDBOX_EVIDENCE, f"{len(outcome.files)} files of {total} bytes together")
+        log = outcome.log[: job.limits.log]
+        evidence = Evidence(outcome.files, Ended.BY_ITSELF, outcome.exit_code, outcome.seconds, log)
+        if outcome.seconds <= job.limits.wall_s:
             return evidence
         return replace(evidence, ended=Ended.OUT_OF_TIME, exit_code=_KILLED, seconds=job.limits.wall_s)
 
@@ -80,13 +80,13 @@ class ScriptedCodeSandbox:
 
     async def check(self, job: CodeJob) -> CodeReport | SandboxFailure:
         """Ask the script."""
-        found = self._script(job)
-        if isinstance(found, SandboxFailure):
-            return found
-        await self._clock.sleep(min(found.seconds, job.limits.wall_s))
-        if found.seconds <= job.limits.wall_s:
-            return found.report
-        return msgspec.structs.replace(found.report, passed=0)
+        outcome = self._script(job)
+        if isinstance(outcome, SandboxFailure):
+            return outcome
+        await self._clock.sleep(min(outcome.seconds, job.limits.wall_s))
+        if outcome.seconds <= job.limits.wall_s:
+            return outcome.report
+        return msgspec.structs.replace(outcome.report, passed=0)
 
     async def close(self) -> None:
         """Do nothing: there is nothing to free."""

@@ -114,17 +114,17 @@ def _secrets(database: str) -> dict[Path, str]:
     """Return the files that hold a database's secrets, by what is in each; none for SQLite."""
     if not _on_postgres(database):
         return {}
-    found = {URL_FILE: database}
-    if _runs_beside(database) and (password := urlsplit(database).password) is not None:
-        found[PASSWORD_FILE] = unquote(password)
-    return found
+    files = {URL_FILE: database}
+    if _runs_alongside(database) and (password := urlsplit(database).password) is not None:
+        files[PASSWORD_FILE] = unquote(password)
+    return files
 
 
 def _on_postgres(database: str) -> bool:
     return database.startswith("postgresql")
 
 
-def _runs_beside(database: str) -> bool:
+def _runs_alongside(database: str) -> bool:
     """Return whether the url names the database of docker-compose.yml."""
     try:
         return _on_postgres(database) and urlsplit(database).hostname == _POSTGRES

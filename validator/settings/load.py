@@ -206,7 +206,7 @@ def _read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], 
     platforms set such as VALIDATOR_PORT).
     """
     variables = _variables()
-    found: dict[str, Override] = {}
+    overrides: dict[str, Override] = {}
     problems = [
         f"{printable(name, 80)}: sets nothing; {meant}"
         for name in strangers(environ)
@@ -215,21 +215,21 @@ def _read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], 
     for variable in sorted(name for name in environ if _sets(name) and name != CONFIG_VARIABLE):
         entry = reference()[variables.get(variable) or variables[variable.removesuffix(FILE)]]
         shown = printable(variable, 80)
-        if entry.dotted in found:
+        if entry.dotted in overrides:
             problems.append(f"{shown}: {entry.dotted} is set by {entry.variable} too; one of the two must go")
         elif not environ[variable].isprintable():
             problems.append(f"{shown}: {entry.dotted}: holds control characters or bytes that are not UTF-8")
         elif environ[variable] != environ[variable].strip():
             problems.append(f"{shown}: {entry.dotted}: begins or ends with a blank; remove it")
         elif variable in variables:
-            found[entry.dotted] = (shown, _convert(environ[variable], entry))
+            overrides[entry.dotted] = (shown, _convert(environ[variable], entry))
         else:
             try:
-                found[entry.dotted] = (shown, _convert(_read_secret(environ[variable]), entry))
+                overrides[entry.dotted] = (shown, _convert(_read_secret(environ[variable]), entry))
             except (OSError, ValueError) as error:
                 reason = _unusable(environ[variable], error, entry) if isinstance(error, OSError) else str(error)
                 problems.append(f"{shown}: {entry.dotted}: the file it names cannot be used: {reason}")
-    return found, problems
+    return overrides, problems
 
 
 def _unusable(name: str, error: OSError, entry: KeyReference) -> str:

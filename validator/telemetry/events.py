@@ -247,8 +247,8 @@ class Event(StrEnum):
         "kind reason repeats exception",
         todo="Report it with the traceback; it is tried again, and no miner loses anything by it.",
     )
-    SANDBOX_LEFT = _entry(
-        "sandbox_left",
+    SANDBOX_CONTAINER_KEPT = _entry(
+        "sandbox_container_kept",
         "The container engine does not remove what a run left; it is set aside, and bars no other run.",
         "name detail",
         todo="Remove it in the engine by this name; an engine that removes nothing wants to be restarted.",
@@ -310,7 +310,7 @@ class Event(StrEnum):
     CAPABILITIES_REFRESHED = _entry(
         "capabilities_refreshed",
         "The miners were asked what they can do.",
-        "asked valid refused reasons seconds",
+        "queried valid refused reasons seconds",
         todo="Nothing; with few `valid` look at `reasons`: all of one kind means this machine's network or clock.",
     )
     DECLARATION_REFUSED = _entry(
@@ -356,13 +356,15 @@ class Event(StrEnum):
         "netuid missing",
         todo="Nothing; on a public network: is it the right endpoint?",
     )
-    CHAIN_ENDPOINT_LEFT = _entry(
-        "chain_endpoint_left",
+    CHAIN_ENDPOINT_UNHEALTHY = _entry(
+        "chain_endpoint_unhealthy",
         "An endpoint of the chain is not used for some minutes: it refuses, is silent, answers nonsense or is behind.",
         "endpoint reason seconds",
         todo="Mend or replace the endpoint; the others are used meanwhile.",
     )
-    CHAIN_ENDPOINT_BACK = _entry("chain_endpoint_back", "An endpoint that was left is well again.", "endpoint")
+    CHAIN_ENDPOINT_HEALTHY = _entry(
+        "chain_endpoint_healthy", "An endpoint that was not used is healthy again.", "endpoint"
+    )
     CHAIN_BACK = _entry("chain_back", "The chain answers again.", "block seconds")
     STANDING_LOST = _entry(
         "standing_lost",
@@ -389,8 +391,10 @@ class Event(StrEnum):
         "The chain or the store answers the weights loop again; where a submission failed, once one has succeeded.",
         "netuid mechid block seconds",
     )
-    WEIGHTS_FOUND = _entry(
-        "weights_found", "The chain shows that a submission of unknown fate had arrived.", "netuid mechid epoch block"
+    WEIGHTS_CONFIRMED_LATE = _entry(
+        "weights_confirmed_late",
+        "The chain shows that a submission of unknown fate had arrived.",
+        "netuid mechid epoch block",
     )
     WEIGHTS_PLANNED = _entry(
         "weights_planned",

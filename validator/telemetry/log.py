@@ -209,16 +209,16 @@ class Folding:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._said: OrderedDict[tuple[str, ...], Once] = OrderedDict()
+        self._repeats: OrderedDict[tuple[str, ...], Once] = OrderedDict()
 
     def fresh(self, *key: str) -> int | None:
         """Return how many were not said since the last that was, if this one must be said; None for silence."""
-        once = self._said.get(key)
+        once = self._repeats.get(key)
         if once is None:
-            once = self._said[key] = Once(self._clock)
-        self._said.move_to_end(key)
-        if len(self._said) > MOST:
-            self._said.popitem(last=False)
+            once = self._repeats[key] = Once(self._clock)
+        self._repeats.move_to_end(key)
+        if len(self._repeats) > MOST:
+            self._repeats.popitem(last=False)
         return once.fresh("")
 
     def __call__(self, logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:

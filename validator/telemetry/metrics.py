@@ -80,7 +80,7 @@ class Described(NamedTuple):
     meaning: str
 
 
-class Made:
+class MetricFactory:
     """Metrics in their own registry, each with a prefix; `described` has them by the name that is queried."""
 
     def __init__(self, prefix: str) -> None:
@@ -117,7 +117,7 @@ class Metrics:
 
     def __init__(self, clock: Clock, version: str) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter: of no use
-        made = Made("validator")
+        made = MetricFactory("validator")
         self.registry, self.described = made.registry, made.described
         self._clock = clock
         self._unpaid: dict[int, int] = {}
@@ -153,7 +153,7 @@ class Metrics:
         self.interval = made.figure("round_interval_seconds", "Pause between the starts of two rounds, as set.")
         self.errors = made.counter("errors", "Errors of the validator itself, by event.", "event")
         self.flags = made.counter("flags_raised", "Collusion flags raised.")
-        self.standing_flags = made.figure("flags_standing", "Collusion flags that nobody has cleared.")
+        self.active_flags = made.figure("flags_active", "Collusion flags that nobody has cleared.")
         self.declared = made.gauge("miners_declared", "Miners with a valid declaration, by skill type.", "skill_type")
         self.tasks_refused = made.counter("tasks_refused", "Tasks that were not used.")
         self.source_failures = made.counter("task_source_failures", "Requests to task sources that failed.")
@@ -204,7 +204,7 @@ class Metrics:
             **{event: self._error(event) for event in _ERRORS},
         }
 
-    def _of_store(self, made: Made) -> None:
+    def _of_store(self, made: MetricFactory) -> None:
         self.pruned = made.counter("pruned_rows", "Rows that retention removed.", "kind")
         self.store_bytes = made.figure("store_bytes", "Size of the database.")
         self.kept_bytes = made.gauge(
@@ -232,14 +232,14 @@ class Metrics:
         for skill_type in SkillType:
             self.declared.labels(str(skill_type)).set(miners.get(skill_type, 0))
 
-    def saw_block(self, number: int) -> None:
+    def record_block(self, number: int) -> None:
         """Note the newest block."""
         self.chain_reachable.set(1)
         self.chain_block.set(number)
 
-    def condition(self, name: str, stands: bool) -> None:
+    def condition(self, name: str, active: bool) -> None:
         """Note whether a condition is active."""
-        self.conditions.labels(name).set(stands)
+        self.conditions.labels(name).set(active)
 
     def queue(self, kind: str, states: Mapping[str, int], oldest_s: float, at_once: int) -> None:
         """Note the state of a queue of waiting work: how many in each state, and seconds that the oldest has waited."""

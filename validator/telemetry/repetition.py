@@ -46,21 +46,21 @@ class Outage:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._since: float | None = None
-        self._said_at: float | None = None  # of the newest line that says that it is away
-        self._said = False  # that it is away now
+        self._reported_at: float | None = None  # of the newest line that says that it is away
+        self._reported = False  # that it is away now
 
     def begun(self) -> bool:
         """Note that it is away; return whether to say so now."""
         now = self._clock.monotonic()
         if self._since is None:
             self._since = now
-        if self._said or (self._said_at is not None and now - self._said_at < _QUIET_S):
+        if self._reported or (self._reported_at is not None and now - self._reported_at < _QUIET_S):
             return False
-        self._said, self._said_at = True, now
+        self._reported, self._reported_at = True, now
         return True
 
     def over(self) -> float | None:
         """Note that it exists; return for how long it was away, where that is to be said."""
-        since, said = self._since, self._said
-        self._since, self._said = None, False
-        return round(self._clock.monotonic() - since, 3) if said and since is not None else None
+        since, reported = self._since, self._reported
+        self._since, self._reported = None, False
+        return round(self._clock.monotonic() - since, 3) if reported and since is not None else None

@@ -20,7 +20,7 @@ from validator.telemetry.reports import Reports
 _AGAIN_S: Final = 30.0
 _CONDITIONS: Final = {
     Reason.SANDBOX_NO_ENGINE: "sandbox_away",
-    Reason.SANDBOX_UNFIT: "sandbox_away",
+    Reason.SANDBOX_UNSUITABLE: "sandbox_away",
     Reason.SANDBOX_ENGINE: "sandbox_away",
     Reason.SANDBOX_IMAGE: "sandbox_image",
     Reason.SANDBOX_SLOW: "sandbox_slow",

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from validator.cancellation import together, within
 from validator.chain.base import Chain, Head, SubnetParameters
-from validator.chain.runtime_rules import RULES, Asked
+from validator.chain.runtime_rules import RULES, SubmissionFacts
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.sources import Clock
@@ -112,8 +112,8 @@ def chain_blocker(view: ChainView, mechid: int, row: Mapping[int, int] | None = 
         return Blocker(Reason.WEIGHTS_REJECTED, f"the subnet has no mechanism {mechid}", soon)
     if slot is None:
         return Blocker(Reason.WEIGHTS_NOT_REGISTERED, "", soon)
-    asked = Asked(snapshot, parameters, slot.neuron, mechid, slot.last_update, slot.commits, row)
+    facts = SubmissionFacts(snapshot, parameters, slot.neuron, mechid, slot.last_update, slot.commits, row)
     for rule in RULES:
-        if (verdict := rule.judge(asked)).refused:
+        if (verdict := rule.judge(facts)).refused:
             return Blocker(rule.reason, verdict.detail, verdict.retry or soon)
     return None

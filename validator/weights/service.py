@@ -401,7 +401,7 @@ class WeightService:
 
     def _record_head(self, head: Head) -> None:
         if self._metrics is not None:
-            self._metrics.saw_block(head.number)
+            self._metrics.record_block(head.number)
             if self._last_update is not None:
                 self._metrics.weights_age.set(max(0, head.number - self._last_update))
 

@@ -218,7 +218,7 @@ class Watch:
                 await self.weights_log.fate(tx, known.newest.link, "confirmed", block, known.newest.extrinsic)
             await tx.weight_guard.set_mark(self.netuid, self.reader.mechid, self.reader.hotkey, mark, now)
         if origin is UpdateOrigin.OURS and known.newest is not None:
-            _log.info(Event.WEIGHTS_FOUND, **identity, epoch=known.newest.epoch, block=block)
+            _log.info(Event.WEIGHTS_CONFIRMED_LATE, **identity, epoch=known.newest.epoch, block=block)
         else:
             _log.info(Event.WEIGHTS_MARKED, **identity, block=slot.last_update, uid=mark.uid, detail=origin.value)
 

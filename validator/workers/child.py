@@ -34,7 +34,7 @@ from validator.workers.interface import (
 _PR_SET_PDEATHSIG: Final = 1
 _SWOLLEN: Final = 64 * MIB  # beyond its start: what the next call would lack
 _FILES: Final = 64
-_TOLD: Final = 4_000  # characters of a traceback
+_MAX_TRACEBACK: Final = 4_000  # characters of a traceback
 _SACRIFICE: Final = "500"  # of 1000: when memory runs out, the kernel takes a worker before the daemon
 
 
@@ -99,7 +99,7 @@ def _answer(data: bytearray, cpu_s: float) -> tuple[int, bytes]:
 
 def _raised(error: Exception) -> bytes:
     """Return the error and where it was raised; an error that cannot cross processes is told in words."""
-    where = "".join(traceback.format_exception(error))[-_TOLD:]
+    where = "".join(traceback.format_exception(error))[-_MAX_TRACEBACK:]
     try:
         data = pickle.dumps((error, where))
         pickle.loads(data)  # noqa: S301 - made one line above

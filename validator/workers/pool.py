@@ -274,7 +274,11 @@ _INLINE: Final = 64 * 1024  # bytes; below this a thread costs more than it save
 _KILLED_PAUSES_S: Final = (1.0, 4.0)  # between tries: until the machine has memory again
 _PAUSE_S: Final = 0.1
 _LONGEST_PAUSE_S: Final = 10.0
-_WORDS: Final[dict[Reached, str]] = {"cpu": "out of CPU time", "memory": "out of memory", "died": "a worker died of it"}
+_DESCRIPTIONS: Final[dict[Reached, str]] = {
+    "cpu": "out of CPU time",
+    "memory": "out of memory",
+    "died": "a worker died of it",
+}
 _log = structlog.get_logger()
 
 
@@ -338,7 +342,7 @@ class WorkerPool:
         if isinstance(reply, WorkerEndedError):
             reply = await self._tried_again(whose, make, budget.times(SECOND_TRY), reply)
         if isinstance(reply, WorkerEndedError):
-            raise TooCostlyError(f"{_WORDS[reply.reached]} ({reply.how})")
+            raise TooCostlyError(f"{_DESCRIPTIONS[reply.reached]} ({reply.how})")
         result: T = await self._result(reply)
         return result
 

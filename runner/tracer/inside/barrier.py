@@ -59,7 +59,7 @@ _SIGNALS = ((62, 0), (200, 0), (234, 0), (234, 1), (129, 0), (297, 0))  # kill, 
 
 def program(shielded: tuple[int, ...]) -> bytes:
     """Return the filter's instructions; no signal of the skill reaches the processes `shielded`."""
-    found = [
+    steps = [
         _step(_LOAD, 4),
         _step(_EQUAL, _ARCHITECTURE, 1, 0),
         _step(_RETURN, _ERRNO | _ENOSYS),
@@ -69,7 +69,7 @@ def program(shielded: tuple[int, ...]) -> bytes:
     ]
     for calls, action in ((STOPS, _STOP), (_ABSENT, _ERRNO | _ENOSYS), (_REFUSED, _ERRNO | _EPERM)):
         for call in calls:
-            found += [_step(_EQUAL, call, 0, 1), _step(_RETURN, action)]
+            steps += [_step(_EQUAL, call, 0, 1), _step(_RETURN, action)]
     refused: dict[tuple[int, int], list[int]] = {}
     for call, argument, value in _WITH:
         refused.setdefault((call, argument), []).append(value)
@@ -81,12 +81,12 @@ def program(shielded: tuple[int, ...]) -> bytes:
         for value in values:
             checks += [_step(_EQUAL, value, 0, 1), _step(_RETURN, _ERRNO | _EPERM)]
         checks.append(_step(_LOAD, 0))
-        found += [_step(_EQUAL, call, 0, len(checks)), *checks]
+        steps += [_step(_EQUAL, call, 0, len(checks)), *checks]
     other = [_step(_LOAD, 16), _step(_EQUAL, 0, 1, 0), _step(_RETURN, _ERRNO | _EPERM), _step(_LOAD, 0)]
-    found += [_step(_EQUAL, 302, 0, len(other)), *other]  # prlimit64 of another process
+    steps += [_step(_EQUAL, 302, 0, len(other)), *other]  # prlimit64 of another process
     automount = [_step(_LOAD, 16 + 8 * 3), _step(_HAS, NO_AUTOMOUNT, 0, 1), _step(_RETURN, _STOP)]
-    found += [_step(_EQUAL, 262, 0, len(automount)), *automount]  # newfstatat, which not every kernel takes with this
-    return b"".join([*found, _step(_RETURN, _ALLOW)])
+    steps += [_step(_EQUAL, 262, 0, len(automount)), *automount]  # newfstatat, which not every kernel takes with this
+    return b"".join([*steps, _step(_RETURN, _ALLOW)])
 
 
 def install(shielded: tuple[int, ...]) -> None:

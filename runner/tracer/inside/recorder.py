@@ -52,7 +52,7 @@ class Recorder:
         self.started = started
         self._temporary = temporary
         self._setup = root.removesuffix("skill") + "trace.sh"
-        self._left = MAX_RECORDS
+        self._remaining = MAX_RECORDS
         self._repeats: dict[str, int] = {}
         self._random: set[str] = set()
         here = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120 - as everywhere here
@@ -69,10 +69,10 @@ class Recorder:
         seen = self._repeats.get(key, 0)
         if seen >= MAX_REPEATS:
             return
-        if not self._left:
+        if not self._remaining:
             raise FullError
         self._repeats[key] = seen + 1
-        self._left -= 1
+        self._remaining -= 1
         ts = max(0.0, time.monotonic() - self.started)
         os.write(self.fd, f'["{name}",{{{body},"ts":{ts:.6f}}}]\n'.encode())
 

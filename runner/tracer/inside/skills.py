@@ -59,11 +59,11 @@ def become(command: list[str], fd: int, trace_setup: str) -> None:
         os.dup2(fd, _BASH_FD, inheritable=True)
         environment = {**os.environ, "BASH_ENV": trace_setup, "SSSA_TRACE_FD": str(_BASH_FD)}
         os.execve(BASH, command, environment)  # noqa: S606 - no shell in between
-    program = sys.executable if name == "python3" else _found(name)
+    program = sys.executable if name == "python3" else _path_of(name)
     os.execve(program, command, os.environ)  # noqa: S606 - as above
 
 
-def _found(name: str) -> str:
+def _path_of(name: str) -> str:
     for folder in ("/usr/local/bin", "/usr/bin", "/bin"):
         if os.access(f"{folder}/{name}", os.X_OK):
             return f"{folder}/{name}"

@@ -192,14 +192,14 @@ class Watcher:
 
     def _run(self, pid: int, folder: int, address: int, arguments: int) -> None:
         path = self._path(pid, folder, address)
-        words = []
+        fields = []
         for at in range(_MAX_WORDS):
             (word,) = struct.unpack("Q", self._memory(pid, arguments + 8 * at, 8)) if arguments else (0,)
             if not word:
                 break
-            words.append(os.fsdecode(self._text(pid, word)))
+            fields.append(os.fsdecode(self._text(pid, word)))
         written = os.fsdecode(self._text(pid, address))
-        command = self._recorder.command(path, written, words[1:])
+        command = self._recorder.command(path, written, fields[1:])
         if command == self._unseen:
             self._unseen = ""
             return
@@ -243,7 +243,7 @@ class Watcher:
         if resolving or (where and where[1] == _DNS):
             if where:
                 self._note_server(where[0])
-            name = _asked(data())
+            name = _queried_name(data())
             if name:
                 self._recorder.write("network", domain=name, dst_port=_DNS, proto="dns")
             return -_REFUSED
@@ -314,27 +314,27 @@ class Watcher:
             raise AnswerError(_DENIED)
 
     def _text(self, pid: int, address: int) -> bytes:
-        found = b""
-        while len(found) < _PAGE:
-            piece = self._memory(pid, address + len(found), _PAGE - (address + len(found)) % _PAGE)
+        data = b""
+        while len(data) < _PAGE:
+            piece = self._memory(pid, address + len(data), _PAGE - (address + len(data)) % _PAGE)
             end = piece.find(b"\0")
             if end >= 0:
-                return found + piece[:end]
-            found += piece
-        return found[:_PAGE]
+                return data + piece[:end]
+            data += piece
+        return data[:_PAGE]
 
     def _memory(self, pid: int, address: int, size: int) -> bytes:
         try:
             with open(f"/proc/{pid}/mem", "rb", 0) as memory:  # noqa: PTH123 - as everywhere in a traced process
                 memory.seek(address)
-                found = memory.read(size)
+                data = memory.read(size)
         except (OSError, OverflowError, ValueError):
             if _is_readable(pid):
                 raise AnswerError(_FAULT) from None
             raise LostError from None
-        if not found:
+        if not data:
             raise AnswerError(_FAULT)
-        return found.ljust(size, b"\0")
+        return data.ljust(size, b"\0")
 
 
 def wait_for_watcher() -> None:
@@ -360,13 +360,13 @@ def _is_readable(pid: int) -> bool:
 def _name_servers() -> frozenset[str]:
     try:
         with open("/etc/resolv.conf", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - as above
-            words = [line.split() for line in file]
+            fields = [line.split() for line in file]
     except OSError:
-        words = []
-    return frozenset(line[1] for line in words if line[:1] == ["nameserver"] and len(line) > 1) | {"127.0.0.1"}
+        fields = []
+    return frozenset(line[1] for line in fields if line[:1] == ["nameserver"] and len(line) > 1) | {"127.0.0.1"}
 
 
-def _asked(query: bytes) -> str:
+def _queried_name(query: bytes) -> str:
     """Return the name that a DNS query asks for; empty for what is none."""
     labels: list[str] = []
     at = 12

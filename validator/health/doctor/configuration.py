@@ -168,14 +168,14 @@ def _names(paths: Iterable[Path]) -> str:
 
 def _rights(file: Path) -> str:
     try:
-        found = file.stat()
+        status = file.stat()
     except OSError:
         return f"let user {os.getuid()} ({user_name(os.getuid())}) enter the folders above it"
     if os.access(file, os.R_OK):
         return "put the hotkey's file there again, from its backup or its seed phrase; it must hold the private key"
     return (
         f"let user {os.getuid()} ({user_name(os.getuid())}) read it; "
-        f"it belongs to {user_name(found.st_uid)}, mode {stat.S_IMODE(found.st_mode):o}"
+        f"it belongs to {user_name(status.st_uid)}, mode {stat.S_IMODE(status.st_mode):o}"
     )
 
 

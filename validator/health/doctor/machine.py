@@ -56,13 +56,13 @@ _LIBRARIES: Final = "bittensor", "SQLAlchemy", "aiohttp"
 @check("look at the machine's load and disks", LIMITS.whole)
 async def check_machine(site: Site) -> list[Finding]:
     """Versions, memory for the workers, file descriptors and disk space for a round on this subnet."""
-    found = [_versions(), *_memory(), *_temporary(site.environ)]
+    findings = [_versions(), *_memory(), *_temporary(site.environ)]
     try:
         snapshot = (await seen_subnet(site)).snapshot
-        found += await asyncio.to_thread(lambda: list(_round(site, snapshot)))
+        findings += await asyncio.to_thread(lambda: list(_round(site, snapshot)))
     except NotSeenError as error:
-        found += [unknown("file descriptors", error.detail), unknown("disk for a round", error.detail)]
-    return found
+        findings += [unknown("file descriptors", error.detail), unknown("disk for a round", error.detail)]
+    return findings
 
 
 def _versions() -> Finding:
@@ -89,13 +89,13 @@ def _memory() -> Iterator[Finding]:
 
 
 def _memory_there() -> int | None:
-    found = []
+    findings = []
     try:
-        found.append(int(_MEMINFO.read_text(encoding="ascii").split()[1]) * 1024)
-        found.append(int(_CGROUP.read_text(encoding="ascii")))
+        findings.append(int(_MEMINFO.read_text(encoding="ascii").split()[1]) * 1024)
+        findings.append(int(_CGROUP.read_text(encoding="ascii")))
     except (OSError, ValueError, IndexError):
         pass
-    return min(found, default=None)
+    return min(findings, default=None)
 
 
 def _temporary(environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -156,11 +156,11 @@ def _health(settings: HealthSettings) -> tuple[bool, Finding]:
         return False, _any_port(settings)
     answer = ask_health(settings, _ASK_S)
     if answer.report is not None:
-        said = f"{answer.address}: a validator answers: {answer.status}"
+        answered = f"{answer.address}: a validator answers: {answer.status}"
         if not answer.healthy:
-            return True, fault("running", said, _HEALTH)
+            return True, fault("running", answered, _HEALTH)
         fine = answer.report.get("status") == "ok"
-        return True, ok("running", said) if fine else warning("running", said, _HEALTH)
+        return True, ok("running", answered) if fine else warning("running", answered, _HEALTH)
     if not answer.status.startswith(_NO_ANSWER):
         return False, fault("health port", f"{answer.address}: {answer.status}", _OTHER_PORT)
     problem = _taken(settings)
@@ -226,7 +226,7 @@ async def _session(url: StoreUrl) -> str:
     engine = make_engine(url, pooled=False)
     try:
         async with engine.connect() as connection:
-            found = (
+            findings = (
                 await connection.execute(
                     text(
                         "SELECT pid, client_addr::text AS host FROM pg_locks JOIN pg_stat_activity USING (pid)"
@@ -238,9 +238,9 @@ async def _session(url: StoreUrl) -> str:
             ).first()
     finally:
         await engine.dispose()
-    if found is None:
+    if findings is None:
         return ""
-    return f"session {found.pid} from {printable(found.host or 'this machine', 60)} writes to it"
+    return f"session {findings.pid} from {printable(findings.host or 'this machine', 60)} writes to it"
 
 
 @check(CONDITIONS["sandbox_away"].advice, LIMITS.engine + 2.0)

@@ -12,7 +12,7 @@ from validator.cancellation import within
 from validator.chain.base import SLOW_S, Chain, ChainError, NoSubnetError, SubnetParameters
 from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
 from validator.chain.opening import ChainFileError, NoSimulatorError, real_chain, simulator
-from validator.chain.probe import SPEC, Node, NoNodeError, Rpc, Seen, block_time, look_at, unfit
+from validator.chain.probe import SPEC, Node, NoNodeError, ProbeResult, Rpc, block_time, endpoint_problems, look_at
 from validator.chain.runtime_rules import preconditions
 from validator.health.catalogue import CONDITIONS
 from validator.health.doctor.examination import (
@@ -41,7 +41,7 @@ from validator.weights.plan import mechanisms
 _SPARE: Final = "it is used when the others do not answer; correct or remove it"
 
 
-async def endpoints(site: Site) -> tuple[Seen, ...]:
+async def endpoints(site: Site) -> tuple[ProbeResult, ...]:
     """Return what is at each endpoint, in order; for `Site.once`."""
     looks = (look_at(one.reveal(), site.limits.endpoint) for one in site.settings.chain.endpoints)
     return tuple(await asyncio.gather(*looks))
@@ -49,7 +49,7 @@ async def endpoints(site: Site) -> tuple[Seen, ...]:
 
 async def faults(site: Site) -> Sequence[str]:
     """Return why each endpoint is not to be used, judged as the validator does; for `Site.once`."""
-    return unfit(await site.once(endpoints), await site.once(store_genesis))
+    return endpoint_problems(await site.once(endpoints), await site.once(store_genesis))
 
 
 async def store_genesis(site: Site) -> str | None:
@@ -76,14 +76,14 @@ async def check_endpoints(site: Site) -> list[Finding]:
         return [note("chain.endpoints", "none: the chain is simulated")]
     seen, reasons = await site.once(endpoints), await site.once(faults)
     listed = zip(site.settings.chain.endpoints, seen, reasons, strict=True)
-    found = [
+    findings = [
         _endpoint(f"endpoint {place}", str(shown), one, reason, spare="" in reasons)
         for place, (shown, one, reason) in enumerate(listed, start=1)
     ]
-    return [*found, *(() if await site.once(store_genesis) else _differing(seen))]
+    return [*findings, *(() if await site.once(store_genesis) else _differing(seen))]
 
 
-def _endpoint(about: str, shown: str, one: Seen, reason: str, *, spare: bool) -> Finding:
+def _endpoint(about: str, shown: str, one: ProbeResult, reason: str, *, spare: bool) -> Finding:
     if isinstance(one, NoNodeError):
         seen = f"{shown}: {one.seen}"
         return (
@@ -95,14 +95,14 @@ def _endpoint(about: str, shown: str, one: Seen, reason: str, *, spare: bool) ->
         return fault(about, f"{shown}: {reason}", "name a subtensor node in chain.endpoints", "chain_unreachable")
     seen = f"{shown}: {one.chain}, block {one.height}, runtime {one.version}, {one.latency_s * 1000:.0f} ms"
     if reason:
-        condition = "chain_slow" if one.latency_s > SLOW_S else "chain_endpoint_left"
+        condition = "chain_slow" if one.latency_s > SLOW_S else "chain_endpoint_unhealthy"
         return warning(about, f"{seen}; {reason}", condition=condition)
     if one.latency_s > SLOW_S:
         return warning(about, f"{seen}; slow: {one.latency_s:.1f} s a call", condition="chain_slow")
     return ok(about, seen)
 
 
-def _differing(seen: Sequence[Seen]) -> list[Finding]:
+def _differing(seen: Sequence[ProbeResult]) -> list[Finding]:
     good = {place: one for place, one in enumerate(seen, start=1) if isinstance(one, Node) and one.spec == SPEC}
     if len({node.genesis for node in good.values()}) < 2:  # noqa: PLR2004 - two differ
         return []
@@ -193,18 +193,18 @@ def simulation() -> Iterator[None]:
 async def check_subnet(site: Site) -> list[Finding]:
     """The subnet and the hotkey on it: registration, permit, stake, mechanism, version key, rate limit."""
     try:
-        found = await site.once(subnet)
+        chain_subnet = await site.once(subnet)
     except ChainFault as error:
         return [error.finding]
-    snapshot = found.snapshot
+    snapshot = chain_subnet.snapshot
     size = (
         f"netuid {snapshot.netuid} at block {snapshot.block}, epoch {snapshot.epoch}: {len(snapshot.neurons)} neurons"
     )
-    return [ok("subnet", size), *_on_subnet(site, found)]
+    return [ok("subnet", size), *_on_subnet(site, chain_subnet)]
 
 
-def _on_subnet(site: Site, found: Subnet) -> Iterator[Finding]:
-    snapshot, parameters = found
+def _on_subnet(site: Site, chain_subnet: Subnet) -> Iterator[Finding]:
+    snapshot, parameters = chain_subnet
     if site.signer is None:
         yield unknown("registration", "needs the hotkey, which cannot be read")
         return
@@ -240,7 +240,7 @@ async def check_clock(site: Site) -> list[Finding]:
         raise NotSeenError("needs the time of a block, and no endpoint gave one")
     freshest = max(timed, key=lambda node: node.time or 0.0)
     watch = ClockWatch(site.clock)
-    watch.saw(freshest.height, freshest.time or 0.0)
+    watch.record_block(freshest.height, freshest.time or 0.0)
     age = site.clock.now().timestamp() - (freshest.time or 0.0)
     if watch.unsure:
         await _wait_for_fresh(site, freshest, watch)
@@ -256,7 +256,7 @@ async def _wait_for_fresh(site: Site, node: Node, watch: ClockWatch) -> None:
                 header = await rpc.ask("chain_getHeader", block_hash)
                 made = await block_time(rpc, block_hash)
                 if made is not None:
-                    watch.saw(int(header["number"], 16), made)
+                    watch.record_block(int(header["number"], 16), made)
                 await site.clock.sleep(_EVERY_S)
     except (TimeoutError, NoNodeError, KeyError, TypeError, ValueError):
         return
@@ -297,11 +297,13 @@ async def check_miners(site: Site) -> list[Finding]:
     ]
     if not listening:
         return [note("miners", f"none of {len(snapshot.neurons)} neurons has an address", condition="rounds_no_miners")]
-    answers = await _asked(site, site.signer, listening)
+    answers = await _ask_declarations(site, site.signer, listening)
     return [_declared(len(listening), answers)]
 
 
-async def _asked(site: Site, signer: Signer, listening: Sequence[tuple[str, Axon]]) -> list[Declaration | Refused]:
+async def _ask_declarations(
+    site: Site, signer: Signer, listening: Sequence[tuple[str, Axon]]
+) -> list[Declaration | Refused]:
     """Return what came back in time; nothing of it is stored."""
     client = HttpMinerClient(
         signer, max_open=_OPEN, connect_timeout_s=_CONNECT_S, allow_private=site.settings.miners.allow_private_axons
@@ -321,13 +323,13 @@ async def _asked(site: Site, signer: Signer, listening: Sequence[tuple[str, Axon
         await workers.close()
 
 
-def _declared(asked: int, answers: Sequence[Declaration | Refused]) -> Finding:
+def _declared(queried: int, answers: Sequence[Declaration | Refused]) -> Finding:
     refused = Counter(answer.reason for answer in answers if isinstance(answer, Refused))
     valid = len(answers) - refused.total()
     why = f"; the others: {counted(refused)}" if refused else ""
-    late = f"; {asked - len(answers)} had not answered when time was up" if asked > len(answers) else ""
-    seen = f"{valid} of {asked} that have an address answer with a declaration that counts{why}{late}"
-    if 2 * valid >= asked:
+    late = f"; {queried - len(answers)} had not answered when time was up" if queried > len(answers) else ""
+    seen = f"{valid} of {queried} that have an address answer with a declaration that counts{why}{late}"
+    if 2 * valid >= queried:
         return ok("miners", seen)
     most = refused.most_common(1)[0][0] if refused else None
     advice = _THEIRS if most is None else _BY_REASON.get(most, _THEIRS)

@@ -104,7 +104,7 @@ async def check_database(site: Site) -> list[Finding]:
 
 
 async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
-    found = await asyncio.to_thread(_file, url, path)
+    findings = await asyncio.to_thread(_file, url, path)
     try:
         tables = await schema_state(_revealed(url))
     except StoreDamagedError as error:
@@ -113,16 +113,16 @@ async def _sqlite(url: StoreUrl, path: Path) -> list[Finding]:
         return [
             fault("database", str(error), "set store.url to a file of the validator's, or to one that is not there")
         ]
-    found.append(_TABLES[tables])
+    findings.append(_TABLES[tables])
     if tables != "empty":
         engine = make_engine(url, pooled=False)
         try:
-            found.append(await _written(engine))
+            findings.append(await _written(engine))
         except DBAPIError as error:
-            found.append(fault("database write", error_text(error), condition="store_no_write"))
+            findings.append(fault("database write", error_text(error), condition="store_no_write"))
         finally:
             await engine.dispose()
-    return found
+    return findings
 
 
 def _revealed(url: StoreUrl) -> str:
@@ -131,34 +131,34 @@ def _revealed(url: StoreUrl) -> str:
 
 def _file(url: StoreUrl, path: Path) -> list[Finding]:
     size = f"{path.stat().st_size / 1024**2:.1f} MiB" if path.exists() else "not made yet"
-    found, folder = [ok("database", f"SQLite {sqlite3.sqlite_version}, {url.shown}, {size}")], path.parent
+    findings, folder = [ok("database", f"SQLite {sqlite3.sqlite_version}, {url.shown}, {size}")], path.parent
     if (kind := far_away(folder)) is not None:
         advice = "put it on a local disk: SQLite's write-ahead log does not work on network file systems"
-        found.append(warning("database", f"{printable(str(folder))} is on {kind}", advice))
+        findings.append(warning("database", f"{printable(str(folder))} is on {kind}", advice))
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as trial:
             trial.write(bytes(ROOM))
             os.fsync(trial.fileno())
     except OSError as error:
         seen = f"{printable(str(folder))} takes no file: {error.strerror or type(error).__name__}"
-        found.append(
+        findings.append(
             fault("database write", seen, f"free space, or let user {os.getuid()} write there", "store_no_write")
         )
     free = shutil.disk_usage(folder).free
     seen = f"{free / _GIB:.1f} GiB free at {printable(str(folder))}"
-    found.append(warning("disk", seen, condition="local_disk") if free < _LITTLE else ok("disk", seen))
-    return found
+    findings.append(warning("disk", seen, condition="local_disk") if free < _LITTLE else ok("disk", seen))
+    return findings
 
 
 async def _postgres(url: StoreUrl) -> list[Finding]:
     engine = make_engine(url, pooled=False)
     try:
-        return await _asked(url, engine)
+        return await _query_database(url, engine)
     finally:
         await engine.dispose()
 
 
-async def _asked(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
+async def _query_database(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
     try:
         began = time.monotonic()
         async with engine.connect() as connection:
@@ -174,21 +174,21 @@ async def _asked(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
         f"{connected * 1000:.0f} ms to connect, {latency * 1000:.1f} ms an answer"
     )
     slow = warning("database", seen, "put the database nearer to the validator")
-    found = [slow if latency > _SLOW_S else ok("database", seen)]
+    findings = [slow if latency > _SLOW_S else ok("database", seen)]
     if server.encoding != _UTF8:
-        return [*found, fault("encoding", f"the database is {server.encoding}, not {_UTF8}", _MAKE_UTF8)]
+        return [*findings, fault("encoding", f"the database is {server.encoding}, not {_UTF8}", _MAKE_UTF8)]
     if server.standby:
-        found.append(fault("database write", "the server is a standby, which takes no write", "name the primary"))
+        findings.append(fault("database write", "the server is a standby, which takes no write", "name the primary"))
     try:
         tables = await schema_state(_revealed(url))
-        found.append(_TABLES[tables])
+        findings.append(_TABLES[tables])
         if not server.standby:
-            found.append(await _written(engine, made=tables != "empty"))
+            findings.append(await _written(engine, made=tables != "empty"))
     except StoreError as error:
-        found.append(fault("tables", str(error), "give the validator another database"))
+        findings.append(fault("tables", str(error), "give the validator another database"))
     except DBAPIError as error:
-        found.append(fault("database write", error_text(error), _RIGHTS, "store_no_write"))
-    return found
+        findings.append(fault("database write", error_text(error), _RIGHTS, "store_no_write"))
+    return findings
 
 
 async def _written(engine: AsyncEngine, *, made: bool = True) -> Finding:
@@ -207,8 +207,8 @@ async def _written(engine: AsyncEngine, *, made: bool = True) -> Finding:
 
 
 def _let_in(error: DBAPIError) -> str:
-    said = str(error.orig)
-    return next((advice for error_text, advice in _REFUSALS.items() if error_text in said), _START_SERVER)
+    refusal = str(error.orig)
+    return next((advice for fragment, advice in _REFUSALS.items() if fragment in refusal), _START_SERVER)
 
 
 _CHAIN: Final = "chain of the store"
@@ -292,8 +292,8 @@ async def _block_hash(site: Site, number: int) -> str | None:
     if not good:
         raise NotSeenError("needs an endpoint, and none is a node that can be used")
     async with asyncio.timeout(site.limits.endpoint), Rpc(good[0].url) as rpc:
-        found = await rpc.ask("chain_getBlockHash", number)
-    return found if isinstance(found, str) else None
+        block_hash = await rpc.ask("chain_getBlockHash", number)
+    return block_hash if isinstance(block_hash, str) else None
 
 
 @check("look at the database", LIMITS.database)
@@ -304,22 +304,22 @@ async def check_weights(site: Site) -> Sequence[Finding]:
     except StoreUrlError:
         return [unknown("weights", "needs store.url, which cannot be used")]
     seen = await asyncio.to_thread(read_stop_file, file)
-    found = []
+    findings = []
     if seen is not None:
-        found.append(fault("weights", f"locked by {printable(str(file))}: {seen}", condition="weights_locked"))
+        findings.append(fault("weights", f"locked by {printable(str(file))}: {seen}", condition="weights_locked"))
     try:
         async with open_store(site.settings.store.url.reveal()) as store, store.read() as tx:
             lock = await tx.weight_guard.locked() if await tx.weight_guard.present() else None
             newest = []
             for mechid in mechanisms(site.settings.weights):
-                found += await _few_weights(tx, site.settings.validator.netuid, mechid)
+                findings += await _few_weights(tx, site.settings.validator.netuid, mechid)
                 newest.append(await tx.weights.newest(site.settings.validator.netuid, mechid))
     except StoreError:
-        return [*found, unknown("weights", "needs the store, which cannot be read or has no tables yet")]
+        return [*findings, unknown("weights", "needs the store, which cannot be read or has no tables yet")]
     if lock is not None and seen is None:
-        found.append(fault("weights", f"locked in the store: {lock.seen}", condition="weights_locked"))
+        findings.append(fault("weights", f"locked in the store: {lock.seen}", condition="weights_locked"))
     sent = [_newest_weights(record) for record in newest if record is not None]
-    return [*found, *(sent or [note("weights", "none were sent from this store yet")])]
+    return [*findings, *(sent or [note("weights", "none were sent from this store yet")])]
 
 
 async def _few_weights(tx: Transaction, netuid: int, mechid: int) -> list[Finding]:
@@ -353,7 +353,7 @@ def far_away(folder: Path, mounts: Path = _MOUNTS) -> str | None:
 
     None for a local one, or where unknown.
     """
-    found, kind = Path(), None
+    mount, kind = Path(), None
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -365,6 +365,6 @@ def far_away(folder: Path, mounts: Path = _MOUNTS) -> str | None:
         if len(fields) < _FIELDS or not kinds:
             continue
         point = Path(fields[4].replace("\\040", " "))
-        if here.is_relative_to(point) and len(point.parts) >= len(found.parts):
-            found, kind = point, kinds[0]
+        if here.is_relative_to(point) and len(point.parts) >= len(mount.parts):
+            mount, kind = point, kinds[0]
     return kind if kind in _FAR or (kind or "").startswith("fuse.sshfs") else None

@@ -28,7 +28,7 @@ _SERVER_S: Final = 8.0
 _EVERY_FAULT: Final = "`validator tasks check DIR` lists every fault of every task"
 _NEEDS_SEEDED: Final = "2.0.0"
 """The version whose pay rests on planted tasks that nobody can tell from ordinary ones."""
-_TOLD_APART: Final = "miners can tell planted tasks from such ordinary ones (docs/seeding.md)"
+_RECOGNIZABLE: Final = "miners can tell planted tasks from such ordinary ones (docs/seeding.md)"
 _UNSEEN: Final = (
     f"scoring.schedule names {_NEEDS_SEEDED}; it cannot be seen here which of the server's ordinary tasks were packed"
 )
@@ -94,12 +94,12 @@ async def check_tasks(site: Site) -> list[Finding]:
         served = await _server(site, site.signer, tasks.server_url, tasks.server_hotkey)
         return [served, warning("tasks", _UNSEEN, _SEED)] if scheduled else [served]
     try:
-        found = await asyncio.to_thread(_read_folder, tasks.directory)
+        contents = await asyncio.to_thread(_read_folder, tasks.directory)
     except TaskError as error:
         return [
             fault("tasks", f"tasks.directory: {error.detail}", "set tasks.directory to a folder of tasks, or make it")
         ]
-    return list(_in_folder(found, tasks.directory, canaries=tasks.canaries, scheduled=scheduled))
+    return list(_in_folder(contents, tasks.directory, canaries=tasks.canaries, scheduled=scheduled))
 
 
 def _read_folder(root: Path) -> _Folder:
@@ -141,23 +141,23 @@ def _changed(path: Path) -> float:
         return 0.0
 
 
-def _in_folder(found: _Folder, root: Path, *, canaries: bool, scheduled: bool) -> Iterator[Finding]:
+def _in_folder(contents: _Folder, root: Path, *, canaries: bool, scheduled: bool) -> Iterator[Finding]:
     shown = printable(str(root))
-    if found.broken:
-        seen = f"{len(found.broken)} broken in {shown}, the first: {found.broken[0]}"
+    if contents.broken:
+        seen = f"{len(contents.broken)} broken in {shown}, the first: {contents.broken[0]}"
         yield warning("tasks", seen, _EVERY_FAULT.replace("DIR", shown))
-    if not found.types:
+    if not contents.types:
         only = "; rounds have canaries alone" if canaries else ""
         yield warning("tasks", f"none in {shown}{only}", condition="rounds_no_tasks")
         return
-    last = f"; the newest of {format_time(found.newest)}" if found.newest else ""
-    yield ok("tasks", f"{found.counts(shown)}{last}")
-    if ordinary := _by_type(found.packed):
+    last = f"; the newest of {format_time(contents.newest)}" if contents.newest else ""
+    yield ok("tasks", f"{contents.counts(shown)}{last}")
+    if ordinary := _by_type(contents.packed):
         finding, version = (fault, f", and scoring.schedule names {_NEEDS_SEEDED}") if scheduled else (warning, "")
-        yield finding("tasks", f"straight from `tasks pack`: {ordinary}{version}; {_TOLD_APART}", _SEED)
-    if scheduled and not found.curated and not found.passed_over:
+        yield finding("tasks", f"straight from `tasks pack`: {ordinary}{version}; {_RECOGNIZABLE}", _SEED)
+    if scheduled and not contents.curated and not contents.passed_over:
         yield warning("tasks", f"none has a truth that lists its faults, and {_NO_CURATED}", _CURATE)
-    if lacking := found.lacking(SkillType):
+    if lacking := contents.lacking(SkillType):
         earn = "canaries alone (of workflows nothing)" if canaries else "nothing"
         yield note("tasks", f"none of the types {lacking}: their miners get {earn} here")
 
@@ -184,8 +184,8 @@ async def _server(site: Site, signer: Signer, url: str, hotkey: str) -> Finding:
 
 async def _served(source: HttpSource) -> list[str]:
     """Return the types of which the server has a task; the first failure is raised."""
-    found = await together(source.fetch(kind, 1, InTurn()) for kind in ASSESSED_TYPES)
-    return [str(kind) for kind, tasks in zip(ASSESSED_TYPES, found, strict=True) if tasks]
+    fetched = await together(source.fetch(kind, 1, InTurn()) for kind in ASSESSED_TYPES)
+    return [str(kind) for kind, tasks in zip(ASSESSED_TYPES, fetched, strict=True) if tasks]
 
 
 _MOST_BASES: Final = 200  # that are read whole
@@ -218,12 +218,12 @@ async def check_bases(site: Site) -> list[Finding]:
         seen = "canaries are made of built-in bundles, which miners can tell from other tasks"
         return [note("bases", seen, _BUILT_IN), *public]
     try:
-        found = await asyncio.to_thread(_read_bases, tasks.bases, maker)
+        contents = await asyncio.to_thread(_read_bases, tasks.bases, maker)
     except TaskError as error:
         return [
             fault("bases", f"tasks.bases: {error.detail}", "set tasks.bases to a folder of benign tasks, or make it")
         ]
-    return [*_of_bases(found, printable(str(tasks.bases))), *public]
+    return [*_of_bases(contents, printable(str(tasks.bases))), *public]
 
 
 def _read_bases(root: Path, maker: TaskMaker) -> _Folder:
@@ -240,16 +240,16 @@ def _read_bases(root: Path, maker: TaskMaker) -> _Folder:
     return _Folder(types, unusable, max(0, len(paths) - _MOST_BASES))
 
 
-def _of_bases(found: _Folder, shown: str) -> Iterator[Finding]:
-    if found.broken:
+def _of_bases(folder: _Folder, shown: str) -> Iterator[Finding]:
+    if folder.broken:
         yield warning(
             "bases",
-            f"{len(found.broken)} in {shown} cannot be used, the first: {found.broken[0]}",
+            f"{len(folder.broken)} in {shown} cannot be used, the first: {folder.broken[0]}",
             "take it away, or correct it: a canary that is drawn from it is not made",
         )
-    if counts := found.counts(shown):
+    if counts := folder.counts(shown):
         yield ok("bases", counts)
-    if lacking := found.lacking(ASSESSED_TYPES):
+    if lacking := folder.lacking(ASSESSED_TYPES):
         yield warning(
             "bases",
             f"none of the types {lacking} in {shown}: their canaries come from built-in bundles, which miners can tell",
