@@ -14,7 +14,7 @@ from miner.assessment import Kit
 from miner.behaviours import answer_thoroughly, paced
 from miner.server import HOST, LocalMiner
 from miner.tracing import Tracer
-from validator.chain.base import ChainError, NotRegisteredError
+from validator.chain.interface import ChainError, NotRegisteredError
 from validator.chain.opening import real_chain
 from validator.daemon.signals import Stop
 from validator.protocol.errors import ValidatorError

@@ -138,8 +138,8 @@ MUTATIONS: Final = (
     Mutation(
         "what a cancelled caller started is left running",
         CANCELLATION,
-        "        await ended((working, asked))\n",
-        "        asked.cancel()\n",
+        "        await ended((working, stopping))\n",
+        "        stopping.cancel()\n",
     ),
     Mutation(
         "what a kill cut off counts as a fault of the program",
@@ -183,7 +183,7 @@ MUTATIONS: Final = (
     Mutation(
         "a drain does not wait for the round in hand",
         "validator/daemon/daemon.py",
-        "                await asyncio.wait({rounds, asked}, return_when=asyncio.FIRST_COMPLETED)\n",
+        "                await asyncio.wait({rounds, requested}, return_when=asyncio.FIRST_COMPLETED)\n",
         "",
         ("drain",),
     ),

@@ -23,7 +23,7 @@ from simulation.faults import ANSWERS, BRIEF, OWN, Faults
 from simulation.loop import LoopClock, Time, VirtualLoop
 from simulation.network import Link, fault_of
 from simulation.sqlite import handles
-from validator.chain.base import ChainUnreachableError, Commitment, Head, OtherChainError, WeightsResult
+from validator.chain.interface import ChainUnreachableError, Commitment, Head, OtherChainError, WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import STATE_VERSION, Pending, SimulatedSubnet, SubnetRules, SubnetState, WeightRow
 from validator.daemon.world import World

@@ -34,7 +34,7 @@ async def unless_set(event: asyncio.Event, work: Callable[[], Awaitable[None]]) 
 
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return what each comes to, in order; where one fails the others have ended, too, before that is told.
+    """Return the result of each, in order; where one fails the others have ended, too, before the error is raised.
 
     Raises:
         Exception: the first one's error.

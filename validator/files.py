@@ -193,7 +193,7 @@ def read_at_most(file: Path, most: int, wait_s: float = _WAIT_S, whole_s: float 
         whole_s: how long it may take to its end, however much it says.
 
     Raises:
-        TimeoutError: it is a pipe that said nothing for so long, or had no end in time.
+        TimeoutError: it is a pipe that was silent for so long, or had no end in time.
         OSError: it cannot be read.
     """
     with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as stream:
@@ -203,7 +203,7 @@ def read_at_most(file: Path, most: int, wait_s: float = _WAIT_S, whole_s: float 
         data, until = b"", time.monotonic() + whole_s
         while len(data) <= most:
             if not select.select([stream], [], [], wait_s)[0]:
-                raise TimeoutError(0, f"a pipe that said nothing for {wait_s:g} s")
+                raise TimeoutError(0, f"a pipe that was silent for {wait_s:g} s")
             if time.monotonic() > until:
                 raise TimeoutError(0, f"a pipe that had no end within {whole_s:g} s")
             chunk = stream.read(most + 1 - len(data))

@@ -25,7 +25,7 @@ def remember_secret(secret: str) -> None:
 
 
 def remembered(secret: str) -> str:
-    """Return a secret that `remember_secret` was told of."""
+    """Return a secret that `remember_secret` knows."""
     remember_secret(secret)
     return secret
 

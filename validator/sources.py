@@ -52,7 +52,7 @@ class SystemClock:
 
 
 class VirtualClock:
-    """A clock that moves only when told to: `advance` wakes the sleepers whose time has come, in order."""
+    """A clock that moves only by `advance`, which wakes the sleepers whose time has come, in order."""
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._start = start

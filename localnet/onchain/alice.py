@@ -7,9 +7,9 @@ import bittensor as bt
 from bittensor.result import chain_error_from_dispatch
 from bittensor.settings import resolve_endpoint
 
-from validator.chain.base import ChainError, ChainUnreachableError
 from validator.chain.connection import Connection, Substrates
 from validator.chain.endpoints import Endpoints
+from validator.chain.interface import ChainError, ChainUnreachableError
 from validator.chain.limits import LIMITS
 from validator.chain.submission import error_message
 from validator.protocol.errors import ValidatorError

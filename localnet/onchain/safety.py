@@ -3,8 +3,8 @@
 from typing import Final, NamedTuple
 
 from localnet.onchain.alice import Alice
-from validator.chain.base import ChainError, ChainUnreachableError
 from validator.chain.connection import Substrates
+from validator.chain.interface import ChainError, ChainUnreachableError
 from validator.protocol.errors import ValidatorError
 from validator.protocol.text import printable
 from validator.sources import Clock

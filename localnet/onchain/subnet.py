@@ -10,7 +10,7 @@ import bittensor as bt
 
 from localnet.onchain.alice import Alice, CallRefusedError, NoSuchCallError
 from localnet.onchain.options import rate_limit
-from validator.chain.base import ChainError, NoSubnetError
+from validator.chain.interface import ChainError, NoSubnetError
 
 STAKE_TAO: Final = 1_000
 _RAO: Final = 10**9

@@ -34,7 +34,7 @@ class Other(Protocol):
     strict: bool
 
     def ask(self, operation: str, handle: int, *operands: Any) -> Any:
-        """Return what the operation comes to there."""
+        """Return the result of the operation on the other side."""
 
 
 class Description(NamedTuple):

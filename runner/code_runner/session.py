@@ -39,7 +39,7 @@ class Session(Peer):
         self._room = _MOST_PRINTED
 
     def ask(self, operation: str, handle: int, *operands: Any) -> Any:
-        """Return what an operation comes to; see `Peer.ask`."""
+        """Return the result of an operation; see `Peer.ask`."""
         try:
             return super().ask(operation, handle, *operands)
         except WireError:

@@ -18,7 +18,7 @@ _SCHEMA_DEPTH: Final = 4
 
 
 class ServerGoneError(Exception):
-    """The server ended, or said too much without answering."""
+    """The server ended, or wrote too much without answering."""
 
 
 class McpDialogue:

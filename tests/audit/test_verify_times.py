@@ -15,7 +15,7 @@ from pay_world import PayWorld
 from world import World, honest, on_virtual_time, tasks_of_all_types
 
 from validator.audit.log.verify import verify_file
-from validator.chain.base import BehindError
+from validator.chain.interface import BehindError
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.receipt import Receipt

@@ -14,8 +14,8 @@ from pump import pumped
 from structlog.testing import capture_logs
 from subtensor_node import NEWER, Node
 
-from validator.chain.base import BehindError, ChainError, ChainUnreachableError, NoSubnetError, OtherChainError
 from validator.chain.bittensor import BittensorChain
+from validator.chain.interface import BehindError, ChainError, ChainUnreachableError, NoSubnetError, OtherChainError
 from validator.chain.limits import Limits
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.round import Axon

@@ -3,7 +3,7 @@
 import pytest
 from chain_worlds import MINERS, Build, LocalWorld, SdkWorld, World
 
-from validator.chain.base import ChainError, ChainUnreachableError, Commitment, MissingError, WeightsResult
+from validator.chain.interface import ChainError, ChainUnreachableError, Commitment, MissingError, WeightsResult
 
 FIRST, SECOND = b"sssa-log:1:7:" + b"ab" * 32, b"\x00\xff" * 64
 

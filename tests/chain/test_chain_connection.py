@@ -16,10 +16,10 @@ from pump import pumped
 from structlog.testing import capture_logs
 
 from validator.cancellation import ended
-from validator.chain.base import ChainError, ChainUnreachableError
 from validator.chain.bittensor import BittensorChain
 from validator.chain.connection import Connection
 from validator.chain.endpoints import Endpoints
+from validator.chain.interface import ChainError, ChainUnreachableError
 from validator.chain.limits import Limits
 from validator.sources import SystemClock, VirtualClock
 

@@ -11,7 +11,7 @@ from chain_worlds import ME, Break, Build, World
 from subtensor_world import NodeWorld
 
 from validator.cancellation import within
-from validator.chain.base import ChainError, ChainUnreachableError, SubnetParameters, WeightsResult
+from validator.chain.interface import ChainError, ChainUnreachableError, SubnetParameters, WeightsResult
 from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.protocol.weight_rows import U16_MAX, to_u16

@@ -6,7 +6,7 @@ from rpc_proxy import ANY, HEADS, SUBMIT, Message, RpcProxy, Rule
 from served_world import ServedWorld
 from subtensor_world import NodeWorld
 
-from validator.chain.base import ChainError, ChainUnreachableError
+from validator.chain.interface import ChainError, ChainUnreachableError
 
 
 async def behind(build: Build) -> tuple[World, RpcProxy]:

@@ -25,9 +25,9 @@ from structlog.testing import capture_logs
 from two_endpoints import TROUBLES, EndpointTrouble, TwoEndpoints
 from weights_world import NOWHERE, give_scores
 
-from validator.chain.base import ChainError, EndpointUse
 from validator.chain.endpoint_socket import EndpointSocket
 from validator.chain.endpoints import Endpoints
+from validator.chain.interface import ChainError, EndpointUse
 from validator.chain.limits import LIMITS, Limits
 from validator.cli.status import screen
 from validator.daemon.start import check_start, settle_chain

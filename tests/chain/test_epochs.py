@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from subtensor_node import NEWER, Node
 from subtensor_steps import LONGEST, Steps
 
-from validator.chain.base import Head
 from validator.chain.bittensor import BittensorChain, numbered_epoch, planned_end
+from validator.chain.interface import Head
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.signatures import Signer
 from validator.sources import VirtualClock

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec import structs
 
-from validator.chain.base import Chain, ChainError, ChainUnreachableError, OtherChainError
+from validator.chain.interface import Chain, ChainError, ChainUnreachableError, OtherChainError
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.round import Axon, Neuron

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError
+from validator.chain.interface import VERSION_KEY, ChainError, ChainUnreachableError
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import MAX_COMMITS, SimulatedSubnet, SubnetRules
 from validator.sources import VirtualClock

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from validator.chain.base import ChainError
+from validator.chain.interface import ChainError
 from validator.chain.subnet import ChainStateError, SimulatedSubnet, SubnetRules, load_state, save_state
 from validator.protocol.round import Axon
 from validator.sources import VirtualClock

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from cli_store import EVIL, EVIL_SHOWN, PROGRAM, Example, called, environment, example_in, write_config
 
-from validator.chain.base import Head
+from validator.chain.interface import Head
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.cli.output import byte_size, span
 from validator.cli.status import screen

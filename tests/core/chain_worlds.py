@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from pump import pumped
 from subtensor_node import Node
 
-from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
+from validator.chain.interface import Chain
 from validator.chain.limits import Limits
 from validator.chain.simulated import Faults, SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules, WeightRow

@@ -10,8 +10,8 @@ from node_server import NodeServer
 from rpc_proxy import RpcProxy
 from subtensor_node import Node
 
-from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
+from validator.chain.interface import Chain
 from validator.chain.limits import Limits
 from validator.protocol.signatures import Signer
 from validator.protocol.weight_rows import to_u16

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from subtensor_steps import Stepping
 
-from validator.chain.base import ValidatorFigures, WeightsResult
+from validator.chain.interface import ValidatorFigures, WeightsResult
 from validator.chain.subnet import SimulatedSubnet
 from validator.protocol.round import Axon
 from validator.protocol.weight_rows import U16_MAX

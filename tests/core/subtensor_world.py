@@ -15,8 +15,8 @@ from chain_worlds import Ability, Break
 from rpc_proxy import RpcProxy
 from sudo_calls import submit, sudo
 
-from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
+from validator.chain.interface import Chain
 from validator.chain.limits import Limits
 from validator.protocol.signatures import Signer
 from validator.sources import Clock, SystemClock

@@ -18,8 +18,8 @@ from workflow_world import ScriptedServices
 from world import VALIDATOR, few_tasks
 from world import World as Crowd
 
-from validator.chain.base import Chain
 from validator.chain.bittensor import BittensorChain
+from validator.chain.interface import Chain
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.assembly import assembled

@@ -1,6 +1,6 @@
-"""A node that is slow, hangs, is behind, is another chain or comes back: what is said of it where, and how soon.
+"""A node that is slow, hangs, is behind, is another chain or comes back: where it is reported, and how soon.
 
-The table of docs/operators/three-in-the-morning.md is held by it.
+It checks the table of docs/operators/three-in-the-morning.md.
 """
 
 import re

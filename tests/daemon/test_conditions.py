@@ -1,4 +1,4 @@
-"""A daemon whose rounds come to nothing says so, on virtual time; its health is asked over HTTP."""
+"""A daemon whose rounds have no result reports it, on virtual time; its health is asked over HTTP."""
 
 import pytest
 from daemon_kit import Running, running

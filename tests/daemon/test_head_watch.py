@@ -4,8 +4,8 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from validator.chain.base import EndpointUse, Head
 from validator.chain.clockwatch import ClockWatch
+from validator.chain.interface import EndpointUse, Head
 from validator.daemon.watches import HeadWatch
 from validator.health.board import Board
 from validator.health.report import HealthState

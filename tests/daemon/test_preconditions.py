@@ -9,7 +9,7 @@ import pytest
 import structlog
 from pump import pumped
 
-from validator.chain.base import (
+from validator.chain.interface import (
     Chain,
     ChainError,
     ChainUnreachableError,

@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 from subtensor_node import NEWER, Node
 from world import VALIDATOR
 
-from validator.chain.base import ChainUnreachableError, NoSubnetError, NotRegisteredError
 from validator.chain.bittensor import BittensorChain
+from validator.chain.interface import ChainUnreachableError, NoSubnetError, NotRegisteredError
 from validator.chain.runtime_rules import RULES
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.start import check_start

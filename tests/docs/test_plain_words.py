@@ -83,26 +83,8 @@ UNCLEAN = {
     "validator/kinds",
     "validator/web",
     # group 4
-    "tests/chain",
-    "tests/daemon",
-    "tests/health",
-    "tests/miners",
-    "tests/sandbox",
-    "tests/telemetry",
-    "tests/weights",
-    "validator/chain",
-    "validator/daemon",
-    "validator/health",
-    "validator/miners",
-    "validator/outgoing",
-    "validator/sandbox",
-    "validator/settings",
-    "validator/telemetry",
-    "validator/weights",
-    "validator/workers",
     # group 5
     "miner",
-    "runner",
     "tests/miner",
     # group 6
     "tests/attestations",
@@ -126,7 +108,6 @@ UNCLEAN = {
     "tests/golden",
     "tests/localnet",
     "tests/packaging",
-    "validator",
 }
 # Names of fields and slots, the bytes of stored proofs, and texts of written bundles, which are data.
 EXCEPT = {

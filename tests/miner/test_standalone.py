@@ -26,8 +26,8 @@ from miner.standalone import (
     chain_for,
     run_miner,
 )
-from validator.chain.base import NotRegisteredError
 from validator.chain.bittensor import BittensorChain
+from validator.chain.interface import NotRegisteredError
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.daemon.exits import Exit
 from validator.daemon.signals import Stop

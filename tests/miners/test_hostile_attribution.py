@@ -64,7 +64,7 @@ async def chain_away() -> bool:
 
 
 async def reason_of(store: Store, miners: Miners, client: MinerClient, axon: Axon | None = None) -> str:
-    """Play a round of one task with the hostile miner at `axon`; return what its dispatch came to."""
+    """Play a round of one task with the hostile miner at `axon`; return the result of its dispatch."""
     world = World(store, miners=5, source=MemorySource(tasks_of_all_types(WINDOWS)[2:3]))
     round_ = await prepared(world)
     hostile = miners.signers[HOSTILE].hotkey

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from world import World, on_virtual_time, tasks_of_all_types
 
-from validator.chain.base import ChainUnreachableError, Head
+from validator.chain.interface import ChainUnreachableError, Head
 from validator.chain.simulated import SimulatedChain
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.reasons import Reason

@@ -12,7 +12,7 @@ from world import VALIDATOR, World, on_virtual_time, online, prepared, tasks_of_
 
 from validator.audit.log.lines import FaultError
 from validator.audit.log.verify import verify_file
-from validator.chain.base import BehindError
+from validator.chain.interface import BehindError
 from validator.proofs.document import verify_document as verify_proof
 from validator.protocol.canonical import sha256_hex
 from validator.protocol.draws import salt_commitment

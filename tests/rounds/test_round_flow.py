@@ -11,7 +11,7 @@ from state_kit import reputations_of, windows_of
 from toy_version import TOY, known
 from world import VALIDATOR, World, answer_to, garbage, honest, on_virtual_time, online, prepared, tasks_of_all_types
 
-from validator.chain.base import ChainUnreachableError
+from validator.chain.interface import ChainUnreachableError
 from validator.miners.scripted import ScriptedReply
 from validator.protocol.answer import Dispatch
 from validator.protocol.reasons import Reason

@@ -31,7 +31,7 @@ async def sandbox(registry: Registry) -> AsyncIterator[ContainerCodeSandbox]:
 
 
 def trying(*calls: str) -> str:
-    """A test for each call, true if it comes to anything true, and one that is fine."""
+    """A test for each call, true if it returns anything true, and one that is fine."""
     lines = "".join(f"def test_{number}():\n    assert solution.{call}\n\n" for number, call in enumerate(calls))
     return f"import solution\n\n\n{lines}\ndef test_fine():\n    assert solution.fine() == 1\n"
 

@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from validator.cancellation import within
-from validator.chain.base import MissingError
+from validator.chain.interface import MissingError
 from validator.chain.simulated import SimulatedChain
 from validator.chain.subnet import SimulatedSubnet, SubnetRules
 from validator.protocol.receipt import Anchor, anchor_of

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from weights_world import ME, MINERS, OWNER, blocks, build, count_submissions, give_scores, restarted, running
 
-from validator.chain.base import Head, WeightsResult
+from validator.chain.interface import Head, WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.chain.submission import submission_lifetime
 from validator.protocol.round import MetagraphSnapshot

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 from weights_world import ME, START, World, blocks, build, count_submissions, give_scores, restarted, running
 
-from validator.chain.base import ChainUnreachableError, WeightsResult
+from validator.chain.interface import ChainUnreachableError, WeightsResult
 from validator.chain.simulated import SimulatedChain
 from validator.store import Store
 from validator.store.errors import StoreBusyError

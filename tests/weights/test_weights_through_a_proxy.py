@@ -30,13 +30,13 @@ class Case(NamedTuple):
     """Behavior of the connection, and the expected observations.
 
     Attributes:
-        rules: of the proxy, until the first of them was met and the validator has said so.
-        said: the event that tells it, and its reason.
+        rules: of the proxy, until the first of them was met and the validator has reported it.
+        reported: the event that tells it, and its reason.
         arrives: whether that submission reaches a block; None: there is none yet.
     """
 
     rules: tuple[Rule, ...]
-    said: tuple[Event, str]
+    reported: tuple[Event, str]
     arrives: bool | None
 
 
@@ -133,7 +133,7 @@ async def test_an_epoch_is_served_once_whatever_the_connection_does(sqlite_url: 
         rules = [proxy.rule(r.action, r.kind, r.method, status=r.status) for r in case.rules]
         running = asyncio.create_task(loop.run())
         try:
-            await asyncio.wait_for(loop.until(*case.said), 20.0)
+            await asyncio.wait_for(loop.until(*case.reported), 20.0)
             lost = await loop.record()
             assert any(rule.hits for rule in rules)
             proxy.mend()

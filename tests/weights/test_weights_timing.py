@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from validator.chain.base import VERSION_KEY, Head, SubnetParameters
+from validator.chain.interface import VERSION_KEY, Head, SubnetParameters
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
 from validator.weights.chain_view import ChainView, Slot, chain_blocker, due_block, validity

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from validator.audit.log.chain_evidence import Anchored, ChainRow, HeldRow, Reach, row_fault
 from validator.audit.log.verify_report import Verified
 from validator.audit.log.weight_vectors import Confirmed
-from validator.chain.base import Chain, MissingError
+from validator.chain.interface import Chain, MissingError
 from validator.protocol.receipt import anchor_of
 from validator.protocol.round import MetagraphSnapshot
 

@@ -23,7 +23,18 @@ import structlog
 from bittensor.metagraph import fetch as metagraph
 
 from validator.cancellation import within
-from validator.chain.base import (
+from validator.chain.connection import (
+    MISSING,
+    Connection,
+    Item,
+    Node,
+    Substrates,
+    View,
+    is_missing,
+    open_client,
+)
+from validator.chain.endpoints import Endpoints
+from validator.chain.interface import (
     MOST_BEHIND,
     SLOW_S,
     BehindError,
@@ -38,17 +49,6 @@ from validator.chain.base import (
     ValidatorFigures,
     WeightsResult,
 )
-from validator.chain.connection import (
-    MISSING,
-    Connection,
-    Item,
-    Node,
-    Substrates,
-    View,
-    is_missing,
-    open_client,
-)
-from validator.chain.endpoints import Endpoints
 from validator.chain.limits import LIMITS, Limits
 from validator.chain.runtime_rules import is_owner_exempt
 from validator.chain.submission import (

@@ -1,8 +1,8 @@
 """Comparison of the local clock with the chain's, by the arrival of fresh blocks (SPEC 16, D-26). No I/O.
 
-A block's time says when it was made. When it came is known only of a block that was not there at the last look; and
-that it came when it was made, only while blocks come no faster than time passes: a node that catches up hands out old
-ones, and one that stops none. So one block that comes late looks like nothing; two in step with time tell.
+A block's time says when it was made. Its arrival is known only if it was missing at the look before; and it arrived
+when it was made only while blocks come no faster than time passes: a node that catches up shows old blocks, a stopped
+one shows none. So one late block proves nothing; two that keep pace with time do.
 """
 
 from itertools import pairwise
@@ -60,7 +60,7 @@ class ClockWatch:
     def off(self) -> float | None:
         """Seconds by which the local clock is ahead of the chain's (behind: negative); None where it is not known.
 
-        0 stands for what cannot be told from right. A clock that was set meanwhile is off by so much more.
+        0 also means that no deviation can be measured. A clock that was set meanwhile is off by so much more.
         """
         if self._known is None:
             return None

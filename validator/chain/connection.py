@@ -16,9 +16,9 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import WebSocketException
 
 from validator.cancellation import within
-from validator.chain.base import ChainError, ChainUnreachableError, MissingError
 from validator.chain.endpoint_socket import EndpointSocket
 from validator.chain.endpoints import Endpoints
+from validator.chain.interface import ChainError, ChainUnreachableError, MissingError
 from validator.chain.limits import Limits
 from validator.protocol.text import printable
 from validator.settings.urls import shown_url

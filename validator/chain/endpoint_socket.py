@@ -1,7 +1,7 @@
-"""A websocket to one endpoint, for the SDK's session: it breaks where the endpoint is not well.
+"""Websocket to one endpoint, for the SDK's session; it breaks if the endpoint is unhealthy.
 
-The session then dials again, where `Endpoints` chooses another, and asks anew what was not answered. Where no other
-one is well, the caller gets the answer, as an error that names method and endpoint.
+The session then dials again, `Endpoints` chooses another endpoint, and open requests are repeated. If no other endpoint
+is healthy, the caller gets the fault as an error that names method and endpoint.
 """
 
 import asyncio
@@ -38,11 +38,11 @@ _ERROR: Final = -32_000
 
 
 class EndpointSocket:
-    """The connection, with an eye on what comes back.
+    """The connection; every answer is checked.
 
     Args:
         socket: connected.
-        endpoint: where to.
+        endpoint: of the connection.
     """
 
     def __init__(self, socket: ClientConnection, endpoint: str, endpoints: Endpoints, limits: Limits) -> None:
@@ -61,7 +61,7 @@ class EndpointSocket:
         await self._socket.send(message)
 
     async def recv(self) -> str | bytes:
-        """Return the next message, its answers checked (ConnectionError: the endpoint is left)."""
+        """Return the next message, checked (ConnectionError: the endpoint is not used any more)."""
         raw = await self._received()
         try:
             messages = _listed(json.loads(raw))
@@ -89,7 +89,7 @@ class EndpointSocket:
         raise ConnectionError(self._reason)
 
     def _check_silence(self) -> None:
-        """Leave an endpoint that does not answer; without another one, hope for as long as a call may take."""
+        """Leave an endpoint that does not answer; without another one, wait for as long as a call may take."""
         method, since = next(iter(self._pending.values()), ("", math.inf))
         silent_s, answer_s = asyncio.get_running_loop().time() - since, self._limits.answer_s
         has_left = silent_s > answer_s and self.leave(f"no answer to `{method}` within {answer_s:g} s")
@@ -101,20 +101,20 @@ class EndpointSocket:
         await self._socket.close()
 
     def leave(self, reason: str) -> bool:
-        """Leave the endpoint, if another one is well; return whether."""
+        """Leave the endpoint and return True, if another one is healthy."""
         if not self._endpoints.leave(self.endpoint, reason):
             return False
         self.drop(reason)
         return True
 
     def drop(self, reason: str) -> None:
-        """Break the connection: what waits for an answer is asked anew on the next one."""
+        """Break the connection: open requests are repeated on the next one."""
         self._reason = reason
         with suppress(AttributeError):  # a transport that is gone
             self._socket.transport.abort()
 
     def _checked(self, message: Any) -> dict[str, Any] | None:
-        """Return the message, or an error if it is no answer of a node that is well; None: no message at all."""
+        """Return the message, or an error in its place if it is no healthy node's answer; None: no message at all."""
         if not isinstance(message, dict) or not isinstance(number := message.get("id"), int | None):
             self.leave("what it sends is no JSON-RPC")
             return None

@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Final, Protocol, cast
 from urllib.parse import urlsplit
 
-from validator.chain.base import Chain
+from validator.chain.interface import Chain
 from validator.chain.limits import LIMITS
 from validator.protocol.errors import ValidatorError
 from validator.protocol.signatures import Signer

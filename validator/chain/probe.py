@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Self
 import aiohttp
 from bittensor.settings import resolve_endpoint
 
-from validator.chain.base import MOST_BEHIND, SLOW_S
+from validator.chain.interface import MOST_BEHIND, SLOW_S
 from validator.chain.limits import LIMITS
 from validator.protocol.errors import ValidatorError
 from validator.protocol.strict_json import JsonError, decode_plain

@@ -8,7 +8,7 @@ pallets/subtensor/src.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from validator.chain.base import VERSION_KEY, SubnetParameters
+from validator.chain.interface import VERSION_KEY, SubnetParameters
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from validator.chain.base import (
+from validator.chain.interface import (
     ChainError,
     ChainUnreachableError,
     Commitment,

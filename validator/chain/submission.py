@@ -1,4 +1,4 @@
-"""Extrinsics onto a subtensor: signed at most once, and every failure told apart by whether it was signed before.
+"""Extrinsics to a subtensor: signed at most once; each failure says whether it was signed before.
 
 Weights, and commitments: a few bytes that everybody can read.
 """
@@ -11,8 +11,15 @@ import bittensor as bt
 from bittensor.intents.weights import DEFAULT_COMMIT_REVEAL_VERSION, _build_timelocked
 
 from validator.cancellation import within
-from validator.chain.base import VERSION_KEY, ChainError, ChainUnreachableError, Commitment, MissingError, WeightsResult
 from validator.chain.connection import SDK_ERRORS, Connection, Node, is_missing
+from validator.chain.interface import (
+    VERSION_KEY,
+    ChainError,
+    ChainUnreachableError,
+    Commitment,
+    MissingError,
+    WeightsResult,
+)
 from validator.chain.limits import Limits
 from validator.protocol.signatures import Signer
 from validator.protocol.text import printable
@@ -101,8 +108,8 @@ class Submission:
 
         Raises:
             ChainUnreachableError: certain not to have been sent.
-            MissingError: the same: `execute` said so.
-            ChainError: the result of it is unknown.
+            MissingError: the same, raised by `execute`.
+            ChainError: the result is unknown.
         """
         client, once = await self._prepared(head)
         try:
@@ -135,7 +142,7 @@ class Submission:
         return client, OneSignature(self._signer, self._clock, block_s * (_SLACK - _LATE))
 
     def _result(self, result: Any, once: OneSignature) -> WeightsResult:
-        """Return what the SDK's answer comes to.
+        """Return the result in the SDK's answer.
 
         Raises:
             ChainError: it failed without being in a block, and not because a pool would not have it.

@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from validator.chain.base import (
+from validator.chain.interface import (
     VERSION_KEY,
     ChainError,
     Commitment,

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from validator.cancellation import run_whole
-from validator.chain.base import SLOW_S
+from validator.chain.interface import SLOW_S
 from validator.cli.options import Config, Json
 from validator.cli.output import byte_size, cell, print_json, print_line, span
 from validator.cli.rendering import table_lines

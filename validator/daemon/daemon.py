@@ -84,13 +84,13 @@ class Daemon:
     drains: Drains
 
     async def run(self, stop: Stop, afterwards: Callable[[], Awaitable[None]] | None = None) -> bool:
-        """Run until told to stop; return whether the round in hand could be finished.
+        """Run until a stop is requested; return whether the round in hand was finished.
 
         The first request to stop lets the round in hand end within the grace time, the second one does not. A request
         to drain lets it end, however long that takes.
 
         Args:
-            stop: what tells it.
+            stop: the requests.
             afterwards: awaited when the rounds ended by themselves, before the services next to them stop.
 
         Raises:

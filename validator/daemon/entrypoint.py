@@ -34,7 +34,7 @@ class Program:
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, command: Sequence[str]) -> tuple[int, str]:
-        """Return the exit code, 128 and the signal's number for one that a signal ended, and the last it said.
+        """Return the exit code, 128 and the signal's number for one that a signal ended, and its last line.
 
         Raises:
             OSError: it cannot be started.

@@ -62,11 +62,11 @@ _PARKS: Final = frozenset(Exit(one.exit_code) for one in FATAL.values() if one.p
 # Named, not imported: the store and the chain take longer to import than most commands to run.
 _OF_ERRORS: Final[Mapping[str, Exit]] = {
     "builtins.OSError": Exit.NOT_READY,
-    "validator.chain.base.ChainError": Exit.NOT_READY,
-    "validator.chain.base.ChainUnreachableError": Exit.ENDPOINT,
-    "validator.chain.base.NoSubnetError": Exit.NO_SUBNET,
-    "validator.chain.base.NotRegisteredError": Exit.NOT_REGISTERED,
-    "validator.chain.base.OtherChainError": Exit.OTHER_STORE,
+    "validator.chain.interface.ChainError": Exit.NOT_READY,
+    "validator.chain.interface.ChainUnreachableError": Exit.ENDPOINT,
+    "validator.chain.interface.NoSubnetError": Exit.NO_SUBNET,
+    "validator.chain.interface.NotRegisteredError": Exit.NOT_REGISTERED,
+    "validator.chain.interface.OtherChainError": Exit.OTHER_STORE,
     "validator.chain.wallet.HotkeyEncryptedError": Exit.HOTKEY_ENCRYPTED,
     "validator.chain.wallet.HotkeyMissingError": Exit.HOTKEY_MISSING,
     "validator.chain.wallet.HotkeyPasswordError": Exit.HOTKEY_ENCRYPTED,

@@ -1,4 +1,4 @@
-"""Body of `validator run`: settings in, a daemon until told to stop, an exit code out."""
+"""Body of `validator run`: settings in, a daemon until a stop is requested, an exit code out."""
 
 import asyncio
 import importlib
@@ -30,7 +30,7 @@ def tell_failure(error: Exception, code: int) -> None:
     """Write in the log's own form why the process ends; on a terminal the line on standard error is enough.
 
     Args:
-        error: one that was raised on purpose is told in its words, any other with its traceback.
+        error: a ValidatorError or OSError is written as its text, any other with its traceback.
         code: what the process ends with.
     """
     if sys.stdout.isatty():

@@ -63,7 +63,7 @@ def park(code: Exit, reason: str, arguments: Sequence[str], stop_requested: Call
 
     Args:
         code: what the program ended with.
-        reason: its last words; what the code means, where it said none.
+        reason: its last words; what the code means, if there are none.
         arguments: of the program: its command, and maybe its settings' file.
         stop_requested: whether there was a signal before this could take any.
     """

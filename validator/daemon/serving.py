@@ -1,4 +1,4 @@
-"""Body of `validator serve`: a process that answers API and pages until told to stop; writes only submitted skills."""
+"""Body of `validator serve`: serves API and pages until a stop is requested; writes only submitted skills."""
 
 import asyncio
 import os

@@ -1,7 +1,7 @@
 """Watches and upkeep: the daemon's periodic services.
 
-Watches tell health report, board and metrics what they see, and read chain and store; `StoreWatch` also writes to it.
-Upkeep removes rows past their retention, and learns the budget of judging.
+Watches read chain, store and machine, and report to health report, board and metrics; `StoreWatch` also writes to the
+store. Upkeep removes rows past their retention, and learns the budget of judging.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from typing import Final
 import structlog
 
 from validator.cancellation import ended
-from validator.chain.base import BehindError, Chain, ChainError, NoSubnetError, OtherChainError
 from validator.chain.clockwatch import ClockWatch
+from validator.chain.interface import BehindError, Chain, ChainError, NoSubnetError, OtherChainError
 from validator.health.board import Board, advice_on
 from validator.health.report import HealthState
 from validator.kinds.assessment.costliest_answer import dearest_cost
@@ -71,14 +71,14 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class GateWatch:
-    """Looks whether answers wait long for a worker; a service of the daemon."""
+    """Watch on answers that wait for a worker; a service of the daemon."""
 
     workers: Workers
     clock: Clock
     health: HealthState
 
     async def run(self) -> None:
-        """Look all the time."""
+        """Check every few seconds until cancelled."""
         board = self.health.board
         while True:
             waited = self.workers.behind_s
@@ -89,13 +89,7 @@ class GateWatch:
 
 @dataclass(slots=True)
 class RoundWatch:
-    """Tells the health report and the board about every round that starts or ends.
-
-    Args:
-        health: told of the round in hand, its longest deadline and what it came to.
-        board: shown each round in numbers.
-        metrics: told of the declarations that a round was frozen with.
-    """
+    """Reports every round that starts or ends to health report, board, metrics and the watch on pay."""
 
     health: HealthState
     board: Board
@@ -106,7 +100,7 @@ class RoundWatch:
     _prepared: Prepared | None = field(init=False, default=None)
 
     def declared(self, declared: Declared) -> None:
-        """Note what the miners were last found to declare."""
+        """Note the result of the last poll of declarations."""
         self._declared = declared
         self.health.record(
             "declarations", queried=declared.queried, valid=declared.valid, refused=dict(declared.refused)
@@ -140,7 +134,7 @@ class RoundWatch:
 
 @dataclass(frozen=True, slots=True)
 class HeadWatch:
-    """Tells the health report and the clock's watch which block is the newest, and the board what is wrong with it."""
+    """Watch on the chain's head, for health report, board and the clock's watch; a service of the daemon."""
 
     chain: Chain
     clock: Clock
@@ -149,46 +143,46 @@ class HeadWatch:
     metrics: Metrics
 
     async def run(self) -> None:
-        """Follow the chain's head; tell what keeps it from being seen."""
+        """Follow the chain's head until cancelled; report why it cannot be read."""
         while True:
             try:
                 head = await self.chain.head()
             except ChainError as error:
-                self._tell(error)
+                self._report(error)
                 self.health.lost_chain(printable(str(error), _PROBLEM))
                 self.metrics.chain_reachable.set(0)
             else:
-                self._tell(None)
+                self._report(None)
                 self.health.record_block(head.number, head.epoch, self.chain.latency_s)
                 self.metrics.record_block(head.number)
                 self.clock_watch.record_block(head.number, head.time)
                 if (off := self.clock_watch.off) is not None:
                     self.health.record("clock", off_s=round(off, 3))
                     self.metrics.clock_off.set(off)
-            self._tell_endpoints()
+            self._report_endpoints()
             await self.clock.sleep(_HEAD_EVERY_S)
 
-    def _tell_endpoints(self) -> None:
+    def _report_endpoints(self) -> None:
         used, unhealthy = self.chain.endpoint_use
         self.health.record("endpoints", used=used, unhealthy=dict(unhealthy))
         shown = "; ".join(f"{one}: {why}" for one, why in unhealthy.items())
         self.health.board.mark("chain_endpoint_unhealthy", shown or None)
 
-    def _tell(self, error: ChainError | None) -> None:
-        """Raise the condition that the newest answer shows, and clear those that it does not."""
+    def _report(self, error: ChainError | None) -> None:
+        """Raise the condition of the newest answer, and clear the others."""
         for name, kind in _CHAIN_CONDITIONS.items():
             self.health.board.mark(name, str(error) if isinstance(error, kind) else None)
 
 
 @dataclass(frozen=True, slots=True)
 class LoopWatch:
-    """Measures how late the event loop runs a timer, and says so when it is much."""
+    """Measures how late the event loop runs a timer; logs long delays."""
 
     clock: Clock
     metrics: Metrics
 
     async def run(self) -> None:
-        """Measure all the time."""
+        """Measure until cancelled."""
         while True:
             before = self.clock.monotonic()
             await self.clock.sleep(_LAG_EVERY_S)
@@ -200,14 +194,14 @@ class LoopWatch:
 
 @dataclass(frozen=True, slots=True)
 class LogWatch:
-    """Looks whether the log's lines reach its reader; a service of the daemon."""
+    """Watch on lost lines of the log; a service of the daemon."""
 
     clock: Clock
     board: Board
     state: Callable[[], LogState] = log_state
 
     async def run(self) -> None:
-        """Look all the time."""
+        """Check every few seconds until cancelled."""
         lost, lost_at = 0, -math.inf
         while True:
             state, now = self.state(), self.clock.monotonic()
@@ -221,11 +215,10 @@ class LogWatch:
 
 @dataclass(frozen=True, slots=True)
 class StoreWatch:
-    """Writes a little now and then; a service of the daemon. `report_outage` takes the errors of lasting writes.
+    """Writes a probe every few seconds; a service of the daemon. `report_outage` takes the errors of lasting writes.
 
-    `took` is called with the seconds of each write that succeeded.
-
-    A probe that hangs is waited for, never cut off: a statement on its way to a server that stops cannot be.
+    `took` is called with the seconds of each write that succeeded. A probe that hangs is waited for: a statement on its
+    way to a stopped server cannot be cancelled.
     """
 
     store: Store
@@ -234,13 +227,13 @@ class StoreWatch:
     took: Callable[[float], None] = lambda _: None
 
     def report_outage(self, error: StoreAwayError) -> None:
-        """Note what keeps the store from its work."""
+        """Raise the condition of a store outage."""
         active, over = _STORE_CONDITIONS if isinstance(error, _NO_WRITE) else reversed(_STORE_CONDITIONS)
         self.board.raise_(active, error.detail)
         self.board.clear(over)
 
     async def run(self) -> None:
-        """Ask all the time (StoreLostError: the store must not be used any more)."""
+        """Probe until cancelled (StoreLostError: the store must not be used any more)."""
         while True:
             await self._ask()
             await self.clock.sleep(_STORE_EVERY_S)
@@ -275,13 +268,13 @@ class StoreWatch:
 
 @dataclass(slots=True)
 class FigureWatch:
-    """Reads the figures; a service of the daemon.
+    """Reads the store's figures for metrics and conditions; a service of the daemon.
 
     Args:
         mechids: the mechanisms that weights are sent for; empty where none are.
-        most_epochs: after so many without weights on chain a condition is raised.
-        folders: where the validator writes, by the name that the metrics give them.
-        most_log: bytes of SQLite's write-ahead log; above that a reader keeps it from being emptied.
+        most_epochs: epochs without weights on chain before a condition is raised.
+        folders: those that the validator writes to, by their name in the metrics.
+        most_log: bytes of SQLite's write-ahead log above which a reader blocks its checkpoint.
     """
 
     store: Store
@@ -297,11 +290,11 @@ class FigureWatch:
     _first_epoch: int | None = field(init=False, default=None)
 
     async def run(self) -> None:
-        """Read all the time."""
+        """Read until cancelled."""
         self.metrics.in_hand.follow(lambda: self.health.in_hand_s)
         self.metrics.chain_age.follow(lambda: self.health.block_age_s)
         while True:
-            with suppress(StoreAwayError):  # the store's own watch tells it
+            with suppress(StoreAwayError):  # the store's watch reports it
                 await self._stored()
             await self._disk()
             await self.clock.sleep(_FIGURES_EVERY_S)
@@ -327,7 +320,7 @@ class FigureWatch:
         self._write_ahead_log(await self.store.log_size())
 
     def _write_ahead_log(self, size: int) -> None:
-        """Report a log that nothing empties: its size once a large transaction would have been over."""
+        """Raise `store_pinned` if the log stays large for longer than a large transaction takes."""
         now = self.clock.now()
         self._pinned_since = None if size <= self.most_log else self._pinned_since or now
         if self._pinned_since is None:
@@ -337,13 +330,13 @@ class FigureWatch:
             self.health.board.raise_("store_pinned", f"{self.store.location}-wal has {seen}")
 
     def _log(self, head: LogHead | None) -> None:
-        """Tell the newest receipt: the number to the metrics, its digest to /readyz alone."""
+        """Show the newest receipt: its number in the metrics, its digest in /readyz alone."""
         self.health.log = head
         if head is not None:
             self.metrics.receipts.set(head.sequence + 1)
 
     def _weights(self, confirmed: Mapping[int, int | None]) -> None:
-        """Tell how many epochs ago each mechanism's weights were confirmed; where none were, since the start."""
+        """Show the epochs since each mechanism's weights were confirmed; without any, since the start."""
         if (epoch := self.health.epoch) is None or not confirmed:
             return
         if self._first_epoch is None:

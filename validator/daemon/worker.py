@@ -1,4 +1,4 @@
-"""Body of `validator worker`: settings in, a process that does waiting work until told to stop, an exit code out."""
+"""Body of `validator worker`: settings in, a process that does waiting work until a stop is requested."""
 
 import asyncio
 import fcntl
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from validator.waiting.worker import QueueWorker
 
 CONNECTIONS: Final = 2
-"""That a worker has to the store; as many to the queue, and one on which it is told of jobs."""
+"""That a worker has to the store; as many to the queue, and one for notices of jobs."""
 KINDS: Final = (EXECUTIONS, CODE)
 """The kinds of work that a worker can do."""
 _SLOTS: Final = 1_000

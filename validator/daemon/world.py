@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from validator.chain.base import Chain
+from validator.chain.interface import Chain
 from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
 from validator.incoming.server import Listen, listening_sockets
@@ -61,7 +61,7 @@ class World:
         queue: opens the queue that gives executions and code checks to worker processes; None: the daemon does them.
         handles: hold the database open; a kill drops them.
         listen: opens the sockets of the health endpoint.
-        listeners: told when rounds start and end.
+        listeners: called when rounds start and end.
     """
 
     chain: Chain

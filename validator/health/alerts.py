@@ -103,7 +103,7 @@ ALERTS: Final = (
         "limits of workflow tasks.",
     ),
     Alert("ValidatorIdle", "ticket", 30, "Rounds have little to do: {{ $labels.condition }}."),
-    Alert("ValidatorNothingCounts", "page", 15, "What miners send comes to nothing: {{ $labels.condition }}."),
+    Alert("ValidatorNothingCounts", "page", 15, "Nothing that miners send is accepted: {{ $labels.condition }}."),
     Alert("ValidatorMinersOut", "page", 15, "Most miners that answered in the last day are excluded or fail."),
     Alert("ValidatorPayNarrow", "ticket", 5, "Few take what many earn: {{ $labels.condition }}."),
     Alert("ValidatorTrustLow", "ticket", 5, "Other validators do not agree with this one's weights."),

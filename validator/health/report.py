@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from validator.chain.base import SLOW_S
+from validator.chain.interface import SLOW_S
 from validator.health.board import ActiveCondition, Board
 from validator.health.catalogue import CHECKS, Condition
 from validator.protocol.reasons import Reason

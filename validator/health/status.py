@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 
 from validator.audit.views import MinerView, miner_list, round_list
 from validator.cancellation import within
-from validator.chain.base import Chain, Head
+from validator.chain.interface import Chain, Head
 from validator.chain.opening import reading_chain
 from validator.chain.wallet import WalletError, load_signer
 from validator.health.client import HealthAnswer, ask_health

@@ -112,7 +112,7 @@ class Declared:
 class CapabilityDirectory:
     """The last valid declaration of each miner, asked for by the validator's hotkey and read by workers.
 
-    `tell` is called with what every refresh came to.
+    `tell` is called with the result of every refresh.
     """
 
     client: MinerClient

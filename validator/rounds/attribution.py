@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from validator.chain.base import Chain, ChainError
+from validator.chain.interface import Chain, ChainError
 from validator.outgoing.calls import Reply
 from validator.outgoing.stalls import StallsSince, long_stall, overlap, own_seconds
 from validator.protocol.text import printable

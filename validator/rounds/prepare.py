@@ -11,7 +11,7 @@ from datetime import datetime
 import structlog
 from msgspec.structs import replace
 
-from validator.chain.base import BehindError
+from validator.chain.interface import BehindError
 from validator.kinds.services import PackedTask, Supply
 from validator.protocol import typed
 from validator.protocol.capabilities import Capabilities

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from validator.cancellation import complete, unless_set
-from validator.chain.base import Chain, ChainError
+from validator.chain.interface import Chain, ChainError
 from validator.miners.directory import CapabilityDirectory
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, RoundOutcome

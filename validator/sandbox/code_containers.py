@@ -19,12 +19,12 @@ from validator.sandbox.interface import BUNDLE, EVIDENCE, JUDGE, SCRATCH, CodeJo
 from validator.sources import SystemRandom
 
 NOTHING: Final = CodeReport(0, 0, MAX_LINT_FINDINGS)
-"""What code is worth that keeps its own judging from an end."""
+"""The report of code that prevents its own judging."""
 TRIAL: Final = (
     "def answer():\n    return 42\n",
     "from solution import answer\n\n\ndef test_answer():\n    assert answer() == 42\n",
 )
-"""Code that is known, and its tests."""
+"""Known code and its tests."""
 _TRIED: Final = CodeReport(1, 1, 0)
 _KEY: Final = 32  # bytes
 _RUNS: Final = 2  # of code whose judging comes to no report
@@ -41,10 +41,10 @@ class _Late(Document, frozen=True):
 
 
 class ContainerCodeSandbox:
-    """A `CodeSandbox` over containers that it shares: they are closed by whom they belong to.
+    """A `CodeSandbox` over containers that it shares: their owner closes them.
 
-    Whose fault a run without a report is, is told by trying code that is known right after it, and then the same again:
-    where known code is judged and this comes to nothing twice, the code keeps its judging from an end.
+    After a run without a report it judges known code, and then the same code again: if known code is judged and this
+    code has no report twice, the code prevents its own judging.
     """
 
     def __init__(self, containers: Containers) -> None:
@@ -83,10 +83,10 @@ class ContainerCodeSandbox:
         self._tried = image if result == _TRIED else None
         if self._tried or (isinstance(result, SandboxFailure) and result.ours):
             return result if isinstance(result, SandboxFailure) else None
-        return _unsuitable(f"code that is known comes to {printable(str(result), _MAX_SHOWN)}")
+        return _unsuitable(f"the result for known code is {printable(str(result), _MAX_SHOWN)}")
 
     async def _once(self, job: CodeJob) -> CodeReport | SandboxFailure | None:
-        """Return what a run came to; None where the code may have kept the runner from its report."""
+        """Return the result of a run; None if the code may have kept the runner from its report."""
         key = SystemRandom().token(_KEY)
         bundle = {
             "solution.py": job.code.encode("utf-8", "surrogatepass"),

@@ -1,4 +1,4 @@
-"""Reading the settings: a TOML file, over it the environment, over nothing a default. All faults are told at once.
+"""Reading the settings: a TOML file, over it the environment, over nothing a default. All faults are reported at once.
 
 `VALIDATOR_SECTION__KEY` sets a key; with `_FILE` behind it, it names a file that holds the value. Variables that were
 meant to set something and do not, such as `VALIDATOR_STORE_URL`, are refused.
@@ -163,7 +163,7 @@ def _shown(known: KeyReference, value: Any) -> str:
 
 
 def _conflicts(values: Values) -> list[str]:
-    """Return what one key demands of another; judged on raw values, so that it is told next to other faults."""
+    """Return what one key demands of another; judged on raw values, so that it is reported with other faults."""
 
     def given(dotted: str) -> Any:
         section, _, key = dotted.partition(".")

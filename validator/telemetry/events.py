@@ -62,7 +62,7 @@ class Event(StrEnum):
     )
     DAEMON_PARKED = _entry(
         "daemon_parked",
-        "In a container: the program ended and a restart would end the same way, so it waits; said once an hour.",
+        "In a container: the program ended and a restart would end the same way, so it waits; logged once an hour.",
         "exit_code reason advice",
         todo="What `advice` says: [the container waits](../operators/stop.md#when-the-container-waits-for-you).",
     )
@@ -91,7 +91,7 @@ class Event(StrEnum):
     )
     CONDITION_RAISED = _entry(
         "condition_raised",
-        "Something keeps the validator from its work, or pay from miners: said when it appears or has another cause, "
+        "Something keeps the validator from its work, or pay from miners: logged when it appears or has another cause, "
         "with what was seen and what to do.",
         "condition severity detail advice changes",
         todo="What `advice` in the line says.",
@@ -103,20 +103,20 @@ class Event(StrEnum):
     )
     STALLED = _entry(
         "stalled",
-        "The validator stood still for so long; deadlines are later by as much (D-26).",
+        "The process stood still for so long; deadlines are later by as much (D-26).",
         "seconds",
         todo="Look at the machine's load, its memory and swap, and the host of a virtual machine.",
     )
     LOOP_LAG = _entry(
         "loop_lag",
-        "The event loop was blocked for longer than it should be; said once an hour, `repeats` counts the others.",
+        "The event loop was blocked for longer than it should be; logged once an hour, `repeats` counts the others.",
         "seconds",
         "",
         todo="Look for what else uses processor and disk; steal time on a virtual machine.",
     )
     LIBRARY = _entry(
         "library",
-        "What a library says, such as that it tries again; warnings of one kind once an hour, with their number.",
+        "A message of a library; warnings of one kind once an hour, with their number.",
         "library message exception",
         todo="Nothing, where a line of ours says the same. Else look at what `message` names.",
     )
@@ -124,19 +124,19 @@ class Event(StrEnum):
     # Servers
     ACCEPT_FAILED = _entry(
         "accept_failed",
-        "A server cannot take a connection, mostly for want of a file descriptor; tried again every second, said once.",
+        "A server cannot take a connection, mostly for lack of a file descriptor; retried every second, logged once.",
         "server reason repeats exception",
         todo="Raise `ulimit -n`, and see what has the descriptors (`ls /proc/PID/fd`). With a traceback: report it.",
     )
     REQUEST_MALFORMED = _entry(
         "request_malformed",
-        "What reached a server's port was no HTTP request; said once an hour, `repeats` counts the others.",
+        "What reached a server's port was no HTTP request; logged once an hour, `repeats` counts the others.",
         "server peer reason repeats",
         todo="Nothing; many `repeats`: find out who reaches that port, and why.",
     )
     REQUEST_FAILED = _entry(
         "request_failed",
-        "An error of the validator while it answered a request; said once per change.",
+        "An error of the validator while it answered a request; logged once per change.",
         "server reason repeats exception",
         todo="Report it with the traceback.",
     )
@@ -149,7 +149,7 @@ class Event(StrEnum):
     )
     DISPATCH = _entry(
         "dispatch",
-        "What one dispatch came to: the canonical line of a (round, task, miner).",
+        "Result of one dispatch: the canonical line of a (round, task, miner).",
         f"{_ROUND} task_id skill_type hotkey role reason gate seconds http_status detail",
         "hotkey reason",
         todo="Nothing for one miner. The same `reason` for all miners: look at this machine's network, clock and load.",
@@ -218,7 +218,7 @@ class Event(StrEnum):
     )
     ROUND_FAILED = _entry(
         "round_failed",
-        "An error of the validator ended a round; said once per change.",
+        "An error of the validator ended a round; logged once per change.",
         "reason repeats exception",
         todo="Report it with the traceback; a restart is safe.",
     )
@@ -243,7 +243,7 @@ class Event(StrEnum):
     )
     WORK_FAILED = _entry(
         "work_failed",
-        "An error of the validator in waiting work, which is tried again; said once per change.",
+        "An error of the validator in waiting work, which is tried again; logged once per change.",
         "kind reason repeats exception",
         todo="Report it with the traceback; it is tried again, and no miner loses anything by it.",
     )
@@ -255,7 +255,7 @@ class Event(StrEnum):
     )
     QUEUE_FAILED = _entry(
         "queue_failed",
-        "An error of the validator over the jobs of waiting work; said once per change.",
+        "An error of the validator over the jobs of waiting work; logged once per change.",
         "reason repeats exception",
         todo="Look whether the database answers; with a traceback: report it. The jobs come again.",
     )
@@ -346,13 +346,13 @@ class Event(StrEnum):
     # Chain and weights
     CHAIN_UNREACHABLE = _entry(
         "chain_unreachable",
-        "The chain does not answer; said once until it does.",
+        "The chain does not answer; logged once until it does.",
         "reason",
         todo="Look at the endpoint, the network and the firewall; name a second one in `chain.endpoints`.",
     )
     CHAIN_OLD_RUNTIME = _entry(
         "chain_old_runtime",
-        "The chain's runtime lacks something newer, which is done without; said once for each.",
+        "The chain's runtime lacks something newer, which is done without; logged once for each.",
         "netuid missing",
         todo="Nothing; on a public network: is it the right endpoint?",
     )
@@ -368,21 +368,21 @@ class Event(StrEnum):
     CHAIN_BACK = _entry("chain_back", "The chain answers again.", "block seconds")
     STANDING_LOST = _entry(
         "standing_lost",
-        "This hotkey has no slot or no permit any more; said once per change, with what rounds do meanwhile.",
+        "This hotkey has no slot or no permit any more; logged once per change, with what rounds do meanwhile.",
         "block reason rounds",
         todo="Register the hotkey, or see to its stake: [weights](../operators/weights.md#when-weights-are-sent).",
     )
     STANDING_BACK = _entry("standing_back", "This hotkey has its slot and its permit again.", "block")
     WEIGHTS_SUBMITTED = _entry(
         "weights_submitted",
-        "What one submission came to: the canonical line of an epoch.",
+        "Result of one submission: the canonical line of an epoch.",
         "netuid mechid epoch attempt block extrinsic reason message seconds scoring_version"
         " weights uids scores unpaid unallocated owner",
         todo="`weights_rejected`: read `message`; version key, mechanism, balance. Else nothing.",
     )
     WEIGHTS_BLOCKED = _entry(
         "weights_blocked",
-        "Weights cannot be sent now; said once per change of the reason.",
+        "Weights cannot be sent now; logged once per change of the reason.",
         "netuid mechid epoch block reason detail",
         todo="Its `reason` has a row in [At three in the morning](../operators/three-in-the-morning.md).",
     )
@@ -431,7 +431,7 @@ class Event(StrEnum):
     )
     LOG_ANCHOR_BLOCKED = _entry(
         "log_anchor_blocked",
-        "The log is not anchored now (`audit.anchor`); said once per change of the cause.",
+        "The log is not anchored now (`audit.anchor`); logged once per change of the cause.",
         "netuid cause detail repeats",
         todo="Its `cause` has a row in [Anchoring the log](../auditors.md#anchor-the-log).",
     )
@@ -443,7 +443,7 @@ class Event(StrEnum):
     )
     WEIGHTS_FAILED = _entry(
         "weights_failed",
-        "An error of the validator; said once per change.",
+        "An error of the validator; logged once per change.",
         "reason repeats exception",
         todo="Report it with the traceback; it is tried again.",
     )

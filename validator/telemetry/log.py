@@ -204,7 +204,7 @@ class Folding:
     every line before. Loggers that show debug lines fold nothing: anyone who turned that on wants to see each.
 
     Args:
-        clock: for how long the same was not said.
+        clock: measures how long the same line was not logged.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -212,7 +212,7 @@ class Folding:
         self._repeats: OrderedDict[tuple[str, ...], Once] = OrderedDict()
 
     def fresh(self, *key: str) -> int | None:
-        """Return how many were not said since the last that was, if this one must be said; None for silence."""
+        """Return how many were suppressed since the last line, if this one must be logged; else None."""
         once = self._repeats.get(key)
         if once is None:
             once = self._repeats[key] = Once(self._clock)
@@ -222,7 +222,7 @@ class Folding:
         return once.fresh("")
 
     def __call__(self, logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
-        """Drop or count an event of ours; a processor (DropEvent: it was said already)."""
+        """Drop or count an event of ours; a processor (DropEvent: it was logged already)."""
         name = str(event_dict.get("event"))
         folds = _FOLDS.get(name)
         if folds is None or logger.isEnabledFor(logging.DEBUG):
@@ -366,7 +366,7 @@ class LibraryFolding(logging.Filter):
         what = _NUMBER.sub("0", str(record.msg)[:_TEMPLATE]) if error is None else place_of(error)
         repeats = self._folding.fresh(record.name, str(record.levelno), what)
         if repeats:
-            record.msg = f"{record.getMessage()} ({repeats} more since it was said last)"
+            record.msg = f"{record.getMessage()} ({repeats} more since the last line)"
             record.args = ()
         return repeats is not None
 

@@ -162,7 +162,7 @@ class Metrics:
         self.chain_age = made.figure("chain_block_age_seconds", "For how long the newest block has been the newest.")
         self.clock_off = made.figure(
             "clock_offset_seconds",
-            "By how much the clock is ahead of the chain's; 0 is also what cannot be told from right.",
+            "By how much the clock is ahead of the chain's; 0 also means that no deviation can be measured.",
         )
         self.permit = made.figure("permit", "1 while this hotkey is registered and has a validator permit, else 0.")
         self.weights = made.counter("weights_submissions", "Weight submissions, by result.", "reason")

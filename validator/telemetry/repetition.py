@@ -18,7 +18,7 @@ def place_of(error: BaseException) -> str:
 
 
 class Once:
-    """A thing that can fail again and again; after `again_s` of silence the same is said once more, with the count."""
+    """Suppression of repeated failures; after `again_s` seconds the same one is logged again, with the count."""
 
     def __init__(self, clock: Clock, again_s: float = AGAIN_S) -> None:
         self._clock = clock
@@ -27,7 +27,7 @@ class Once:
         self._repeats = 0
 
     def fresh(self, what: str) -> int | None:
-        """Return how many were not said since the last that was, if this one must be said; None for silence."""
+        """Return how many were suppressed since the last line, if this one must be logged; else None."""
         now = self._clock.monotonic()
         if self._last is not None and self._last[0] == what and now - self._last[1] < self._again_s:
             self._repeats += 1
@@ -46,11 +46,11 @@ class Outage:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._since: float | None = None
-        self._reported_at: float | None = None  # of the newest line that says that it is away
-        self._reported = False  # that it is away now
+        self._reported_at: float | None = None  # of the newest line
+        self._reported = False  # whether the current outage was logged
 
     def begun(self) -> bool:
-        """Note that it is away; return whether to say so now."""
+        """Note the outage; return whether it must be logged now."""
         now = self._clock.monotonic()
         if self._since is None:
             self._since = now
@@ -60,7 +60,7 @@ class Outage:
         return True
 
     def over(self) -> float | None:
-        """Note that it exists; return for how long it was away, where that is to be said."""
+        """Note the end of the outage; return its seconds if that must be logged."""
         since, reported = self._since, self._reported
         self._since, self._reported = None, False
         return round(self._clock.monotonic() - since, 3) if reported and since is not None else None

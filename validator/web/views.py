@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from validator.attestations.publish import Answer, Published, Publisher
 from validator.cancellation import ended, within
-from validator.chain.base import Chain
+from validator.chain.interface import Chain
 from validator.chain.opening import reading_chain
 from validator.health.client import HealthAnswer, ask_health
 from validator.health.status import Observer, Overview

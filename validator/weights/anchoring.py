@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from validator.cancellation import within
-from validator.chain.base import (
+from validator.chain.interface import (
     Chain,
     ChainError,
     ChainUnreachableError,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 from validator.cancellation import together, within
-from validator.chain.base import Chain, Head, SubnetParameters
+from validator.chain.interface import Chain, Head, SubnetParameters
 from validator.chain.runtime_rules import RULES, SubmissionFacts
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot, Neuron

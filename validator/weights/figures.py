@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from validator.cancellation import within
-from validator.chain.base import Chain, ChainError, SubnetParameters, ValidatorFigures
+from validator.chain.interface import Chain, ChainError, SubnetParameters, ValidatorFigures
 from validator.protocol.round import Neuron
 from validator.sources import Clock
 from validator.telemetry.metrics import Metrics

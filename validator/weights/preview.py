@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from validator.chain.base import Chain
+from validator.chain.interface import Chain
 from validator.chain.opening import chain_of
 from validator.chain.wallet import load_signer
 from validator.protocol.reasons import Reason

@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 
 from validator.cancellation import within
-from validator.chain.base import BehindError, Chain, ChainError, Head
+from validator.chain.interface import BehindError, Chain, ChainError, Head
 from validator.protocol.reasons import Reason
 from validator.protocol.round import MetagraphSnapshot
 from validator.protocol.signatures import Signer

@@ -8,7 +8,7 @@ import structlog
 from msgspec import UNSET
 
 from validator.cancellation import complete, within
-from validator.chain.base import Chain, ChainError, ChainUnreachableError
+from validator.chain.interface import Chain, ChainError, ChainUnreachableError
 from validator.protocol.reasons import Reason
 from validator.protocol.receipt import (
     FateLink,

@@ -98,7 +98,7 @@ def _answer(data: bytearray, cpu_s: float) -> tuple[int, bytes]:
 
 
 def _raised(error: Exception) -> bytes:
-    """Return the error and where it was raised; an error that cannot cross processes is told in words."""
+    """Return the error and where it was raised; an error that cannot be pickled is sent as text."""
     where = "".join(traceback.format_exception(error))[-_MAX_TRACEBACK:]
     try:
         data = pickle.dumps((error, where))

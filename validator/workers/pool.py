@@ -285,9 +285,9 @@ _log = structlog.get_logger()
 class WorkerPool:
     """Runs calls in processes that are started as they are needed.
 
-    What dies of a call or runs out of its budget is told (`worker_ended`), and the call is made once more: alone, in a
-    new worker, with four times the budget. Other calls continue meanwhile. A worker that the machine kills is ours: the
-    call waits and is made again with the same budget.
+    If a worker dies of a call or exceeds its budget, that is logged (`worker_ended`) and the call is made once more:
+    alone, in a new worker, with four times the budget. Other calls continue meanwhile. If the machine kills a worker,
+    the call waits and is made again with the same budget.
 
     Args:
         size: workers for calls that are not urgent; None for one per core. Urgent ones have their own.

@@ -19,7 +19,7 @@ from localnet.onchain.options import UpOptions
 from localnet.onchain.safety import look_at
 from localnet.onchain.subnet import set_all, subnet_knobs
 from miner.standalone import AnnouncementError
-from validator.chain.base import ChainUnreachableError, NoSubnetError
+from validator.chain.interface import ChainUnreachableError, NoSubnetError
 from validator.daemon.exits import Exit
 from validator.protocol.signatures import Signer
 from validator.sources import SystemClock

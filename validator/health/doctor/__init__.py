@@ -43,7 +43,7 @@ CHECKS: Final = (
     machine.check_process,
     machine.check_machine,
 )
-"""All checks, in the order in which they are told."""
+"""All checks, in the order of the report."""
 NAMES: Final = tuple(check.name for check in CHECKS)
 
 
@@ -73,7 +73,7 @@ class Diagnosis:
 
     @property
     def cut_off(self) -> bool:
-        """A check came to no end in its time; what it waits for may still hold a thread."""
+        """A check did not end in its time; what it waits for may still hold a thread."""
         return any(one.cut_off for one in self.examined)
 
 

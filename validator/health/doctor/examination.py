@@ -98,7 +98,7 @@ class Finding(NamedTuple):
 class Examined(NamedTuple):
     """One check that was made: its name, what it found, and how many seconds it took.
 
-    `cut_off` says that it came to no end in its time.
+    `cut_off` says that it did not end in its time.
     """
 
     check: str
@@ -113,7 +113,7 @@ class Check:
 
     Attributes:
         name: one word, by which an operator asks for this check alone.
-        advice: what to do where it comes to no end, or ends in an error of ours.
+        advice: what to do if it does not end, or ends in an error of ours.
         run: looks; whatever is wrong is a finding, an exception an error of ours.
     """
 
@@ -153,7 +153,7 @@ _CLOSE_S: Final = 1.0
 async def examine(site: Site, checks: Iterable[Check]) -> tuple[Examined, ...]:
     """Return what the checks find, in their order; takes at most `site.limits.whole` seconds and one more.
 
-    A check that comes to no end is a fault of what it looks at; one that raises is an error of ours, and told as such.
+    A check that does not end is a fault of what it looks at; one that raises is an error of ours, and reported as such.
     """
     began = time.monotonic()
     try:

@@ -151,7 +151,7 @@ async def check_process(site: Site) -> list[Finding]:
 
 
 def _health(settings: HealthSettings) -> tuple[bool, Finding]:
-    """Return whether a validator answers at the health port, and what is to be said of it."""
+    """Return whether a validator answers at the health port, and the finding about it."""
     if settings.port == 0:
         return False, _any_port(settings)
     answer = ask_health(settings, _ASK_S)
@@ -192,7 +192,7 @@ def _taken(settings: HealthSettings) -> str | None:
 
 
 async def _writer(site: Site, limit_s: float) -> str | Finding:
-    """Return who writes to the store, empty for nobody; a finding where that cannot be told."""
+    """Return who writes to the store, empty for nobody; a finding if that cannot be determined."""
     try:
         url = parse_url(site.settings.store.url.reveal())
         if url.path is not None:

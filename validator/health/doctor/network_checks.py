@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from sqlalchemy.exc import DBAPIError
 
 from validator.cancellation import within
-from validator.chain.base import SLOW_S, Chain, ChainError, NoSubnetError, SubnetParameters
 from validator.chain.clockwatch import MOST_OFF_S, ClockWatch
+from validator.chain.interface import SLOW_S, Chain, ChainError, NoSubnetError, SubnetParameters
 from validator.chain.opening import ChainFileError, NoSimulatorError, real_chain, simulator
 from validator.chain.probe import SPEC, Node, NoNodeError, ProbeResult, Rpc, block_time, endpoint_problems, look_at
 from validator.chain.runtime_rules import preconditions

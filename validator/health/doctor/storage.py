@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from validator.chain.base import ChainError
+from validator.chain.interface import ChainError
 from validator.chain.opening import simulator
 from validator.chain.probe import NoNodeError, Rpc
 from validator.health.catalogue import FATAL

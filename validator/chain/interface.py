@@ -11,14 +11,14 @@ from validator.protocol.round import MetagraphSnapshot
 # What this program's weights carry: the scoring version as major * 1,000,000 + minor * 1,000 + patch. Subnets refuse
 # keys below their own.
 VERSION_KEY: Final = 1_000_000
-# So many blocks behind the highest one that was seen is more than a slow endpoint, or a fork, accounts for.
+# More blocks behind the highest known one than a slow endpoint or a fork explains.
 MOST_BEHIND: Final = 20
-# An answer that takes longer makes a node a slow one.
+# A node is slow if an answer takes longer.
 SLOW_S: Final = 1.0
 
 
 class ChainError(ValidatorError):
-    """The chain refused or gave something that cannot be used."""
+    """The chain refused a call or gave an unusable answer."""
 
 
 class ChainUnreachableError(ChainError):
@@ -38,7 +38,7 @@ class OtherChainError(ChainError):
 
 
 class BehindError(ChainError):
-    """The node is behind what it, or another endpoint, has shown before."""
+    """The node is behind a block that it, or another endpoint, has shown before."""
 
 
 class NotRegisteredError(ChainError):
@@ -138,11 +138,11 @@ class Commitment(NamedTuple):
 
 
 class EndpointUse(NamedTuple):
-    """Use of a chain's endpoints, by their shown urls.
+    """State of a chain's endpoints, by their shown urls.
 
     Attributes:
-        used: the one that is connected to; empty where none is, or there are none.
-        left: why others, or this one for lack of another, are not to be used now.
+        used: the connected one; empty if none is, or the chain has none.
+        unhealthy: reason by endpoint that should not be used now; the used one too, if no other is healthy.
     """
 
     used: str = ""
@@ -150,12 +150,11 @@ class EndpointUse(NamedTuple):
 
 
 class Chain(Protocol):
-    """One subnet through the eyes of one hotkey.
+    """One subnet as one hotkey uses it.
 
-    Every method may raise ChainUnreachableError (nothing is known) or another ChainError (the chain answered, but not
-    with what was asked for). It holds to the first genesis that it sees, and to the highest block: heads, snapshots and
-    submissions on another chain raise OtherChainError, and heads and snapshots more than `MOST_BEHIND` blocks below
-    BehindError.
+    Every method may raise ChainUnreachableError (nothing is known) or another ChainError (the answer is not usable).
+    The first genesis and the highest block are remembered: heads, snapshots and submissions on another chain raise
+    OtherChainError, heads and snapshots more than `MOST_BEHIND` blocks below it BehindError.
     """
 
     @property
@@ -170,7 +169,7 @@ class Chain(Protocol):
         """Prefer endpoints of the chain with this genesis, hex without 0x, before any is known."""
 
     async def genesis(self) -> str:
-        """Return what tells this chain from every other: the hash of its block 0, lower-case hex without 0x."""
+        """Return the hash of block 0, which identifies the chain; lower-case hex without 0x."""
 
     async def head(self) -> Head:
         """Return the newest block."""

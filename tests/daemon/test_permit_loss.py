@@ -1,4 +1,4 @@
-"""Losing registration or permit while running: said once, rounds as the settings say, nothing sent."""
+"""Losing registration or permit while running: logged once, rounds as the settings say, nothing sent."""
 
 import pytest
 from daemon_kit import Running, running
