@@ -225,7 +225,7 @@ async def test_a_submission_is_mortal_and_its_connection_is_closed() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["Extrinsic dropped: x", "Transaction is already imported", "State already discarded"]
+    "refusal", ["Extrinsic dropped: x", "Transaction is already imported", "State already discarded"]
 )
 async def test_what_the_pool_does_not_rule_out_is_unknown(refusal: str) -> None:
     bench = await Bench().ready()
@@ -236,7 +236,7 @@ async def test_what_the_pool_does_not_rule_out_is_unknown(refusal: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("refusal", "message"),
     [
         ("Invalid Transaction: Custom error: 6", "rate_limited (RateLimitExceeded): "),
         ("Invalid Transaction: Transaction is outdated", "expired (Stale): "),

@@ -324,7 +324,7 @@ async def test_a_favourite_that_is_well_again_is_used_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "seen"),
+    ("trouble", "seen"),
     [
         ("null", "answer to `chain_getHead` is null, expected a string"),
         ("string error", "it refuses `chain_getHead`: rate limited"),

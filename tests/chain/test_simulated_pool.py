@@ -117,7 +117,7 @@ async def test_connections_break_before_and_after_the_sending() -> None:
     assert await chain.weights(0, 0) == {1: 65535}
 
 
-@pytest.mark.parametrize(("asked", "lifetime"), [(1, 4), (4, 4), (5, 8), (8, 8), (9, 16), (100, 128)])
+@pytest.mark.parametrize(("valid_blocks", "lifetime"), [(1, 4), (4, 4), (5, 8), (8, 8), (9, 16), (100, 128)])
 def test_an_era_is_a_power_of_two(valid_blocks: int, lifetime: int) -> None:
     assert chain_of(VirtualClock(START)).submission_lifetime(valid_blocks) == lifetime
 

@@ -46,7 +46,7 @@ def test_the_password_in_a_file_unlocks_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("password", "mode", "said"),
+    ("password", "mode", "message"),
     [
         (b"another horse", 0o440, "wallet.password_file holds another password"),
         (None, 0, "password: No such file or directory; see wallet.password_file"),

@@ -79,7 +79,7 @@ async def silence() -> MetagraphSnapshot:
 
 
 @pytest.mark.parametrize(
-    ("answer", "kind", "words"),
+    ("answer", "kind", "text"),
     [
         (lambda: raising(ChainUnreachableError("refused")), ChainUnreachableError, "refused"),
         (lambda: raising(ChainError("no metadata\x1b[31m")), ChainUnreachableError, "no usable answer: no metadata"),
