@@ -3,11 +3,11 @@
 import resource
 import socket
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from doctor_kit import ME, Place
 from task_builders import make_task, make_truth, write_task
@@ -18,53 +18,59 @@ from validator.protocol.round import Axon
 from validator.protocol.signatures import Signer
 from validator.protocol.skill_types import SkillType
 from validator.sources import SeededRandom
-from validator.store import open_store
+from validator.store import Transaction, open_store
 from validator.store.log import open_log
 from validator.tasks.seeding import Seeding, base_of, seeded, write_seeded
 
 NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
-Break = Callable[[Place], None]
-Opened = Callable[[Place], AbstractAsyncContextManager[None]]
+Break = Callable[[Place], object]
+"""A set-up; one that returns a context manager lasts as long as that."""
 
 
-def typo(place: Place) -> None:
-    place.settings["rounds"] = {"intervall_s": 5}
+def sets(section: str, **values: Any) -> Break:
+    """Return a set-up with these settings; `{folder}` is the operator's."""
+
+    def broken(place: Place) -> None:
+        filled = {
+            key: value.format(folder=place.folder) if isinstance(value, str) else value for key, value in values.items()
+        }
+        place.settings[section] = place.settings.get(section, {}) | filled
+
+    return broken
 
 
-def no_netuid(place: Place) -> None:
-    place.settings["validator"] = {}
+def variable(name: str, value: str) -> Break:
+    """Return a set-up with an environment variable."""
+    return lambda place: place.environ.update({name: value})
 
 
-def one_underscore(place: Place) -> None:
-    place.environ["VALIDATOR_STORE_URL"] = "sqlite:////tmp/x.sqlite"
+def subnet(**rules: Any) -> Break:
+    """Return a set-up with a simulated chain of its own rules."""
+    return lambda place: place.subnet(**rules)
 
 
-def no_section(place: Place) -> None:
-    place.environ["VALIDATOR_NETUID"] = "3"
+def file(path: str, text: str) -> Break:
+    """Return a set-up with this file in the operator's folder."""
+
+    def broken(place: Place) -> None:
+        (place.folder / path).parent.mkdir(exist_ok=True)
+        (place.folder / path).write_text(text)
+
+    return broken
 
 
-def stranger(place: Place) -> None:
-    place.environ["VALIDATOR_STORE_URI"] = "x"
+def both(*breaks: Break) -> Break:
+    """Return a set-up with several changes."""
+
+    def broken(place: Place) -> None:
+        for one in breaks:
+            one(place)
+
+    return broken
 
 
-def password_in_the_open(place: Place) -> None:
-    place.settings["store"]["url"] = "postgresql://v:hunter2@127.0.0.1:1/v"
+def open_to_others(place: Place) -> None:
     place.write().chmod(0o644)
-
-
-def token_in_the_open(place: Place) -> None:
-    place.settings["health"]["token"] = "hunter2hunter2hunter2"
-    place.write().chmod(0o644)
-
-
-def no_home(place: Place) -> None:
-    place.settings["wallet"]["path"] = "~nobody-of-this-name/wallets"
-
-
-def unknown_version(place: Place) -> None:
-    place.settings["scoring"] = {"schedule": {}}
-    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"9.9.9": 0}'
-    del place.settings["scoring"]
 
 
 def key_file(place: Place) -> Path:
@@ -74,10 +80,6 @@ def key_file(place: Place) -> Path:
 def other_hotkey(place: Place) -> None:
     write_hotkey(place.folder / "wallets", ME, hotkey="second")
     key_file(place).unlink()
-
-
-def no_wallets(place: Place) -> None:
-    place.settings["wallet"]["path"] = f"{place.folder}/nowhere"
 
 
 def encrypted(place: Place) -> None:
@@ -92,43 +94,10 @@ def open_password(place: Place) -> None:
     place.settings["wallet"]["password_file"] = str(password)
 
 
-def needless_password(place: Place) -> None:
-    place.settings["wallet"]["password_file"] = f"{place.folder}/password"
-
-
-def damaged(place: Place) -> None:
-    key_file(place).write_text("{}")
-
-
-def for_everybody(place: Place) -> None:
-    key_file(place).chmod(0o644)
-
-
-def no_folder(place: Place) -> None:
-    (place.folder / "tasks").rmdir()
-
-
-def broken_task(place: Place) -> None:
-    (place.folder / "tasks" / "bad").mkdir()
-    (place.folder / "tasks" / "bad" / "task.json").write_text("{")
-
-
-def no_bases(place: Place) -> None:
-    place.settings["tasks"]["bases"] = f"{place.folder}/bases"
-
-
 def bad_base(place: Place) -> None:
-    no_bases(place)
+    place.settings["tasks"]["bases"] = f"{place.folder}/bases"
     write_task(place.folder / "bases" / "good", make_task())
     write_task(place.folder / "bases" / "bad", make_task(truth=make_truth(verdict="BLOCK")))
-
-
-def bad_shape(place: Place) -> None:
-    (place.folder / "own").mkdir()
-    (place.folder / "own" / "mine.shape").write_text(
-        '+++\nfamily = "secret"\ndifficulty = "easy"\n+++\n\n=== shell\necho\n'
-    )
-    place.settings["tasks"]["shapes"] = f"{place.folder}/own"
 
 
 def packed_tasks(place: Place) -> None:
@@ -139,14 +108,8 @@ def packed_tasks(place: Place) -> None:
     seeded_tasks(place)
 
 
-def packed_tasks_under_2(place: Place) -> None:
-    packed_tasks(place)
-    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"1.0.0": 0, "2.0.0": 4000}'
-
-
-def uncurated_tasks_under_2(place: Place) -> None:
+def uncurated_task(place: Place) -> None:
     write_task(place.folder / "tasks" / "library", make_task(truth=make_truth(verdict="BLOCK")))
-    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"2.0.0": 0}'
 
 
 def seeded_tasks(place: Place) -> None:
@@ -155,133 +118,38 @@ def seeded_tasks(place: Place) -> None:
         pass
 
 
-def seeded_tasks_under_2(place: Place) -> None:
-    seeded_tasks(place)
-    place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"2.0.0": 0}'
-
-
-def nothing(_: Place) -> None:
-    """As it was made: a folder without tasks."""
-
-
 def junk_for_a_bundle(place: Place) -> None:
     write_task(place.folder / "tasks" / "junk", make_task())
     (place.folder / "tasks" / "junk" / "bundle.tar.gz").write_bytes(b"junk")
 
 
-def blank_behind_the_url(place: Place) -> None:
-    place.settings["store"]["url"] += " "
-
-
-def lower_case_variable(place: Place) -> None:
-    place.environ["validator_rounds__interval_s"] = "1200"
-
-
-def lower_case_stranger(place: Place) -> None:
-    place.environ["validator_store_uri"] = "x"
-
-
-def lower_case_without_section(place: Place) -> None:
-    place.environ["validator_netuid"] = "3"
-
-
-def store_folder_missing(place: Place) -> None:
-    place.settings["store"]["url"] = f"sqlite:///{place.folder}/nowhere/validator.sqlite"
-
-
-def store_is_text(place: Place) -> None:
-    (place.folder / "validator.sqlite").write_text("no database at all, but long enough to be read as one " * 40)
-
-
-def store_is_foreign(place: Place) -> None:
+def foreign_tables(place: Place) -> None:
     with sqlite3.connect(place.folder / "validator.sqlite") as connection:
         connection.execute("CREATE TABLE theirs (n)")
     connection.close()
 
 
-def unregistered(place: Place) -> None:
-    place.subnet(registered=False)
+def store_with(change: Callable[[Transaction], Any]) -> Break:
+    """Return a set-up with a chain, and a store to which something was written."""
 
+    @asynccontextmanager
+    async def broken(place: Place) -> AsyncIterator[None]:
+        place.subnet()
+        async with open_store(place.settings["store"]["url"], writer=True, create=True) as store, store.begin() as tx:
+            await change(tx)
+        yield
 
-def no_permit(place: Place) -> None:
-    place.subnet(permit=False)
-
-
-def low_stake(place: Place) -> None:
-    place.subnet(stake=1.0, min_stake_tao=1000.0)
-
-
-def too_old(place: Place) -> None:
-    place.subnet(version_key=9_000_000)
-
-
-def no_mechanism(place: Place) -> None:
-    place.subnet()
-    place.settings["weights"] = {"assessment_mechid": 7}
-
-
-def chain_of_another_subnet(place: Place) -> None:
-    place.subnet(netuid=5)
-
-
-def chain_file_damaged(place: Place) -> None:
-    (place.folder / "chain.json").write_text("{")
-
-
-def no_chain_file_named(place: Place) -> None:
-    del place.settings["chain"]["state"]
-
-
-def stop_file(place: Place) -> None:
-    stop = place.folder / "stop"
-    stop.write_text("2026 another program\n")
-    place.settings["weights"] = {"stop_file": str(stop)}
-
-
-@asynccontextmanager
-async def _a_store(place: Place) -> AsyncIterator[None]:
-    async with open_store(place.settings["store"]["url"], writer=True, create=True):
-        pass
-    yield
-
-
-@asynccontextmanager
-async def store_of_another_netuid(place: Place) -> AsyncIterator[None]:
-    async with open_store(place.settings["store"]["url"], writer=True, create=True) as store, store.begin() as tx:
-        await tx.chain.adopt("11" * 32, 7, NOW)
-    yield
-
-
-@asynccontextmanager
-async def store_of_another_genesis(place: Place) -> AsyncIterator[None]:
-    place.subnet()
-    async with open_store(place.settings["store"]["url"], writer=True, create=True) as store, store.begin() as tx:
-        await tx.chain.adopt("11" * 32, 1, NOW)
-    yield
-
-
-@asynccontextmanager
-async def store_of_another_hotkey(place: Place) -> AsyncIterator[None]:
-    place.subnet()
-    async with open_store(place.settings["store"]["url"], writer=True, create=True) as store, store.begin() as tx:
-        await open_log(tx, Signer.from_uri("//Before"), NOW, SeededRandom("log"), 0)
-    yield
-
-
-@asynccontextmanager
-async def weights_locked(place: Place) -> AsyncIterator[None]:
-    async with open_store(place.settings["store"]["url"], writer=True, create=True) as store, store.begin() as tx:
-        await tx.weight_guard.lock("another program wrote at block 7", NOW)
-    yield
+    return broken
 
 
 @asynccontextmanager
 async def newer_tables(place: Place) -> AsyncIterator[None]:
-    async with _a_store(place):
-        with sqlite3.connect(place.folder / "validator.sqlite") as connection:
-            connection.execute("UPDATE schema_version SET version_num = 'r9999'")
-        connection.close()
-        yield
+    async with open_store(place.settings["store"]["url"], writer=True, create=True):
+        pass
+    with sqlite3.connect(place.folder / "validator.sqlite") as connection:
+        connection.execute("UPDATE schema_version SET version_num = 'r9999'")
+    connection.close()
+    yield
 
 
 @asynccontextmanager
@@ -297,27 +165,25 @@ async def port_taken(place: Place) -> AsyncIterator[None]:
         yield
 
 
-@asynccontextmanager
-async def task_server_away(place: Place) -> AsyncIterator[None]:
+def _closed_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    place.settings["tasks"] |= {"server_url": f"http://127.0.0.1:{port}", "server_hotkey": ME.hotkey}
-    yield
+        port: int = server.getsockname()[1]
+    return port
 
 
-@asynccontextmanager
-async def nothing_at_the_endpoint(place: Place) -> AsyncIterator[None]:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    place.on(f"ws://127.0.0.1:{port}")
-    yield
+def task_server_away(place: Place) -> None:
+    place.settings["tasks"] |= {"server_url": f"http://127.0.0.1:{_closed_port()}", "server_hotkey": ME.hotkey}
+
+
+def nothing_at_the_endpoint(place: Place) -> None:
+    place.on(f"ws://127.0.0.1:{_closed_port()}")
 
 
 @asynccontextmanager
 async def few_descriptors(place: Place) -> AsyncIterator[None]:
-    subnet = place.subnet()
+    chain = place.subnet()
     for number in range(6):
-        subnet.register(Signer.from_uri(f"//Miner//{number}").hotkey, axon=Axon("10.0.0.1", 8091))
+        chain.register(Signer.from_uri(f"//Miner//{number}").hotkey, axon=Axon("10.0.0.1", 8091))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))
     try:
@@ -326,74 +192,75 @@ async def few_descriptors(place: Place) -> AsyncIterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def no_engine_there(place: Place) -> None:
-    place.settings["sandbox"] = {"engine": f"unix://{place.folder}/no.sock"}
-
-
 @asynccontextmanager
-async def opened(setup: Break | Opened, place: Place) -> AsyncIterator[None]:
+async def opened(setup: Break, place: Place) -> AsyncIterator[None]:
     """Make the set-up, and end it."""
-    manager = setup(place)
-    if manager is None:
-        yield
-        return
-    async with manager:
+    made = setup(place)
+    async with made if isinstance(made, AbstractAsyncContextManager) else nullcontext():
         yield
 
 
-SETUPS: Final[tuple[Break | Opened, ...]] = (
-    typo,
-    no_netuid,
-    one_underscore,
-    no_section,
-    stranger,
-    password_in_the_open,
-    token_in_the_open,
-    no_home,
-    unknown_version,
-    other_hotkey,
-    no_wallets,
-    encrypted,
-    open_password,
-    needless_password,
-    damaged,
-    for_everybody,
-    no_folder,
-    broken_task,
-    no_bases,
-    bad_base,
-    bad_shape,
-    nothing,
-    junk_for_a_bundle,
-    blank_behind_the_url,
-    lower_case_variable,
-    lower_case_stranger,
-    lower_case_without_section,
-    store_folder_missing,
-    store_is_text,
-    store_is_foreign,
-    unregistered,
-    no_permit,
-    low_stake,
-    too_old,
-    no_mechanism,
-    chain_of_another_subnet,
-    chain_file_damaged,
-    no_chain_file_named,
-    stop_file,
-    no_engine_there,
-    store_of_another_netuid,
-    store_of_another_genesis,
-    store_of_another_hotkey,
-    weights_locked,
-    newer_tables,
-    another_writer,
-    port_taken,
-    task_server_away,
-    nothing_at_the_endpoint,
-    few_descriptors,
-)
-"""All of them; `nothing` has no fault but that there are no tasks."""
-
-SLOW: Final = (task_server_away, nothing_at_the_endpoint, few_descriptors)
+ONLY_2: Final = variable("VALIDATOR_SCORING__SCHEDULE", '{"2.0.0": 0}')
+SHAPE: Final = '+++\nfamily = "secret"\ndifficulty = "easy"\n+++\n\n=== shell\necho\n'
+FILE_SETUPS: Final[Mapping[str, Break]] = {
+    "typo": sets("rounds", intervall_s=5),
+    "no netuid": lambda place: place.settings["validator"].clear(),
+    "one underscore": variable("VALIDATOR_STORE_URL", "sqlite:////tmp/x.sqlite"),
+    "no section": variable("VALIDATOR_NETUID", "3"),
+    "stranger": variable("VALIDATOR_STORE_URI", "x"),
+    "password in the open": both(sets("store", url="postgresql://v:hunter2@127.0.0.1:1/v"), open_to_others),
+    "token in the open": both(sets("health", token="hunter2hunter2hunter2"), open_to_others),
+    "no home": sets("wallet", path="~nobody-of-this-name/wallets"),
+    "unknown version": variable("VALIDATOR_SCORING__SCHEDULE", '{"9.9.9": 0}'),
+    "other hotkey": other_hotkey,
+    "no wallets": sets("wallet", path="{folder}/nowhere"),
+    "encrypted": encrypted,
+    "open password": open_password,
+    "needless password": sets("wallet", password_file="{folder}/password"),
+    "damaged": lambda place: key_file(place).write_text("{}"),
+    "for everybody": lambda place: key_file(place).chmod(0o644),
+    "no folder": lambda place: (place.folder / "tasks").rmdir(),
+    "broken task": file("tasks/bad/task.json", "{"),
+    "no bases": sets("tasks", bases="{folder}/bases"),
+    "bad base": bad_base,
+    "bad shape": both(file("own/mine.shape", SHAPE), sets("tasks", shapes="{folder}/own")),
+    "no tasks": both(),
+    "junk for a bundle": junk_for_a_bundle,
+    "blank behind the url": sets("store", url="sqlite:///{folder}/validator.sqlite "),
+    "lower-case variable": variable("validator_rounds__interval_s", "1200"),
+    "lower-case stranger": variable("validator_store_uri", "x"),
+    "lower-case without section": variable("validator_netuid", "3"),
+    "store's folder missing": sets("store", url="sqlite:///{folder}/nowhere/validator.sqlite"),
+    "store is text": file("validator.sqlite", "no database at all, but long enough to be read as one " * 40),
+    "store is foreign": foreign_tables,
+    "unregistered": subnet(registered=False),
+    "no permit": subnet(permit=False),
+    "low stake": subnet(stake=1.0, min_stake_tao=1000.0),
+    "too old": subnet(version_key=9_000_000),
+    "no mechanism": both(subnet(), sets("weights", assessment_mechid=7)),
+    "chain of another subnet": subnet(netuid=5),
+    "chain's file damaged": file("chain.json", "{"),
+    "no chain's file named": lambda place: place.settings["chain"].pop("state"),
+    "stop-file": both(file("stop", "2026 another program\n"), sets("weights", stop_file="{folder}/stop")),
+    "no engine there": sets("sandbox", engine="unix://{folder}/no.sock"),
+}
+"""Faults of files and settings; `no tasks` has no fault but that."""
+SLOW: Final[Mapping[str, Break]] = {
+    "task server away": task_server_away,
+    "nothing at the endpoint": nothing_at_the_endpoint,
+    "few descriptors": few_descriptors,
+}
 """Set-ups with which two rounds take longer than any test should: they wait for time limits."""
+SETUPS: Final[Mapping[str, Break]] = {
+    **FILE_SETUPS,
+    "store of another netuid": store_with(lambda tx: tx.chain.adopt("11" * 32, 7, NOW)),
+    "store of another genesis": store_with(lambda tx: tx.chain.adopt("11" * 32, 1, NOW)),
+    "store of another hotkey": store_with(
+        lambda tx: open_log(tx, Signer.from_uri("//Before"), NOW, SeededRandom("log"), 0)
+    ),
+    "weights locked": store_with(lambda tx: tx.weight_guard.lock("another program wrote at block 7", NOW)),
+    "newer tables": newer_tables,
+    "another writer": another_writer,
+    "port taken": port_taken,
+    **SLOW,
+}

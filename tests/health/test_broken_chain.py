@@ -1,7 +1,7 @@
 """The chain's side: what answers at the endpoints instead of a node, the clock, the hotkey's place on the subnet."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
@@ -9,15 +9,7 @@ import pytest
 from aiohttp import web
 from doctor_kit import QUICK, FakeNode, Place, findings, listening, node, of_status, site
 from served_world import ServedWorld
-from setups import (
-    chain_file_damaged,
-    chain_of_another_subnet,
-    low_stake,
-    no_mechanism,
-    no_permit,
-    too_old,
-    unregistered,
-)
+from setups import FILE_SETUPS
 from subtensor_node import NEWER
 
 AT_ONCE = QUICK._replace(endpoint=0.3)
@@ -201,27 +193,26 @@ async def test_a_runtime_that_takes_no_commitments_where_the_subnet_wants_them(
 @pytest.mark.parametrize(
     ("broken", "about", "status", "seen", "advice"),
     [
-        (unregistered, "registration", "fault", "is not registered on netuid 1", "Register it"),
-        (no_permit, "permit", "warning", "no weights could be sent now (weights_no_permit)", "permits follow stake"),
-        (low_stake, "stake", "warning", "1 TAO, at least 1000 asked for", "stake more to this hotkey"),
-        (no_mechanism, "mechanism", "warning", "mechanism 7 of 1", "set weights.assessment_mechid"),
-        (too_old, "version key", "warning", "at least 9000000 asked for", "upgrade this program"),
+        ("unregistered", "registration", "fault", "is not registered on netuid 1", "Register it"),
+        ("no permit", "permit", "warning", "no weights could be sent now (weights_no_permit)", "permits follow stake"),
+        ("low stake", "stake", "warning", "1 TAO, at least 1000 asked for", "stake more to this hotkey"),
+        ("no mechanism", "mechanism", "warning", "mechanism 7 of 1", "set weights.assessment_mechid"),
+        ("too old", "version key", "warning", "at least 9000000 asked for", "upgrade this program"),
         (
-            chain_of_another_subnet,
+            "chain of another subnet",
             "subnet",
             "fault",
             "validator.netuid is 1, but the simulated chain's file is of 5",
             "correct validator.netuid or chain.state",
         ),
-        (chain_file_damaged, "subnet", "fault", "chain.state: ", "remove it to begin anew"),
+        ("chain's file damaged", "subnet", "fault", "chain.state: ", "remove it to begin anew"),
     ],
-    ids=lambda value: getattr(value, "__name__", None) or None,
 )
 async def test_the_hotkeys_place_on_the_subnet(  # noqa: PLR0913, PLR0917 - the columns of the table
-    broken: Callable[[Place], None], about: str, status: str, seen: str, advice: str, tmp_path: Path
+    broken: str, about: str, status: str, seen: str, advice: str, tmp_path: Path
 ) -> None:
     place = Place.made(tmp_path)
-    broken(place)
+    FILE_SETUPS[broken](place)
     found = await place.examined("subnet")
     (finding,) = of_status(found, status)
     assert finding.about == about

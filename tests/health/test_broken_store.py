@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from doctor_kit import FakeNode, Place, findings, listening, node, of_status
 from psycopg.conninfo import conninfo_to_dict
-from setups import Break, store_is_foreign, store_is_text
+from setups import FILE_SETUPS
 from weights_world import build, give_scores, running
 
 from validator.health.doctor.storage import far_away
@@ -73,12 +73,11 @@ async def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("setup", "seen"),
-    [(store_is_text, "not a database"), (store_is_foreign, "tables that are not ours (theirs)")],
-    ids=["text", "foreign"],
+    [("store is text", "not a database"), ("store is foreign", "tables that are not ours (theirs)")],
 )
-async def test_a_file_that_is_no_store(setup: Break, seen: str, tmp_path: Path) -> None:
+async def test_a_file_that_is_no_store(setup: str, seen: str, tmp_path: Path) -> None:
     place = Place.made(tmp_path)
-    setup(place)
+    FILE_SETUPS[setup](place)
     (fault,) = of_status(await place.examined("database"), "fault")
     assert seen in fault.seen
     assert "set store.url to a file of the validator's" in fault.advice

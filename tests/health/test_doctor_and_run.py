@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 import structlog
 from doctor_kit import Place
-from setups import SETUPS, SLOW, Break, Opened, opened
+from setups import SETUPS, SLOW, Break, opened
 from structlog.typing import EventDict
 
 from validator.daemon.assembly import assembled
@@ -90,9 +90,9 @@ async def troubled(place: Place) -> set[str]:
 
 @pytest.mark.parametrize(
     "setup",
-    [pytest.param(setup, marks=[pytest.mark.faults] if setup in SLOW else [], id=setup.__name__) for setup in SETUPS],
+    [pytest.param(one, marks=[pytest.mark.faults] if name in SLOW else [], id=name) for name, one in SETUPS.items()],
 )
-async def test_the_doctor_finds_what_makes_run_exit_or_warn(setup: Break | Opened, tmp_path: Path) -> None:
+async def test_the_doctor_finds_what_makes_run_exit_or_warn(setup: Break, tmp_path: Path) -> None:
     place = Place.made(tmp_path)
     place.settings["rounds"] = {"interval_s": 1}
     async with opened(setup, place):
