@@ -53,6 +53,7 @@ class World:
     signing: asyncio.Lock | None = None
     sleepers: int = 1  # that mean calm: a wait for a block has two, its own and its time limit
     task: asyncio.Task[None] | None = None
+    sent: list[int] = field(default_factory=list)  # the block of each submission that reached the subnet
     board: Board = field(init=False)
 
     def conditions(self) -> dict[str, str]:
@@ -118,7 +119,22 @@ def build(
     connection = (chain or SimulatedChain)(subnet, ME)
     metrics = Metrics(clock, "0")
     chosen = WeightsSettings(**{**SETTINGS, **(settings or {})})
-    return restarted(World(clock, subnet, connection, store, [], metrics, chosen, stop_file))
+    world = World(clock, subnet, connection, store, [], metrics, chosen, stop_file)
+    take = subnet.submit
+
+    def counting(*args: Any, **kwargs: Any) -> Any:
+        world.sent.append(subnet.blocks.number())
+        return take(*args, **kwargs)
+
+    subnet.submit = counting  # type: ignore[method-assign]
+    return restarted(world)
+
+
+async def scored(store: Store, scores: dict[str, float], **given: Any) -> World:
+    """Return a world, as of `build`, in which miners have these scores."""
+    world = build(store, **given)
+    await give_scores(store, world.subnet, scores)
+    return world
 
 
 def restarted(world: World) -> World:
@@ -154,18 +170,11 @@ async def running(world: World) -> AsyncIterator[World]:
             await asyncio.gather(world.task, return_exceptions=True)
 
 
+async def run_until(world: World, block: int) -> None:
+    """Let the service run from now to the block."""
+    async with running(world):
+        await world.until_block(block)
+
+
 def blocks(records: Iterable[WeightsRecord]) -> list[tuple[int, str, int | None]]:
     return [(record.epoch, record.state, record.block) for record in records]
-
-
-def count_submissions(world: World) -> list[int]:
-    """Return a list that grows by the block of each submission that reaches the subnet."""
-    seen: list[int] = []
-    take = world.subnet.submit
-
-    def counting(*args: Any, **kwargs: Any) -> Any:
-        seen.append(world.subnet.blocks.number())
-        return take(*args, **kwargs)
-
-    world.subnet.submit = counting  # type: ignore[method-assign]
-    return seen

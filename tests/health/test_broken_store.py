@@ -15,7 +15,7 @@ import pytest
 from doctor_kit import FakeNode, Place, findings, listening, node, of_status
 from psycopg.conninfo import conninfo_to_dict
 from setups import FILE_SETUPS
-from weights_world import build, give_scores, running
+from weights_world import running, scored
 
 from validator.health.doctor.storage import far_away
 from validator.protocol.reasons import Reason
@@ -214,8 +214,7 @@ async def test_a_row_of_too_few_weights(tmp_path: Path, store_url: str) -> None:
     place = Place.made(tmp_path)
     place.settings["store"]["url"] = store_url
     async with open_store(store_url) as store:
-        world = build(store, min_allowed_weights=5)
-        await give_scores(store, world.subnet, {"miner0": 1.0})
+        world = await scored(store, {"miner0": 1.0}, min_allowed_weights=5)
         async with running(world):
             await world.until_block(19)
     (warning,) = of_status(await place.examined("weights"), "warning")

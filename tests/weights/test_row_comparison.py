@@ -1,21 +1,13 @@
 """Comparison of the row on chain with the one that was sent: after inclusion, and in the epoch of a reveal."""
 
-from typing import Any
-
 import pytest
-from weights_world import ME, World, build, give_scores, restarted, running
+from weights_world import ME, World, give_scores, restarted, run_until, running, scored
 
 from validator.store import Store
 from validator.telemetry import Event
 
 SCORES = {f"miner{number}": 1.0 + number for number in range(8)}
 OTHERS = {f"miner{number}": 9.0 - number for number in range(8)}
-
-
-async def scored(store: Store, **rules: Any) -> World:
-    world = build(store, weights_rate_limit=5, **rules)
-    await give_scores(store, world.subnet, SCORES)
-    return world
 
 
 async def row_states(world: World) -> list[str | None]:
@@ -28,7 +20,7 @@ async def confirmed_epoch(world: World) -> int | None:
 
 
 async def test_a_row_in_the_open_is_read_back_after_its_inclusion(store: Store) -> None:
-    world = await scored(store)
+    world = await scored(store, SCORES, weights_rate_limit=5)
     world.subnet.altered_rows = 1
     async with running(world):
         await world.until_block(16)
@@ -44,30 +36,26 @@ async def test_a_row_in_the_open_is_read_back_after_its_inclusion(store: Store) 
 
 async def test_an_altered_row_of_a_killed_submission_is_no_strangers(store: Store) -> None:
     """Our row, once clipped, had been taken for somebody else's, and locked the weights."""
-    world = await scored(store)
+    world = await scored(store, SCORES, weights_rate_limit=5)
     world.subnet.altered_rows, world.chain.faults.lost_answers = 1, 1
-    async with running(world):
-        await world.until_block(15)
-    async with running(restarted(world)):
-        await world.until_block(17)
+    await run_until(world, 15)
+    await run_until(restarted(world), 17)
     (record,) = await world.records()
     assert (record.state, record.block, record.row_state) == ("confirmed", 14, "altered")
     assert set(world.conditions()) == {"weights_altered"}
 
 
 async def test_the_condition_is_back_after_a_restart(store: Store) -> None:
-    world = await scored(store)
+    world = await scored(store, SCORES, weights_rate_limit=5)
     world.subnet.altered_rows = 1
-    async with running(world):
-        await world.until_block(16)
-    async with running(restarted(world)):
-        await world.until_block(18)
+    await run_until(world, 16)
+    await run_until(restarted(world), 18)
     assert set(world.conditions()) == {"weights_altered"}
 
 
 @pytest.mark.parametrize("reveal_epochs", [1, 3])
 async def test_a_commitment_is_followed_to_its_reveal(store: Store, reveal_epochs: int) -> None:
-    world = await scored(store, reveal_epochs=reveal_epochs)
+    world = await scored(store, SCORES, weights_rate_limit=5, reveal_epochs=reveal_epochs)
     async with running(world):
         await world.until_block(16)
         assert (await row_states(world), await confirmed_epoch(world)) == (["committed"], 0)
@@ -80,7 +68,7 @@ async def test_a_commitment_is_followed_to_its_reveal(store: Store, reveal_epoch
 @pytest.mark.parametrize("fault", ["lost", "refused"])
 async def test_a_reveal_that_fails_is_said_in_the_epoch_of_the_reveal(store: Store, fault: str) -> None:
     """The runtime drops it without a word: drand's pulse never came, or it refuses the row that it then sees."""
-    world = await scored(store, reveal_epochs=1)
+    world = await scored(store, SCORES, weights_rate_limit=5, reveal_epochs=1)
     async with running(world):
         await world.until_block(16)
         if fault == "lost":
@@ -99,7 +87,7 @@ async def test_a_reveal_that_fails_is_said_in_the_epoch_of_the_reveal(store: Sto
 
 
 async def test_a_second_reveal_that_fails_leaves_the_row_before(store: Store) -> None:
-    world = await scored(store, reveal_epochs=1)
+    world = await scored(store, SCORES, weights_rate_limit=5, reveal_epochs=1)
     async with running(world):
         await world.until_block(25)
         world.subnet.failing_reveals = 1
@@ -111,16 +99,15 @@ async def test_a_second_reveal_that_fails_leaves_the_row_before(store: Store) ->
 
 
 async def test_a_revealed_row_that_differs_is_altered(store: Store) -> None:
-    world = await scored(store, reveal_epochs=1)
+    world = await scored(store, SCORES, weights_rate_limit=5, reveal_epochs=1)
     world.subnet.altered_rows = 1
-    async with running(world):
-        await world.until_block(25)
+    await run_until(world, 25)
     assert (await row_states(world), set(world.conditions())) == (["altered"], {"weights_altered"})
 
 
 async def test_a_row_that_differs_after_an_altered_one_is_undetermined(store: Store) -> None:
     """It may be this reveal, altered too, or the altered row before it, of which the store has no content."""
-    world = await scored(store, reveal_epochs=1)
+    world = await scored(store, SCORES, weights_rate_limit=5, reveal_epochs=1)
     world.subnet.altered_rows = 2
     async with running(world):
         await world.until_block(25)
@@ -131,7 +118,7 @@ async def test_a_row_that_differs_after_an_altered_one_is_undetermined(store: St
 
 
 async def test_a_reveal_that_happened_while_nobody_looked_is_unseen_if_a_later_row_is_in_force(store: Store) -> None:
-    world = await scored(store, reveal_epochs=2)
+    world = await scored(store, SCORES, weights_rate_limit=5, reveal_epochs=2)
     async with running(world):
         await world.until_block(16)
         await give_scores(store, world.subnet, OTHERS, round_id=1)

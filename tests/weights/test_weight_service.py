@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from weights_world import ME, MINERS, OWNER, blocks, build, count_submissions, give_scores, restarted, running
+from weights_world import ME, MINERS, OWNER, blocks, build, give_scores, restarted, run_until, running, scored
 
 from validator.chain.interface import Head, WeightsResult
 from validator.chain.simulated import SimulatedChain
@@ -18,8 +18,7 @@ from validator.telemetry import Event
 
 
 async def test_each_epoch_gets_its_weights_once_late_in_it(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {hotkey: 1.0 + n for n, hotkey in enumerate(MINERS)})
+    world = await scored(store, {hotkey: 1.0 + n for n, hotkey in enumerate(MINERS)})
     async with running(world):
         await world.until_block(13)
         assert await world.records() == []
@@ -51,20 +50,17 @@ class NumberedChain(SimulatedChain):
 
 
 async def test_epochs_that_do_not_change_with_the_steps_get_weights_once_between_two_steps(store: Store) -> None:
-    world = build(store, chain=NumberedChain, weights_rate_limit=0)
-    await give_scores(store, world.subnet, {hotkey: 1.0 + n for n, hotkey in enumerate(MINERS)})
-    sent = count_submissions(world)
-    async with running(world):
-        await world.until_block(62)
+    world = await scored(
+        store, {hotkey: 1.0 + n for n, hotkey in enumerate(MINERS)}, chain=NumberedChain, weights_rate_limit=0
+    )
+    await run_until(world, 62)
     assert blocks(await world.records()) == [(0, "confirmed", 14), (1, "confirmed", 34), (2, "confirmed", 54)]
-    assert sent == [14, 34, 54]
+    assert world.sent == [14, 34, 54]
 
 
 async def test_the_line_the_row_and_the_chain_say_the_same(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {hotkey: 1.0 + n for n, hotkey in enumerate(MINERS)})
-    async with running(world):
-        await world.until_block(15)
+    world = await scored(store, {hotkey: 1.0 + n for n, hotkey in enumerate(MINERS)})
+    await run_until(world, 15)
     (record,) = await world.records()
     (line,) = world.events(Event.WEIGHTS_SUBMITTED)
     assert set(line) - {"event", "log_level"} == Event.WEIGHTS_SUBMITTED.fields
@@ -82,8 +78,7 @@ async def test_the_line_the_row_and_the_chain_say_the_same(store: Store) -> None
 
 
 async def test_uids_are_resolved_at_the_moment_of_sending(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0, "miner1": 1.0})
+    world = await scored(store, {"miner0": 1.0, "miner1": 1.0})
     async with running(world):
         await world.until_block(10)
         uid = world.subnet.deregister("miner0")
@@ -98,10 +93,8 @@ async def test_uids_are_resolved_at_the_moment_of_sending(store: Store) -> None:
 
 
 async def test_without_an_owner_what_is_left_over_is_dropped(store: Store) -> None:
-    world = build(store, owner_hotkey=None)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    async with running(world):
-        await world.until_block(15)
+    world = await scored(store, {"miner0": 1.0}, owner_hotkey=None)
+    await run_until(world, 15)
     assert world.subnet.weights(0, 0) == {2: 65535}
     assert world.events(Event.WEIGHTS_SUBMITTED)[0]["owner"] is None
 
@@ -118,26 +111,21 @@ async def test_nothing_is_sent_without_a_positive_score_until_there_is_one(store
 
 
 async def test_a_rate_limit_is_waited_for_within_the_epoch(store: Store) -> None:
-    world = build(store, weights_rate_limit=17)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    async with running(world):
-        await world.until_block(45)
+    world = await scored(store, {"miner0": 1.0}, weights_rate_limit=17)
+    await run_until(world, 45)
     assert world.reasons() == ["weights_rate_limited"]
     assert blocks(await world.records()) == [(0, "confirmed", 17), (1, "confirmed", 34)]
 
 
 async def test_a_rate_limit_beyond_the_epoch_costs_the_epoch(store: Store) -> None:
-    world = build(store, weights_rate_limit=25)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    async with running(world):
-        await world.until_block(80)
+    world = await scored(store, {"miner0": 1.0}, weights_rate_limit=25)
+    await run_until(world, 80)
     assert blocks(await world.records()) == [(1, "confirmed", 34), (3, "confirmed", 74)]
     assert all(record.state == "confirmed" for record in await world.records())
 
 
 async def test_a_blocking_reason_is_said_once_per_change_and_shows_in_the_metrics(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
+    world = await scored(store, {"miner0": 1.0})
     world.subnet.set_permit(ME, validator_permit=False)
     async with running(world):
         await world.until_block(37)
@@ -153,8 +141,7 @@ async def test_a_blocking_reason_is_said_once_per_change_and_shows_in_the_metric
 
 
 async def test_an_outage_is_said_once_and_the_epoch_is_still_served(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
+    world = await scored(store, {"miner0": 1.0})
     async with running(world):
         await world.until_block(9)
         world.chain.faults.unreachable_until = 16
@@ -169,8 +156,7 @@ async def test_an_outage_is_said_once_and_the_epoch_is_still_served(store: Store
 
 
 async def test_a_submission_that_fails_is_over_once_one_has_succeeded_not_with_the_next_head(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
+    world = await scored(store, {"miner0": 1.0})
     world.chain.faults.unsent = 100
     async with running(world):
         await world.until_block(25)
@@ -182,8 +168,7 @@ async def test_a_submission_that_fails_is_over_once_one_has_succeeded_not_with_t
 
 
 async def test_an_outage_to_the_epochs_end_costs_the_epoch_rather_than_spilling_over(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
+    world = await scored(store, {"miner0": 1.0})
     async with running(world):
         await world.until_block(9)
         world.chain.faults.unreachable_until = 19
@@ -199,34 +184,28 @@ class Refusing(SimulatedChain):
 
 
 async def test_the_third_refusal_is_final_for_the_epoch_even_after_a_restart(store: Store) -> None:
-    world = build(store, chain=Refusing, min_stake_tao=500.0)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    sent = count_submissions(world)
-    async with running(world):
-        await world.until_block(17)
+    world = await scored(store, {"miner0": 1.0}, chain=Refusing, min_stake_tao=500.0)
+    await run_until(world, 17)
     lines = world.events(Event.WEIGHTS_SUBMITTED)
-    async with running(restarted(world)):
-        await world.until_block(19)
+    await run_until(restarted(world), 19)
     (record,) = await world.records()
     assert (record.state, record.message) == (
         "rejected",
         "insufficient_balance (NotEnoughStakeToSetWeights): simulated",
     )
-    assert (sent, record.attempts) == ([14, 15, 16], 3)
+    assert (world.sent, record.attempts) == ([14, 15, 16], 3)
     assert [(line["attempt"], line["reason"]) for line in lines] == [(n, "weights_rejected") for n in (1, 2, 3)]
 
 
 async def test_what_is_refused_once_is_sent_again_in_the_same_epoch(store: Store) -> None:
-    world = build(store, chain=Refusing, min_stake_tao=500.0)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    sent = count_submissions(world)
+    world = await scored(store, {"miner0": 1.0}, chain=Refusing, min_stake_tao=500.0)
     async with running(world):
         await world.until_block(14)
         world.subnet.set_stake(ME, 1_000.0)
         await world.until_block(19)
     (record,) = await world.records()
     assert (record.state, record.block, record.attempts, record.message) == ("confirmed", 15, 2, None)
-    assert sent == [14, 15]
+    assert world.sent == [14, 15]
 
 
 class RealEra(SimulatedChain):
@@ -246,14 +225,11 @@ class RealEra(SimulatedChain):
 async def test_with_the_defaults_a_lost_submission_is_sent_again_in_the_same_epoch(store: Store) -> None:
     defaults = WeightsSettings()
     before_end, valid = defaults.blocks_before_epoch_end, defaults.valid_blocks
-    world = build(store, settings=defaults.model_dump(), chain=RealEra, tempo=359)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    sent = count_submissions(world)
-    async with running(world):
-        await world.until_block(359)
+    world = await scored(store, {"miner0": 1.0}, settings=defaults.model_dump(), chain=RealEra, tempo=359)
+    await run_until(world, 359)
     due = 359 - before_end
     again = due + submission_lifetime(valid) + 1
-    assert (sent, blocks(await world.records())) == ([due, again], [(0, "confirmed", again)])
+    assert (world.sent, blocks(await world.records())) == ([due, again], [(0, "confirmed", again)])
 
 
 async def test_a_row_of_too_few_weights_is_said_and_not_sent(store: Store) -> None:
@@ -261,7 +237,6 @@ async def test_a_row_of_too_few_weights_is_said_and_not_sent(store: Store) -> No
     for number in range(8, 30):
         world.subnet.register(f"miner{number}")
     await give_scores(store, world.subnet, {f"miner{number}": 1.0 for number in range(12)})
-    sent = count_submissions(world)
     async with running(world):
         await world.until_block(19)
         assert world.conditions() == {
@@ -269,7 +244,7 @@ async def test_a_row_of_too_few_weights_is_said_and_not_sent(store: Store) -> No
         }
         await give_scores(store, world.subnet, {f"miner{number}": 1.0 for number in range(20)}, round_id=1)
         await world.until_block(35)
-    assert (sent, world.reasons(), world.conditions()) == ([34], ["weights_too_few"], {})
+    assert (world.sent, world.reasons(), world.conditions()) == ([34], ["weights_too_few"], {})
 
 
 async def test_the_owners_hotkey_sends_without_permit_and_stake(store: Store) -> None:
@@ -277,20 +252,15 @@ async def test_the_owners_hotkey_sends_without_permit_and_stake(store: Store) ->
     world.subnet.set_permit(ME, validator_permit=False)
     world.subnet.set_stake(ME, 0.0)
     await give_scores(store, world.subnet, {"miner0": 1.0})
-    async with running(world):
-        await world.until_block(15)
+    await run_until(world, 15)
     assert blocks(await world.records()) == [(0, "confirmed", 14)]
 
 
 async def test_a_restart_in_the_same_epoch_sends_nothing_again(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    sent = count_submissions(world)
-    async with running(world):
-        await world.until_block(15)
-    async with running(restarted(world)):
-        await world.until_block(19)
-    assert sent == [14]
+    world = await scored(store, {"miner0": 1.0})
+    await run_until(world, 15)
+    await run_until(restarted(world), 19)
+    assert world.sent == [14]
 
 
 async def test_switched_off_means_off(store: Store) -> None:
@@ -326,10 +296,8 @@ async def test_a_fault_of_ours_is_logged_and_tried_again_but_a_lost_lock_ends_it
 
 
 async def test_the_metrics_show_block_and_age(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
-    async with running(world):
-        await world.until_block(20)
+    world = await scored(store, {"miner0": 1.0})
+    await run_until(world, 20)
     assert world.metrics.registry.get_sample_value("validator_chain_block") == 20
     assert world.metrics.registry.get_sample_value("validator_blocks_since_weights") == 6
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 from sqlalchemy import text
-from weights_world import ME, START, World, blocks, build, count_submissions, give_scores, restarted, running
+from weights_world import ME, START, World, blocks, build, give_scores, restarted, run_until, running, scored
 
 from validator.chain.interface import ChainUnreachableError, WeightsResult
 from validator.chain.simulated import SimulatedChain
@@ -36,9 +36,7 @@ async def leave_row(world: World, state: str, *, epoch: int = 0, signed: int = 1
 
 
 async def test_a_lost_answer_is_unknown_until_the_chain_shows_the_weights(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
-    sent = count_submissions(world)
+    world = await scored(store, ONE)
     world.chain.faults.lost_answers = 1
     async with running(world):
         await world.until_block(16)
@@ -49,7 +47,7 @@ async def test_a_lost_answer_is_unknown_until_the_chain_shows_the_weights(store:
         (found,) = world.events(Event.WEIGHTS_CONFIRMED_LATE)
         assert set(found) - {"event", "log_level"} == Event.WEIGHTS_CONFIRMED_LATE.fields
         await world.until_block(39)
-    assert sent == [14, 34]
+    assert world.sent == [14, 34]
 
 
 async def test_what_the_chain_took_in_a_block_it_does_not_name_is_looked_up(store: Store) -> None:
@@ -58,17 +56,13 @@ async def test_what_the_chain_took_in_a_block_it_does_not_name_is_looked_up(stor
             taken = await super().set_weights(mechid, weights, **given)
             return taken._replace(block=None, extrinsic=None)
 
-    world = build(store, chain=Silent)
-    await give_scores(store, world.subnet, ONE)
-    async with running(world):
-        await world.until_block(19)
+    world = await scored(store, ONE, chain=Silent)
+    await run_until(world, 19)
     assert blocks(await world.records()) == [(0, "confirmed", 14)]
 
 
 async def test_a_submission_that_can_no_longer_arrive_is_sent_again_in_the_same_epoch(store: Store) -> None:
-    world = build(store, **LONG)
-    await give_scores(store, world.subnet, ONE)
-    sent = count_submissions(world)
+    world = await scored(store, ONE, **LONG)
     world.chain.faults.delay = None
     async with running(world):
         await world.until_block(28)
@@ -76,32 +70,28 @@ async def test_a_submission_that_can_no_longer_arrive_is_sent_again_in_the_same_
         # Given up at 27, and signed for the head 24 all the same: it may arrive until 28.
         (record,) = await world.records()
         assert (record.state, record.signed_block, record.expiry_block, record.attempts) == ("unknown", 24, 28, 1)
-        assert sent == [24]
+        assert world.sent == [24]
         await world.until_block(39)
     (record,) = await world.records()
     assert (record.state, record.block, record.attempts) == ("confirmed", 29, 2)
     (expired,) = world.events(Event.WEIGHTS_EXPIRED)
     assert set(expired) - {"event", "log_level"} == Event.WEIGHTS_EXPIRED.fields
     assert (expired["block"], expired["attempt"]) == (28, 1)
-    assert sent == [24, 29]
+    assert world.sent == [24, 29]
     assert world.reasons() == ["weights_unknown"]
 
 
 async def test_a_submission_that_arrives_late_is_not_sent_again(store: Store) -> None:
-    world = build(store, **LONG)
-    await give_scores(store, world.subnet, ONE)
-    sent = count_submissions(world)
+    world = await scored(store, ONE, **LONG)
     world.chain.faults.delay = 4
     world.chain.faults.lost_answers = 1
-    async with running(world):
-        await world.until_block(39)
+    await run_until(world, 39)
     assert blocks(await world.records()) == [(0, "confirmed", 28)]
-    assert sent == [24]
+    assert world.sent == [24]
 
 
 async def test_a_submission_that_expires_after_its_epoch_leaves_the_next_one_alone(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE)
     world.chain.faults.delay = None
     async with running(world):
         await world.until_block(20)
@@ -111,8 +101,7 @@ async def test_a_submission_that_expires_after_its_epoch_leaves_the_next_one_alo
 
 
 async def test_equal_weights_of_an_earlier_epoch_do_not_pass_for_lost_ones(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE)
     async with running(world):
         await world.until_block(20)
         world.chain.faults.delay = None
@@ -121,8 +110,7 @@ async def test_equal_weights_of_an_earlier_epoch_do_not_pass_for_lost_ones(store
 
 
 async def test_what_certainly_did_not_leave_is_sent_when_the_chain_is_back(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE)
     world.chain.faults.unsent = 1
     async with running(world):
         await world.until_block(14)
@@ -136,12 +124,10 @@ async def test_what_certainly_did_not_leave_is_sent_when_the_chain_is_back(store
 
 
 async def test_a_row_that_was_prepared_only_is_planned_anew_and_sent(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, {"miner1": 1.0})
+    world = await scored(store, {"miner1": 1.0})
     await world.clock.advance(15.0)
     await leave_row(world, "prepared")
-    async with running(world):
-        await world.until_block(17)
+    await run_until(world, 17)
     (record,) = await world.records()
     assert (record.state, record.block, record.attempts) == ("confirmed", 15, 1)
     assert record.vector == {"miner1": 0.15}
@@ -152,13 +138,11 @@ async def test_a_row_that_was_prepared_only_is_planned_anew_and_sent(store: Stor
 async def test_a_row_that_a_crash_left_open_is_settled_from_the_chain(
     store: Store, state: str, arrived: bool, outcome: tuple[str, int | None]
 ) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE)
     await world.clock.advance(15.0)
     await leave_row(world, state)
     if arrived:
         assert world.subnet.set_weights(ME, 0, {2: 0.15, 1: 0.85}).accepted
-    sent = count_submissions(world)
     async with running(world):
         await world.until_block(17)
         (record,) = await world.records()
@@ -166,29 +150,26 @@ async def test_a_row_that_a_crash_left_open_is_settled_from_the_chain(
         # Killed at 14 or later, found at 15: a killed one may have been signed at 15.
         assert record.expiry_block == 18
         await world.until_block(19)
-    assert sent == []
+    assert world.sent == []
 
 
 @pytest.mark.parametrize("kept", [True, False])
 async def test_a_row_that_a_crash_left_open_is_told_from_a_strangers_weights(
     store: Store, tmp_path: Path, kept: bool
 ) -> None:
-    world = build(store, stop_file=tmp_path / "stop", weights_rate_limit=1)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE, stop_file=tmp_path / "stop", weights_rate_limit=1)
     async with running(world):
         await world.until_block(1 if kept else 0)
     await world.clock.advance(15.0)
     await leave_row(world, "submitted")
     world.subnet.set_weights(ME, 0, {3: 1.0})
-    async with running(restarted(world)):
-        await world.until_block(17)
+    await run_until(restarted(world), 17)
     assert [record.state for record in await world.records()] == ["submitted"]
     assert world.stop_file.exists()
 
 
 async def test_stopping_in_mid_submission_leaves_a_row_that_says_unknown(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE)
     world.chain.faults.lost_answers = 1
     async with running(world):
         await world.until_block(14)
@@ -197,8 +178,7 @@ async def test_stopping_in_mid_submission_leaves_a_row_that_says_unknown(store: 
 
 
 async def test_the_last_write_is_complete_and_told_once_when_a_cancellation_surfaces(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE)
     world.chain.faults.lost_answers = 1
     async with running(world):
         await world.until_block(14)
@@ -222,8 +202,7 @@ async def test_a_stop_in_mid_submission_ends_the_service_while_the_store_takes_n
     def busy() -> NoReturn:
         raise StoreBusyError("simulated")
 
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE)
     world.chain.faults.lost_answers = 1
     async with running(world):
         await world.until_block(14)
@@ -236,8 +215,7 @@ async def test_a_stop_in_mid_submission_ends_the_service_while_the_store_takes_n
 
 
 async def test_committed_weights_are_told_by_the_update(store: Store) -> None:
-    world = build(store, reveal_epochs=1)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE, reveal_epochs=1)
     world.chain.faults.lost_answers = 1
     async with running(world):
         await world.until_block(19)
@@ -271,32 +249,27 @@ async def test_a_change_of_mode_is_said(store: Store) -> None:
 
 @pytest.mark.parametrize("table", ["weight_marks", "weight_locks", "weight_submissions"])
 async def test_without_its_tables_nothing_is_sent(store: Store, table: str) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE)
     async with store.begin() as tx:
         await tx.connection.execute(text(f"ALTER TABLE {table} RENAME TO lost"))
-    sent = count_submissions(world)
     async with running(world):
         await world.until_block(16)
-        assert sent == []
+        assert world.sent == []
         assert world.reasons() == ["weights_guard_missing"]
         async with store.begin() as tx:
             await tx.connection.execute(text(f"ALTER TABLE lost RENAME TO {table}"))
         await world.until_block(19)
-    assert len(sent) == 1
+    assert len(world.sent) == 1
 
 
 async def test_a_clock_that_went_back_refuses_until_it_has_caught_up(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
-    async with running(world):
-        await world.until_block(20)
+    world = await scored(store, ONE)
+    await run_until(world, 20)
     world.clock._start -= timedelta(hours=1)
     world.subnet.blocks._genesis -= 3600  # the chain continues
-    sent = count_submissions(world)
-    async with running(restarted(world)):
-        await world.until_block(39)
-    assert sent == []
+    world.sent.clear()
+    await run_until(restarted(world), 39)
+    assert world.sent == []
     assert world.reasons() == ["weights_clock_back"]
 
 
@@ -306,15 +279,12 @@ async def test_a_clock_that_went_back_refuses_until_it_has_caught_up(store: Stor
 async def test_a_chain_that_lacks_what_was_seen_refuses(
     store: Store, row_epoch: int, row_block: int, reason: str
 ) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(store, ONE)
     async with store.begin() as tx:
         row = await tx.weights.prepare(1, 0, row_epoch, PLAN, START)
         await tx.weights.update(row.id, "confirmed", START, block=row_block)
-    sent = count_submissions(world)
-    async with running(world):
-        await world.until_block(19)
-    assert sent == []
+    await run_until(world, 19)
+    assert world.sent == []
     assert world.reasons() == [reason]
 
 
@@ -344,14 +314,12 @@ async def test_weights_of_another_mechanism_that_arrive_during_a_look_stand_in_n
 
 
 async def test_nothing_is_handed_over_at_a_head_before_the_weights_of_another_mechanism(store: Store) -> None:
-    world = build(store, chain=OtherMechanism, mechanisms=2)
-    await give_scores(store, world.subnet, ONE)
-    sent = count_submissions(world)
+    world = await scored(store, ONE, chain=OtherMechanism, mechanisms=2)
     async with running(world):
         await world.until_block(13)
         world.chain.store = store  # type: ignore[attr-defined]
         await world.until_block(19)
-    assert sent == [15], "looked at 14, and the other mechanism's are in 15"
+    assert world.sent == [15], "looked at 14, and the other mechanism's are in 15"
 
 
 async def test_a_look_that_fails_leaves_no_read_behind(store: Store) -> None:

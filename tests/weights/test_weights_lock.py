@@ -11,7 +11,7 @@ import pytest
 from cli_store import called
 from fork_start import ran
 from sqlalchemy import text
-from weights_world import ME, START, World, blocks, build, give_scores, restarted, running
+from weights_world import ME, START, World, blocks, build, restarted, run_until, running, scored
 
 from validator.chain import subnet
 from validator.chain.simulated import SimulatedChain
@@ -32,9 +32,7 @@ ONE = {"miner0": 1.0}
 
 
 async def world_with(store: Store, tmp_path: Path, **rules: Any) -> World:
-    world = build(store, stop_file=tmp_path / "stop-file", weights_rate_limit=1, **rules)
-    await give_scores(store, world.subnet, ONE)
-    return world
+    return await scored(store, ONE, stop_file=tmp_path / "stop-file", weights_rate_limit=1, **rules)
 
 
 def error_of(world: World) -> WeightsLockedError:
@@ -79,8 +77,7 @@ async def test_a_strangers_update_stops_the_sending_and_every_start_until_it_is_
 
 async def test_an_update_between_two_runs_is_seen_at_the_start(store: Store, tmp_path: Path) -> None:
     world = await world_with(store, tmp_path)
-    async with running(world):
-        await world.until_block(20)
+    await run_until(world, 20)
     world.subnet.set_weights(ME, 0, {3: 1.0})
     async with running(restarted(world)):
         await world.calm()
@@ -140,8 +137,9 @@ class Lagging(SimulatedChain):
 
 
 async def test_a_registration_that_is_newer_than_the_snapshot_is_marked_once(store: Store, tmp_path: Path) -> None:
-    world = build(store, stop_file=tmp_path / "stop-file", weights_rate_limit=1, immunity_period=0, chain=Lagging)
-    await give_scores(store, world.subnet, ONE)
+    world = await scored(
+        store, ONE, stop_file=tmp_path / "stop-file", weights_rate_limit=1, immunity_period=0, chain=Lagging
+    )
     async with running(world):
         await world.until_block(20)
         world.subnet.deregister(ME)

@@ -2,7 +2,7 @@
 
 import pytest
 from weights_in_log import told
-from weights_world import ME, MINERS, OWNER, build, give_scores, restarted, running
+from weights_world import ME, MINERS, OWNER, build, give_scores, restarted, run_until, running, scored
 
 from validator.store import Store
 
@@ -14,8 +14,7 @@ async def test_a_vector_is_told_before_it_is_sent_and_its_fate_after(store: Stor
     world.subnet.register("gone")
     await give_scores(store, world.subnet, {**SCORES, "gone": 9.0})
     world.subnet.deregister("gone")
-    async with running(world):
-        await world.until_block(36)
+    await run_until(world, 36)
     log = await told(store)
     assert log.kinds == ["opening", "sent", "confirmed", "sent", "confirmed"]
     first, second = await world.records()
@@ -56,8 +55,7 @@ async def test_what_is_not_sent_is_told_once_for_each_reason(store: Store) -> No
 
 
 async def test_an_epoch_of_one_cause_after_the_other_is_told_so_often_and_no_more(store: Store) -> None:
-    world = build(store, settings={"blocks_before_epoch_end": 19})
-    await give_scores(store, world.subnet, SCORES)
+    world = await scored(store, SCORES, settings={"blocks_before_epoch_end": 19})
     async with running(world):
         for block in range(2, 19):
             world.subnet.set_permit(ME, validator_permit=block % 2 == 0)
@@ -74,10 +72,8 @@ async def test_an_epoch_of_one_cause_after_the_other_is_told_so_often_and_no_mor
 async def test_without_scores_and_in_a_dry_run_the_log_says_so(
     store: Store, scores: dict[str, float], reason: str
 ) -> None:
-    world = build(store, settings={"dry_run": True})
-    await give_scores(store, world.subnet, scores)
-    async with running(world):
-        await world.until_block(38)
+    world = await scored(store, scores, settings={"dry_run": True})
+    await run_until(world, 38)
     log = await told(store)
     assert log.short() == [reason, reason]
     assert [link.epoch for link, _ in log.vectors.values()] == [0, 1]
@@ -85,8 +81,7 @@ async def test_without_scores_and_in_a_dry_run_the_log_says_so(
 
 
 async def test_what_cannot_leave_is_told_once_and_expires_with_its_epoch(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, SCORES)
+    world = await scored(store, SCORES)
     world.chain.faults.unsent = 1_000
     async with running(world):
         await world.until_block(20)
@@ -97,13 +92,10 @@ async def test_what_cannot_leave_is_told_once_and_expires_with_its_epoch(store: 
 
 
 async def test_an_answer_that_never_came_is_unknown_until_the_chain_shows_which(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, SCORES)
+    world = await scored(store, SCORES)
     world.chain.faults.lost_answers = 1
-    async with running(world):
-        await world.until_block(20)
+    await run_until(world, 20)
     assert (await told(store)).short() == ["sent", "unknown", "confirmed"]
     world.chain.faults.delay = None
-    async with running(restarted(world)):
-        await world.until_block(49)
+    await run_until(restarted(world), 49)
     assert (await told(store)).short()[3:] == ["sent", "unknown", "expired"]

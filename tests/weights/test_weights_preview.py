@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from daemon_process import Miners, Site
 from fork_start import ran
-from weights_world import ME, MINERS, OWNER, World, build, give_scores, restarted, running
+from weights_world import ME, MINERS, OWNER, World, build, give_scores, restarted, run_until, running, scored
 
 from validator.protocol.task import Windows
 from validator.settings.model import Settings
@@ -31,8 +31,7 @@ async def plan_in(world: World, **weights: Any) -> tuple[PlanView, ...]:
 
 
 async def test_the_plan_is_what_is_sent_and_then_equals_the_chain(store: Store) -> None:
-    world = build(store)
-    await give_scores(store, world.subnet, SCORES)
+    world = await scored(store, SCORES)
     await world.clock.advance(12.0)
     before = world.subnet.state
     (view,) = await plan_in(world)
@@ -43,8 +42,7 @@ async def test_the_plan_is_what_is_sent_and_then_equals_the_chain(store: Store) 
     assert [line.planned for line in view.lines] == sorted((line.planned for line in view.lines), reverse=True)
     assert all(line.difference == line.planned > 0 for line in view.lines)
     assert view.lines[0].planned_u16 == 65535
-    async with running(world):
-        await world.until_block(15)
+    await run_until(world, 15)
     (after,) = await plan_in(world)
     assert world.subnet.weights(0, 0) == {line.uid: line.planned_u16 for line in view.lines}
     assert (after.state, after.blocks_until) == ("as_sent", 0)
@@ -72,8 +70,7 @@ async def test_the_plan_says_everything_that_stands_in_the_way(store: Store, tmp
 
 
 async def test_the_plan_says_that_the_subnet_asks_for_more_weights(store: Store) -> None:
-    world = build(store, min_allowed_weights=9, weights_rate_limit=0)
-    await give_scores(store, world.subnet, SCORES)
+    world = await scored(store, SCORES, min_allowed_weights=9, weights_rate_limit=0)
     (view,) = await plan_in(world)
     assert [(found.reason, found.detail) for found in view.blockers] == [
         ("weights_too_few", f"{len(view.lines)} uids with a weight, at least 9 asked for")
@@ -91,8 +88,7 @@ async def test_the_plan_says_that_the_subnet_asks_for_more_weights(store: Store)
 async def test_the_plan_rules_as_a_running_validator_does(
     store: Store, mark: WeightMark | None, lifetime: int, standing: list[tuple[str, str]]
 ) -> None:
-    world = build(store, weights_rate_limit=0)
-    await give_scores(store, world.subnet, SCORES)
+    world = await scored(store, SCORES, weights_rate_limit=0)
     await world.clock.advance(12.0)
     planned, now = PlannedWeights({}, {}, 0.0, {5: 65535}), world.clock.now()
     async with store.begin() as tx:
@@ -106,8 +102,7 @@ async def test_the_plan_rules_as_a_running_validator_does(
 
 
 async def test_the_plan_shows_the_owners_part_and_who_left(store: Store) -> None:
-    world = build(store, weights_rate_limit=0)
-    await give_scores(store, world.subnet, {"miner0": 1.0})
+    world = await scored(store, {"miner0": 1.0}, weights_rate_limit=0)
     world.subnet.set_weights(ME, 0, {2: 1.0, 5: 1.0})
     world.subnet.deregister("miner3")
     (view,) = await plan_in(world)
@@ -141,8 +136,7 @@ async def test_a_dry_run_says_what_it_would_have_sent_and_sends_nothing(store: S
 
 async def test_each_mechanism_gets_its_own_kind_and_its_own_submission(store: Store) -> None:
     apart = {"workflow_mechid": 1}
-    world = build(store, settings=apart, mechanisms=2)
-    await give_scores(store, world.subnet, {"miner0": 1.0, "miner1": 0.0})
+    world = await scored(store, {"miner0": 1.0, "miner1": 0.0}, settings=apart, mechanisms=2)
     await give_scores(store, world.subnet, {"miner0": 0.0, "miner1": 1.0}, round_id=1, skill_type="workflow")
     world.signing, world.sleepers = asyncio.Lock(), 4
     first = restarted(world).service

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from weights_world import World, blocks, build, count_submissions, give_scores, restarted, running
+from weights_world import World, blocks, build, give_scores, restarted, run_until, running
 
 from validator.chain.simulated import SimulatedChain
 from validator.store import Store
@@ -26,8 +26,7 @@ def young(store: Store, before_end: int = 5, **rules: Any) -> World:
 async def test_every_epoch_is_served(store: Store) -> None:
     world = young(store)
     await give_scores(store, world.subnet, {"miner0": 1.0})
-    async with running(world):
-        await world.until_block(62)
+    await run_until(world, 62)
     assert blocks(await world.records()) == [(0, "confirmed", 14), (1, "confirmed", 34), (2, "confirmed", 54)]
     assert world.reasons() == []
 
@@ -36,23 +35,20 @@ async def test_every_epoch_is_served(store: Store) -> None:
 async def test_what_arrived_unseen_is_found_by_what_it_left_and_not_sent_again(store: Store, hidden: bool) -> None:
     world = young(store, reveal_epochs=int(hidden))
     await give_scores(store, world.subnet, {"miner0": 1.0})
-    sent = count_submissions(world)
     world.chain.faults.lost_answers = 1
-    async with running(world):
-        await world.until_block(19)
+    await run_until(world, 19)
     (record,) = await world.records()
-    assert (record.state, record.block, sent) == ("confirmed", 14, [14])
+    assert (record.state, record.block, world.sent) == ("confirmed", 14, [14])
     assert [line["block"] for line in world.events(Event.WEIGHTS_CONFIRMED_LATE)] == [14]
 
 
 async def test_what_did_not_arrive_is_sent_again_once_it_no_longer_can(store: Store) -> None:
     world = young(store, 15, tempo=39)
     await give_scores(store, world.subnet, {"miner0": 1.0})
-    sent = count_submissions(world)
     world.chain.faults.delay = None
     async with running(world):
         await world.until_block(28)
         world.chain.faults.delay = 0
         await world.until_block(39)
     (record,) = await world.records()
-    assert (record.state, record.attempts, sent) == ("confirmed", 2, [24, 29])
+    assert (record.state, record.attempts, world.sent) == ("confirmed", 2, [24, 29])
