@@ -1,13 +1,12 @@
 """Seams of the daemon: time, randomness, processes and everything outside come through one world."""
 
-import ast
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from socket import socket
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any
 
 from audit_file import export
 from daemon_kit import settings_for
@@ -29,66 +28,6 @@ from validator.sources import SeededRandom, VirtualClock
 from validator.store.connections import Handles, connect
 from validator.tasks.goals import MemoryGoals
 from validator.workers.interface import Here
-
-PACKAGE: Final = Path(__file__).parents[2] / "validator"
-TIMES: Final = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "sleep")
-DIRECT: Final = {
-    "time": TIMES,
-    "datetime": ("now", "today", "utcnow"),
-    "os": ("fork", "forkpty", "getrandom", "popen", "posix_spawn", "system", "urandom"),
-    "asyncio": ("create_subprocess_exec", "create_subprocess_shell"),
-    "threading": ("Thread", "Timer"),
-    "subprocess": ("Popen", "call", "check_call", "check_output", "run"),
-    "uuid": ("uuid1", "uuid4"),
-}
-WHOLE: Final = {"multiprocessing", "random", "secrets"}
-# Files and folders that reach for the machine themselves. Executors, `to_thread` and `asyncio.sleep` go through the
-# running loop, which a simulation replaces.
-ALLOWED: Final = {
-    "sources.py": "the machine's clock and random bytes",
-    "files.py": "names of files that are renamed a moment later, and the time limit of a pipe that is read",
-    "workers/pool.py": "the processes of a pool, which the world brings",
-    "daemon/entrypoint.py": "the process beside the daemon in the image",
-    "telemetry/log.py": "the thread that writes the log",
-    "daemon/signals.py": "the thread that ends a process whose loop stands still",
-    "cli/": "commands of a terminal",
-    "health/doctor/": "measurements before a start",
-    "web/admission.py": "sessions and nonces of the process of `validator serve`",
-}
-
-
-def reached(tree: ast.AST) -> set[str]:
-    """Names by which a module reaches for time, randomness, threads or processes of the machine."""
-    found = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Attribute(value=ast.Name(id=module), attr=name) if name in DIRECT.get(module, ()):
-                found.add(f"{module}.{name}")
-            case ast.Import(names=names):
-                found |= {one.name for one in names if one.name.partition(".")[0] in WHOLE}
-            case ast.ImportFrom(module=str(module), names=names):
-                found |= {
-                    f"{module}.{one.name}"
-                    for one in names
-                    if module.partition(".")[0] in WHOLE
-                    or (module != "datetime" and one.name in DIRECT.get(module, ()))
-                }
-    return found
-
-
-def test_time_randomness_threads_and_processes_come_from_sources_or_the_world() -> None:
-    used, direct = set(), {}
-    for file in sorted(PACKAGE.rglob("*.py")):
-        name = str(file.relative_to(PACKAGE))
-        if found := reached(ast.parse(file.read_text())):
-            allowed = next(
-                (one for one in ALLOWED if name == one or (one.endswith("/") and name.startswith(one))), None
-            )
-            used.add(allowed)
-            if allowed is None:
-                direct[name] = found
-    assert direct == {}
-    assert used - {None} == ALLOWED.keys()  # the list is as short as it can be
 
 
 class Ends:
