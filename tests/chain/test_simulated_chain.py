@@ -93,17 +93,6 @@ async def test_a_snapshot_holds_the_subnet_as_of_one_block() -> None:
     assert snapshot.by_hotkey(ME) == snapshot.neurons[0]
 
 
-async def test_weights_are_read_back_as_u16_and_mark_the_update() -> None:
-    clock = VirtualClock(START)
-    chain = chain_of(clock, weights_rate_limit=5)
-    await clock.advance(10.0)
-    result = await chain.set_weights(0, {1: 0.3, 2: 0.1, 0: 0.0}, valid_blocks=8)
-    assert result == (True, "", 5, "5-0000")
-    assert await chain.weights(0, 0) == {1: 65535, 2: 21845}
-    assert await chain.weights(0, 1) == {}
-    assert (await chain.snapshot()).neurons[0].last_update == 5
-
-
 async def test_refusals_are_in_a_block_with_the_pallets_names_and_change_nothing() -> None:
     clock = VirtualClock(START)
     chain = chain_of(clock, weights_rate_limit=5, min_stake_tao=50.0, min_allowed_weights=2)
@@ -130,16 +119,6 @@ async def test_refusals_are_in_a_block_with_the_pallets_names_and_change_nothing
     subnet.deregister(ME)
     assert await refusal() == "not_registered (HotKeyNotRegisteredInSubNet)"
     assert len(extrinsics) == 7
-
-
-async def test_mechanisms_have_their_own_weights() -> None:
-    chain = chain_of(VirtualClock(START), mechanisms=2, weights_rate_limit=0)
-    await chain.set_weights(0, {1: 1.0}, valid_blocks=8)
-    second = await chain.set_weights(1, {2: 1.0}, valid_blocks=8)
-    assert second.extrinsic == "0-0001"
-    assert await chain.weights(0, 0) == {1: 65535}
-    assert await chain.weights(1, 0) == {2: 65535}
-    assert (await chain.parameters()).mechanisms == 2
 
 
 async def test_an_outage_ends_at_its_block() -> None:

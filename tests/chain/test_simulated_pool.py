@@ -104,19 +104,6 @@ async def test_a_cancelled_submission_stays_on_its_way() -> None:
     assert await chain.last_update(0, 0) == 2
 
 
-async def test_connections_break_before_and_after_the_sending() -> None:
-    chain = chain_of(VirtualClock(START))
-    chain.faults.unsent = 1
-    with pytest.raises(ChainUnreachableError):
-        await chain.set_weights(0, {1: 1.0}, valid_blocks=4)
-    assert await chain.weights(0, 0) == {}
-    chain.faults.broken = 1
-    with pytest.raises(ChainError) as caught:
-        await chain.set_weights(0, {1: 1.0}, valid_blocks=4)
-    assert not isinstance(caught.value, ChainUnreachableError)
-    assert await chain.weights(0, 0) == {1: 65535}
-
-
 @pytest.mark.parametrize(("valid_blocks", "lifetime"), [(1, 4), (4, 4), (5, 8), (8, 8), (9, 16), (100, 128)])
 def test_an_era_is_a_power_of_two(valid_blocks: int, lifetime: int) -> None:
     assert chain_of(VirtualClock(START)).submission_lifetime(valid_blocks) == lifetime
