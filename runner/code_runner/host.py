@@ -28,7 +28,7 @@ class _Out(io.TextIOBase):
 
     def write(self, text: str) -> int:
         for start in range(0, len(text), _MOST_PRINTED):
-            self._wire.send(["said", text[start : start + _MOST_PRINTED]])
+            self._wire.send(["printed", text[start : start + _MOST_PRINTED]])
         return len(text)
 
     def writable(self) -> bool:

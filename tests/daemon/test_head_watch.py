@@ -28,7 +28,7 @@ async def test_an_endpoint_that_is_left_is_a_condition_until_it_is_used_again() 
     shown = {each.condition.name: each.detail for each in report.conditions}
     assert shown == {"chain_endpoint_unhealthy": "wss://a: silent", "chain_slow": "slow: 2.5 s a call at wss://b"}
     row = report.checks["endpoints"]
-    assert (row["ok"], row["used"], row["left"]) == (False, "wss://b", {"wss://a": "silent"})
+    assert (row["ok"], row["used"], row["unhealthy"]) == (False, "wss://b", {"wss://a": "silent"})
     assert (report.status, report.ready) == ("degraded", True)
     chain.endpoint_use, chain.latency_s = EndpointUse("wss://a"), 0.1
     await clock.advance(21.0)

@@ -114,7 +114,6 @@ EXCEPT = {
     "validator/audit/views.py": "beside: findings",
     "validator/kinds/assessment/explain/page.py": "beside: findings",
     "validator/cli/neurons.py": "beside: false alarms",
-    "validator/daemon/daemon.py": "`beside` run",
     "validator/planting/documents.py": "`@beside@`",
     "validator/kinds/assessment/proof.py": "a review before the verdict stands",
     "validator/proofs/debate.py": "whether the proposal stands",

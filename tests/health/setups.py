@@ -45,7 +45,7 @@ def variable(name: str, value: str) -> Break:
 
 
 def subnet(**rules: Any) -> Break:
-    """Return a set-up with a simulated chain of its own rules."""
+    """Return a set-up with a simulated chain with these rules."""
     return lambda place: place.subnet(**rules)
 
 

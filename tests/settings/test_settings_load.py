@@ -144,7 +144,7 @@ def test_a_pipe_is_read_and_one_that_says_nothing_holds_nobody_up(write: Write, 
     assert settings.store.url.reveal() == "sqlite:///piped.sqlite"
     silent = tmp_path / "silent"
     os.mkfifo(silent)
-    with pytest.raises(TimeoutError, match=r"a pipe that said nothing for 0\.05 s"):
+    with pytest.raises(TimeoutError, match=r"a pipe that was silent for 0\.05 s"):
         read_at_most(silent, 10, wait_s=0.05)
 
 
