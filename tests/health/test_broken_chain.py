@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -88,8 +87,7 @@ async def answering(what: str) -> AsyncIterator[str]:
         ("polkadot", "a node of another chain, `Polkadot\\u001b[31m` (polkadot)", "name a subtensor node"),
     ],
 )
-async def test_what_answers_instead_of_a_node_is_named(what: str, seen: str, advice: str, tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_what_answers_instead_of_a_node_is_named(what: str, seen: str, advice: str, place: Place) -> None:
     async with answering(what) as url:
         place.on(url)
         limits = AT_ONCE if what in {"mute", "deaf"} else QUICK
@@ -100,8 +98,7 @@ async def test_what_answers_instead_of_a_node_is_named(what: str, seen: str, adv
     assert "secret-key" not in str(fault)
 
 
-async def test_a_host_that_nobody_knows(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_a_host_that_nobody_knows(place: Place) -> None:
     place.on("wss://no-such-host.invalid")
     (fault,) = findings(await place.examined("endpoints"))
     assert fault.status == "fault"
@@ -109,8 +106,7 @@ async def test_a_host_that_nobody_knows(tmp_path: Path) -> None:
     assert "chain.endpoints" in fault.advice
 
 
-async def test_one_endpoint_that_answers_makes_the_others_warnings(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_one_endpoint_that_answers_makes_the_others_warnings(place: Place) -> None:
     async with node() as good, answering("404") as bad:
         place.on(bad, good)
         found = await place.examined("endpoints")
@@ -119,8 +115,7 @@ async def test_one_endpoint_that_answers_makes_the_others_warnings(tmp_path: Pat
     assert "Bittensor, block 1000, runtime 424" in findings(found)[1].seen
 
 
-async def test_endpoints_of_two_chains_are_a_fault(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_endpoints_of_two_chains_are_a_fault(place: Place) -> None:
     async with node() as one, node(FakeNode(genesis=OTHER_GENESIS, chain="Test")) as other:
         place.on(one, other)
         (fault,) = of_status(await place.examined("endpoints"), "fault")
@@ -128,8 +123,7 @@ async def test_endpoints_of_two_chains_are_a_fault(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("late", [FakeNode(height=900), FakeNode(syncing=True)], ids=["behind", "syncing"])
-async def test_a_node_that_lags_is_a_warning(late: FakeNode, tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_a_node_that_lags_is_a_warning(late: FakeNode, place: Place) -> None:
     async with node() as one, node(late) as other:
         place.on(one, other)
         (warning,) = of_status(await place.examined("endpoints"), "warning")
@@ -150,8 +144,7 @@ async def test_a_node_that_lags_is_a_warning(late: FakeNode, tmp_path: Path) -> 
         ),
     ],
 )
-async def test_the_clock_against_blocks(ahead_s: float, status: str, seen: str, advice: str, tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_the_clock_against_blocks(ahead_s: float, status: str, seen: str, advice: str, place: Place) -> None:
     async with node(FakeNode(ahead_s=ahead_s)) as url:
         place.on(url)
         (finding,) = findings(await place.examined("clock"))
@@ -160,10 +153,9 @@ async def test_the_clock_against_blocks(ahead_s: float, status: str, seen: str, 
     assert advice in finding.advice
 
 
-async def test_a_node_whose_subnet_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
-    place = Place.made(tmp_path)
+async def test_a_node_whose_subnet_cannot_be_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(place.folder))
+    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", place.folder / "symbols.json")
     async with node() as url:
         place.on(url)
         found = await place.examined("subnet", "miners")
@@ -174,10 +166,9 @@ async def test_a_node_whose_subnet_cannot_be_read(tmp_path: Path, monkeypatch: p
 
 
 async def test_a_runtime_that_takes_no_commitments_where_the_subnet_wants_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    place = Place.made(tmp_path)
+    monkeypatch.setenv("HOME", str(place.folder))
     world = await ServedWorld.open("", {"reveal_epochs": 1})
     try:
         world.node.lacks = NEWER
@@ -209,9 +200,8 @@ async def test_a_runtime_that_takes_no_commitments_where_the_subnet_wants_them(
     ],
 )
 async def test_the_hotkeys_place_on_the_subnet(  # noqa: PLR0913, PLR0917 - the columns of the table
-    broken: str, about: str, status: str, seen: str, advice: str, tmp_path: Path
+    broken: str, about: str, status: str, seen: str, advice: str, place: Place
 ) -> None:
-    place = Place.made(tmp_path)
     FILE_SETUPS[broken](place)
     found = await place.examined("subnet")
     (finding,) = of_status(found, status)
@@ -231,8 +221,7 @@ async def test_the_hotkeys_place_on_the_subnet(  # noqa: PLR0913, PLR0917 - the 
         "chain_getBlockHash",
     ],
 )
-async def test_whatever_a_node_says_each_check_ends_in_lines_that_harm_nobody(method: str, tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_whatever_a_node_says_each_check_ends_in_lines_that_harm_nobody(method: str, place: Place) -> None:
     for said in (
         *NONSENSE,
         {"specName": MARKED, "specVersion": 1e300},

@@ -108,27 +108,24 @@ TASKS = {
     ],
 )
 async def test_each_fault_is_named_with_its_fix(  # noqa: PLR0913, PLR0917 - the columns of the table
-    broken: str, check: str, status: str, seen: str, advice: str, tmp_path: Path
+    broken: str, check: str, status: str, seen: str, advice: str, place: Place
 ) -> None:
-    place = Place.made(tmp_path)
     {**FILE_SETUPS, **TASKS}[broken](place)
     found = findings(await place.examined(check))
-    told = [one for one in found if one.status == status and seen.format(folder=tmp_path) in one.seen]
+    told = [one for one in found if one.status == status and seen.format(folder=place.folder) in one.seen]
     assert len(told) == 1, found
-    assert advice.format(folder=tmp_path) in told[0].advice
+    assert advice.format(folder=place.folder) in told[0].advice
     assert "hunter2" not in str(found)
     assert [one for one in found if one.status == "fault"] == (told if status == "fault" else [])
 
 
-async def test_the_alternatives_to_a_missing_hotkey_are_named(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_the_alternatives_to_a_missing_hotkey_are_named(place: Place) -> None:
     other_hotkey(place)
     (fault,) = findings(await place.examined("wallet"))
     assert fault.advice.endswith("there is: second")
 
 
-async def test_a_hotkey_that_cannot_be_read_in_time_holds_up_nothing(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_a_hotkey_that_cannot_be_read_in_time_holds_up_nothing(place: Place) -> None:
     key_file(place).unlink()
     os.mkfifo(key_file(place))
     try:

@@ -28,14 +28,13 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TABLES = "database", "history", "weights"
 
 
-async def test_a_good_store_is_fine_and_left_as_it_is(tmp_path: Path, store_url: str) -> None:
-    place = Place.made(tmp_path)
+async def test_a_good_store_is_fine_and_left_as_it_is(place: Place, store_url: str) -> None:
     place.settings["store"]["url"] = store_url
-    before = _files(tmp_path)
+    before = _files(place.folder)
     found = await place.examined("database")
     assert {one.status for one in findings(found)} == {"ok"}, findings(found)
     assert "takes one, taken back again" in findings(found)[-1].seen
-    after = _files(tmp_path)
+    after = _files(place.folder)
     assert {name: size for name, size in after.items() if "validator.toml" not in name} == before
 
 
@@ -43,19 +42,17 @@ def _files(folder: Path) -> Mapping[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-async def test_a_database_that_is_not_made_yet_stays_so(tmp_path: Path, empty_store_url: str) -> None:
-    place = Place.made(tmp_path)
+async def test_a_database_that_is_not_made_yet_stays_so(place: Place, empty_store_url: str) -> None:
     place.settings["store"]["url"] = empty_store_url
     found = await place.examined(*TABLES)
     assert of_status(found, "fault") == of_status(found, "warning") == []
     assert [one.seen for one in of_status(found, "note")] == ["none yet"]
     again = await place.examined("database")
     assert [one.seen for one in of_status(again, "note")] == ["none yet"]
-    assert not (tmp_path / "store.sqlite").exists()
+    assert not (place.folder / "store.sqlite").exists()
 
 
-async def test_an_examination_binds_no_store_to_a_chain(tmp_path: Path, store_url: str) -> None:
-    place = Place.made(tmp_path)
+async def test_an_examination_binds_no_store_to_a_chain(place: Place, store_url: str) -> None:
     place.settings["store"]["url"] = store_url
     place.subnet()
     found = await place.examined("subnet", *TABLES)
@@ -64,9 +61,8 @@ async def test_an_examination_binds_no_store_to_a_chain(tmp_path: Path, store_ur
         assert await tx.chain.get() is None
 
 
-async def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
-    place.settings["store"]["url"] = f"sqlite:///{tmp_path}/nowhere/validator.sqlite"
+async def test_a_folder_that_is_not_there(place: Place) -> None:
+    place.settings["store"]["url"] = f"sqlite:///{place.folder}/nowhere/validator.sqlite"
     (fault,) = of_status(await place.examined("database"), "fault")
     assert "does not exist; make it" in fault.seen
 
@@ -75,18 +71,16 @@ async def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     ("setup", "seen"),
     [("store is text", "not a database"), ("store is foreign", "tables that are not ours (theirs)")],
 )
-async def test_a_file_that_is_no_store(setup: str, seen: str, tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_a_file_that_is_no_store(setup: str, seen: str, place: Place) -> None:
     FILE_SETUPS[setup](place)
     (fault,) = of_status(await place.examined("database"), "fault")
     assert seen in fault.seen
     assert "set store.url to a file of the validator's" in fault.advice
 
 
-async def test_tables_of_a_newer_version(tmp_path: Path, sqlite_url: str) -> None:
-    place = Place.made(tmp_path)
+async def test_tables_of_a_newer_version(place: Place, sqlite_url: str) -> None:
     place.settings["store"]["url"] = sqlite_url
-    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
+    with sqlite3.connect(place.folder / "store.sqlite") as connection:
         connection.execute("UPDATE schema_version SET version_num = 'r9999'")
     connection.close()
     found = await place.examined("database", "history")
@@ -96,8 +90,7 @@ async def test_tables_of_a_newer_version(tmp_path: Path, sqlite_url: str) -> Non
     assert [one.about for one in of_status(found, "unknown")] == ["history"]
 
 
-async def test_postgres_that_is_not_there(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_postgres_that_is_not_there(place: Place) -> None:
     async with listening(None) as port:
         pass
     place.settings["store"]["url"] = f"postgresql://validator:hunter2@127.0.0.1:{port}/validator"
@@ -107,18 +100,16 @@ async def test_postgres_that_is_not_there(tmp_path: Path) -> None:
     assert "hunter2" not in str(fault)
 
 
-async def test_a_database_that_the_server_does_not_have(tmp_path: Path, postgres_server: str) -> None:
-    place = Place.made(tmp_path)
+async def test_a_database_that_the_server_does_not_have(place: Place, postgres_server: str) -> None:
     place.settings["store"]["url"] = postgres_server.format(database="nobodys")
     (fault,) = of_status(await place.examined("database"), "fault")
     assert 'database "nobodys" does not exist' in fault.seen
     assert "createdb --encoding=UTF8" in fault.advice
 
 
-async def test_a_lock_file_that_cannot_be_opened_is_named_by_doctor_and_by_the_start(tmp_path: Path) -> None:
+async def test_a_lock_file_that_cannot_be_opened_is_named_by_doctor_and_by_the_start(place: Place) -> None:
     """A folder in its place stands for a file of another user, which root may open."""
-    place = Place.made(tmp_path)
-    lock = tmp_path / "validator.sqlite.lock"
+    lock = place.folder / "validator.sqlite.lock"
     lock.mkdir()
     (fault,) = of_status(await place.examined("process"), "fault")
     assert (fault.about, fault.seen) == ("writer", f"{lock}: Is a directory")
@@ -140,8 +131,7 @@ async def test_a_database_of_another_encoding(tmp_path: Path, postgres_server: s
     assert "ENCODING 'UTF8' TEMPLATE template0" in fault.advice
 
 
-async def test_a_database_that_takes_no_write(tmp_path: Path, postgres_url: str) -> None:
-    place = Place.made(tmp_path)
+async def test_a_database_that_takes_no_write(place: Place, postgres_url: str) -> None:
     place.settings["store"]["url"] = postgres_url
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         name = connection.info.dbname
@@ -167,10 +157,9 @@ async def _round_at(url: str, block: int, block_hash: str) -> None:
     ids=["same", "other", "ahead"],
 )
 async def test_a_store_of_another_chain(  # noqa: PLR0913, PLR0917 - the columns of the table
-    block: int, block_hash: str, status: str, seen: str, tmp_path: Path, sqlite_url: str
+    block: int, block_hash: str, status: str, seen: str, place: Place, sqlite_url: str
 ) -> None:
     await _round_at(sqlite_url, block, block_hash)
-    place = Place.made(tmp_path)
     place.settings["store"]["url"] = sqlite_url
     async with node(FakeNode(height=1_000)) as url:
         place.on(url)
@@ -183,12 +172,11 @@ async def test_a_store_of_another_chain(  # noqa: PLR0913, PLR0917 - the columns
 
 @pytest.mark.parametrize(("genesis", "netuid", "of"), [("33" * 32, 1, "genesis 3333"), ("11" * 32, 2, "of netuid 2")])
 async def test_a_store_that_knows_another_chain(
-    genesis: str, netuid: int, of: str, tmp_path: Path, store_url: str
+    genesis: str, netuid: int, of: str, place: Place, store_url: str
 ) -> None:
     await _round_at(store_url, 900, f"{900:064x}")  # a block that both chains have
     async with open_store(store_url) as store, store.begin() as tx:
         await tx.chain.adopt(genesis, netuid, NOW)
-    place = Place.made(tmp_path)
     place.settings["store"]["url"] = store_url
     async with node() as url:
         place.on(url)
@@ -198,11 +186,10 @@ async def test_a_store_that_knows_another_chain(
     assert "begin a new store" in fault.advice
 
 
-async def test_without_a_chain_to_ask_only_the_subnet_of_the_store_is_compared(tmp_path: Path, sqlite_url: str) -> None:
+async def test_without_a_chain_to_ask_only_the_subnet_of_the_store_is_compared(place: Place, sqlite_url: str) -> None:
     await _round_at(sqlite_url, 900, f"{900:064x}")
     async with open_store(sqlite_url) as store, store.begin() as tx:
         await tx.chain.adopt("11" * 32, 1, NOW)
-    place = Place.made(tmp_path)
     place.settings["store"]["url"] = sqlite_url
     assert of_status(await place.examined("history"), "fault") == []
     place.settings["validator"]["netuid"] = 2
@@ -210,8 +197,7 @@ async def test_without_a_chain_to_ask_only_the_subnet_of_the_store_is_compared(t
     assert "the store is of netuid 1, the settings name netuid 2" in fault.seen
 
 
-async def test_a_row_of_too_few_weights(tmp_path: Path, store_url: str) -> None:
-    place = Place.made(tmp_path)
+async def test_a_row_of_too_few_weights(place: Place, store_url: str) -> None:
     place.settings["store"]["url"] = store_url
     async with open_store(store_url) as store:
         world = await scored(store, {"miner0": 1.0}, min_allowed_weights=5)
@@ -227,9 +213,8 @@ async def test_a_row_of_too_few_weights(tmp_path: Path, store_url: str) -> None:
     [("as_sent", ""), ("altered", "weights_altered"), ("reveal_failed", "weights_reveal_failed")],
 )
 async def test_a_row_that_is_not_as_sent_is_named_for_each_mechanism(
-    row_state: RowState, condition: str, tmp_path: Path, store_url: str
+    row_state: RowState, condition: str, place: Place, store_url: str
 ) -> None:
-    place = Place.made(tmp_path)
     place.settings["store"]["url"] = store_url
     place.settings["weights"] = {"workflow_mechid": 1}
     plan = PlannedWeights({"a": 1.0}, {"a": 1.0}, 0.0, {3: 65_535})
@@ -243,23 +228,21 @@ async def test_a_row_that_is_not_as_sent_is_named_for_each_mechanism(
     assert (other.status, other.seen[:13]) == ("ok", "mechanism 1: ")
 
 
-async def test_locked_weights(tmp_path: Path, store_url: str) -> None:
-    place = Place.made(tmp_path)
+async def test_locked_weights(place: Place, store_url: str) -> None:
     place.settings["store"]["url"] = store_url
     async with open_store(store_url) as store, store.begin() as tx:
         await tx.weight_guard.lock("another program wrote at block 7", NOW)
     (fault,) = of_status(await place.examined("weights"), "fault")
     assert fault.seen == "locked in the store: another program wrote at block 7"
     assert "validator weights unlock --reason" in fault.advice
-    stop = tmp_path / "stop"
+    stop = place.folder / "stop"
     stop.write_text("2026 another program\n")
     place.settings["weights"] = {"stop_file": str(stop)}
     (fault,) = of_status(await place.examined("weights"), "fault")
     assert fault.seen == f"locked by {stop}: 2026 another program"
 
 
-async def test_who_writes_is_named_and_left_undisturbed(tmp_path: Path, store_url: str) -> None:
-    place = Place.made(tmp_path)
+async def test_who_writes_is_named_and_left_undisturbed(place: Place, store_url: str) -> None:
     place.settings["store"]["url"] = store_url
     assert [one.seen for one in of_status(await place.examined("process"), "ok")] == [
         "no validator writes to the store"
@@ -273,12 +256,11 @@ async def test_who_writes_is_named_and_left_undisturbed(tmp_path: Path, store_ur
     assert of_status(found, "fault") == []
 
 
-async def test_a_lock_file_that_nobody_holds_is_no_writer_whatever_locks_others_hold(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_a_lock_file_that_nobody_holds_is_no_writer_whatever_locks_others_hold(place: Place) -> None:
     async with open_store(place.settings["store"]["url"], writer=True, create=True):
         pass
-    assert (tmp_path / "validator.sqlite.lock").exists()
-    with (tmp_path / "others").open("w") as others:
+    assert (place.folder / "validator.sqlite.lock").exists()
+    with (place.folder / "others").open("w") as others:
         fcntl.flock(others, fcntl.LOCK_EX)
         assert [one.seen for one in of_status(await place.examined("process"), "ok")] == [
             "no validator writes to the store"
@@ -308,8 +290,7 @@ async def slow_server(url: str, seconds: float) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(0.0, "ok"), (0.3, "warning")])
-async def test_a_slow_database(seconds: float, status: str, tmp_path: Path, postgres_url: str) -> None:
-    place = Place.made(tmp_path)
+async def test_a_slow_database(seconds: float, status: str, place: Place, postgres_url: str) -> None:
     async with slow_server(postgres_url, seconds) as url:
         place.settings["store"]["url"] = url
         (finding, *_) = findings(await place.examined("database"))

@@ -58,8 +58,7 @@ async def test_miners_that_answer_and_why_the_others_do_not(tmp_path: Path) -> N
     assert not (tmp_path / "validator.sqlite").exists()
 
 
-async def test_miners_of_whom_none_answers(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_miners_of_whom_none_answers(place: Place) -> None:
     subnet = place.subnet()
     for number in range(3):
         subnet.register(Signer.from_uri(f"//Miner//{number}").hotkey, axon=Axon("10.0.0.1", 8091))
@@ -70,8 +69,7 @@ async def test_miners_of_whom_none_answers(tmp_path: Path) -> None:
     assert "private addresses" in warning.advice
 
 
-async def test_a_subnet_without_miners(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_a_subnet_without_miners(place: Place) -> None:
     place.subnet()
     (note,) = findings(await place.examined("miners"))
     assert (note.status, note.seen) == ("note", "none of 1 neurons has an address")
@@ -94,10 +92,9 @@ def engine(info: dict[str, Any]) -> Callable[[web.Request], Awaitable[web.Stream
     ],
     ids=["fit", "no pids", "no seccomp", "away"],
 )
-async def test_the_engine(info: dict[str, Any] | None, status: str, seen: str, advice: str, tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_the_engine(info: dict[str, Any] | None, status: str, seen: str, advice: str, place: Place) -> None:
     async with site(engine(info or {})) as port:
-        place.environ["DOCKER_HOST"] = f"tcp://127.0.0.1:{port}" if info else f"unix://{tmp_path}/no.sock"
+        place.environ["DOCKER_HOST"] = f"tcp://127.0.0.1:{port}" if info else f"unix://{place.folder}/no.sock"
         (finding,) = findings(await place.examined("engine"))
     assert finding.status == status
     assert seen in finding.seen
@@ -120,9 +117,8 @@ async def test_without_an_engine_it_says_what_stays_unseen(tmp_path: Path) -> No
     ids=["good", "not for us", "another server", "away"],
 )
 async def test_the_task_server(  # noqa: PLR0913, PLR0917 - the columns of the table
-    pinned: Signer, served: Signer | None, status: str, seen: str, advice: str, tmp_path: Path
+    pinned: Signer, served: Signer | None, status: str, seen: str, advice: str, place: Place
 ) -> None:
-    place = Place.made(tmp_path)
     source = MemorySource([numbered(n) for n in range(3)])
     app = task_server(source, SERVER, SystemClock(), frozenset({(served or ME).hotkey}))
     async with serving(app) as base:
@@ -137,8 +133,7 @@ async def test_the_task_server(  # noqa: PLR0913, PLR0917 - the columns of the t
     assert advice in finding.advice
 
 
-async def test_that_a_servers_tasks_were_packed_cannot_be_seen_and_matters_under_2_0_0(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_that_a_servers_tasks_were_packed_cannot_be_seen_and_matters_under_2_0_0(place: Place) -> None:
     place.environ["VALIDATOR_SCORING__SCHEDULE"] = '{"1.0.0": 0, "2.0.0": 4000}'
     app = task_server(MemorySource([numbered(1)]), SERVER, SystemClock(), frozenset({ME.hotkey}))
     async with serving(app) as base:
@@ -149,8 +144,7 @@ async def test_that_a_servers_tasks_were_packed_cannot_be_seen_and_matters_under
     assert "validator tasks seed" in unseen.advice
 
 
-async def test_a_port_that_another_program_has(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_a_port_that_another_program_has(place: Place) -> None:
     async with listening(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello") as port:
         place.settings["health"] = {"port": port}
         (fault,) = of_status(await place.examined("process"), "fault")
@@ -159,8 +153,7 @@ async def test_a_port_that_another_program_has(tmp_path: Path) -> None:
     assert of_status(await place.examined("process"), "fault") == []
 
 
-async def test_a_port_that_says_nothing(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_a_port_that_says_nothing(place: Place) -> None:
     async with listening(b"") as port:
         place.settings["health"] = {"port": port}
         (fault,) = of_status(await place.examined("process"), "fault")
@@ -183,9 +176,8 @@ async def test_a_port_that_says_nothing(tmp_path: Path) -> None:
     ids=["a host without an address", "a folder that is not there"],
 )
 async def test_what_a_start_would_find(  # noqa: PLR0913, PLR0917 - the columns of the table
-    settings: dict[str, Any], environ: dict[str, str], about: str, seen: str, advice: str, tmp_path: Path
+    settings: dict[str, Any], environ: dict[str, str], about: str, seen: str, advice: str, place: Place
 ) -> None:
-    place = Place.made(tmp_path)
     place.subnet()
     place.settings |= settings
     place.environ |= environ
@@ -195,8 +187,7 @@ async def test_what_a_start_would_find(  # noqa: PLR0913, PLR0917 - the columns 
     assert (found.about, seen in found.seen, advice in found.advice) == (about, True, True), found
 
 
-async def test_too_few_file_descriptors(tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_too_few_file_descriptors(place: Place) -> None:
     async with few_descriptors(place):
         (fault,) = of_status(await place.examined("machine"), "fault")
     assert fault.about == "file descriptors"

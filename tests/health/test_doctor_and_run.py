@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -92,8 +91,7 @@ async def troubled(place: Place) -> set[str]:
     "setup",
     [pytest.param(one, marks=[pytest.mark.faults] if name in SLOW else [], id=name) for name, one in SETUPS.items()],
 )
-async def test_the_doctor_finds_what_makes_run_exit_or_warn(setup: Break, tmp_path: Path) -> None:
-    place = Place.made(tmp_path)
+async def test_the_doctor_finds_what_makes_run_exit_or_warn(setup: Break, place: Place) -> None:
     place.settings["rounds"] = {"interval_s": 1}
     async with opened(setup, place):
         found = await troubled(place)

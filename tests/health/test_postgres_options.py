@@ -1,7 +1,5 @@
 """A Postgres whose role or database has its own values of what a session begins with."""
 
-from pathlib import Path
-
 import psycopg
 import pytest
 from doctor_kit import Place, findings
@@ -58,10 +56,9 @@ def odd_url(request: pytest.FixtureRequest, empty_postgres_url: str) -> str:
     return url.set(username=role).render_as_string(hide_password=False)
 
 
-async def test_options_of_role_and_database_change_nothing(odd_url: str, tmp_path: Path) -> None:
+async def test_options_of_role_and_database_change_nothing(odd_url: str, place: Place) -> None:
     await upgrade(odd_url)
     await play(odd_url)
-    place = Place.made(tmp_path)
     place.settings["store"]["url"] = odd_url
     assert {one.status for one in findings(await place.examined("database"))} == {"ok"}
     async with open_store(odd_url, writer=True) as store, store.read() as tx:
