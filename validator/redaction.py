@@ -1,4 +1,4 @@
-"""Redaction: the secrets that this process has read, and the one function that takes them out of text for people.
+"""Redaction: the secrets that this process has read, and the function that removes them from text.
 
 Secrets stay in memory. Settings and key files add them; the log and the CLI's error messages call `redact`.
 """

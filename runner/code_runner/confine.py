@@ -56,7 +56,7 @@ def end_with_parent() -> None:
 
 
 def take_little(memory: int) -> None:
-    """Take at most so many bytes of address space, give way to the keeper, and be the first that the kernel kills."""
+    """Limit the address space, lower the priority, and be the kernel's first victim when memory runs out."""
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.nice(19)
@@ -79,7 +79,7 @@ def kill_all_others() -> None:
 
 
 def clear(folder: Path) -> None:
-    """Remove what strangers left there, whatever its mode."""
+    """Remove everything in the folder, whatever its mode."""
     for one in folder.iterdir():
         if one.is_dir() and not one.is_symlink():
             one.chmod(0o700)

@@ -1,4 +1,4 @@
-"""The host: the process that the stranger's module lives in. It has no secret, and nothing that it says is believed.
+"""The host: the process that the stranger's module lives in. It has no secret, and its messages are not trusted.
 
 `python -m code_runner.host SOCKET FILE MEMORY` imports the file as `solution` when it is asked to, and serves its
 objects.

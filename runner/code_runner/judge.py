@@ -41,7 +41,7 @@ class _Anything(ModuleType):
 
 
 class _TaskModule(pytest.Module):
-    """The task's test module, from a string: what is not on a disk is read by nobody."""
+    """The task's test module, from a string, so that it is on no disk."""
 
     source = ""
 
@@ -54,7 +54,7 @@ class _TaskModule(pytest.Module):
 
 
 class Judging:
-    """The pytest plugin that does what an order says."""
+    """The pytest plugin that executes an order."""
 
     def __init__(self, order: Order, descriptor: int) -> None:
         self._order = order
@@ -78,7 +78,7 @@ class Judging:
         signal.setitimer(signal.ITIMER_REAL, self._order.test_s)
 
     def late(self, _signal: int, _frame: FrameType | None) -> None:
-        """End, because this test or the import took too long; one that did not work meanwhile was kept from it."""
+        """End because a test or the import took too long; without CPU time of its own the machine was at fault."""
         if self._now is not None:
             self.tell("end", self._now, False)
         elif self._order.keys is None and time.process_time() - self._began > self._order.test_s / 10:
@@ -88,7 +88,7 @@ class Judging:
         os._exit(0)
 
     def prepare(self) -> None:
-        """Put the solution, or what stands for it, where tests import it from."""
+        """Install the solution, or its stand-in, for the tests' import."""
         if self._order.keys is None:
             sys.modules[NAME] = _Anything(NAME)
         else:
@@ -104,11 +104,11 @@ class Judging:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, obj: object) -> Any:
-        """Take nothing of the solution for a test, whatever its name."""
+        """Collect nothing of the solution as a test, whatever its name."""
         return [] if is_mirror(obj) or isinstance(obj, NonCallableMock) else None
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Keep why there are no tests."""
+        """Keep the reason why there are no tests."""
         if report.failed and not self._fault:
             lines = str(report.longrepr).strip().splitlines() or ["collecting the tests failed"]
             self._fault = lines[-1].removeprefix("E").strip()[:_MAX_ERROR]
@@ -142,7 +142,7 @@ class Judging:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Time the test and tell how it ended."""
+        """Time the test and report its result."""
         self._now, self._failed, self._passed = self._keys[item], False, False
         self.tell("begin", self._now)
         signal.setitimer(signal.ITIMER_REAL, self._order.test_s)
@@ -161,7 +161,7 @@ class Judging:
 
 
 def main(descriptor: str) -> None:
-    """Do what the order on the input says."""
+    """Execute the order on the input."""
     end_with_parent()
     keep_others_out()
     keeper = int(descriptor)

@@ -74,7 +74,7 @@ class Judged:
 
 
 def judge_code(code: bytes, file: str, tests: str, budget: Budget) -> Judged:
-    """Return what the tests and the linter say of the code, which also is in the file."""
+    """Return the result of tests and linter on the code, which is also in the file."""
     try:
         return _judged(code, file, tests, budget)
     except (LateError, LintLateError):
@@ -104,7 +104,7 @@ def _judged(code: bytes, file: str, tests: str, budget: Budget) -> Judged:
 
 
 def _round(judged: Judged, remaining: list[str], order: Order, latest: float, deadline: float) -> bool:
-    """Run the tests that are left in one judge; return whether another judge may get on with the rest."""
+    """Run the remaining tests in one judge; return whether another judge should run the rest."""
     begun = None
     with _judge(order, deadline) as (_, lines):
         for line in _timely(judged, lines, latest):
@@ -144,7 +144,7 @@ def _timely(judged: Judged, lines: Iterator[Any], latest: float) -> Iterator[Any
 
 @contextmanager
 def _judge(order: Order, deadline: float) -> Iterator[tuple[subprocess.Popen[bytes], Iterator[Any]]]:
-    """Start a judge; yield it and what it tells. When it has ended or been killed, nothing that it started is left."""
+    """Start a judge; yield it and its messages. Everything that it started ends with it."""
     here, there = socket.socketpair()  # which, unlike a pipe, nobody can open by /proc
     with here:
         process = subprocess.Popen(

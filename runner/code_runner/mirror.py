@@ -1,4 +1,4 @@
-"""Local classes for the other side's: their instances look like its own, and every use of one goes back to it.
+"""Local classes for the other side's classes: every use of an instance is sent to the other side.
 
 A class that derives from an immutable type, as a named tuple does, has instances that *are* values of that type: what
 is compared is the value that was sent, never what its class says of it. A comparison with plain data therefore never
@@ -159,7 +159,7 @@ def instance(kind: type, handle: int, base: Any) -> Any:
 
 
 def handle_of(mirror: Any) -> int:
-    """Return what the other side knows the object or class by; 0 for what is no mirror."""
+    """Return the other side's handle of an object or class; 0 if it is no mirror."""
     of = type if isinstance(mirror, RemoteType) else object
     value: int = of.__getattribute__(mirror, "__dict__").get(_HANDLE, 0)
     return value

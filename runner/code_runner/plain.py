@@ -53,7 +53,7 @@ IMMUTABLE: Final[tuple[type[Any], ...]] = (str, int, float, complex, tuple, byte
 
 
 class NotPlainError(Exception):
-    """A message is none of ours."""
+    """A message is invalid."""
 
 
 class Writer:
@@ -165,7 +165,7 @@ def _builtin(name: Any, base: type = object) -> type:
 
 
 def snapshot(value: Any) -> Any:
-    """Return what tells later whether a container holds other things than now."""
+    """Return a snapshot of a container's content, for `changed`."""
     if isinstance(value, dict):
         return [(id(key), id(one)) for key, one in value.items()], list(value.items())
     if isinstance(value, bytearray):
@@ -179,7 +179,7 @@ def changed(value: Any, before: Any) -> bool:
 
 
 def replace(value: Any, by: Any) -> None:
-    """Give one container the other's contents."""
+    """Replace a container's contents."""
     if isinstance(value, dict | set):
         value.clear()
         value.update(by)

@@ -103,7 +103,7 @@ class Solution(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.util.spec_from_loader(name, self) if name == NAME else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Load the module over there, and put what stands for it here into its place."""
+        """Load the module in its process, and install its mirror here."""
         if self._session is None:
             self._session = self._start()
             self._session.ask("dir", 1)

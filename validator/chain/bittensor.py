@@ -1,8 +1,7 @@
 """The real chain: the Chain protocol over the bittensor SDK.
 
-Every read is pinned to one block and asks for all that it can ask for at the same time: a head takes two round trips,
-a snapshot four at most. Older runtimes lack some of it: what takes its place is written next to each read, and the log
-says so once for each.
+Every read is pinned to one block and sends its requests at the same time: a head takes two round trips, a snapshot four
+at most. Older runtimes lack some items: the substitute is written next to each read, and the log names each item once.
 
 In the block in which a subnet steps, the weights of the blocks before it take effect: the epoch's last block is the one
 before. Runtimes differ in what decides it (D-22), and with tempo 0 neither ever steps:
@@ -79,7 +78,7 @@ _RAO: Final = 1_000_000_000
 _HASH: Final = re.compile("[0-9a-f]{64}")
 _NOBODY: Final = "5C4hrfjw9DjXZTzV3MwzrrAr9P1MJhSrvWGWqi1eSuyUpnhM"  # 32 zero bytes
 _GENESIS: Final[Item] = ("System", "BlockHash", [0])
-# What a submission asks for where weights are committed; what is in it does not matter.
+# The call that commits weights, to ask whether the runtime has it; its content does not matter.
 _COMMIT: Final = bt.calls.SubtensorModule.commit_timelocked_mechanism_weights(
     netuid=0, mecid=0, commit=b"", reveal_round=0, commit_reveal_version=4
 )
@@ -95,7 +94,7 @@ class BittensorChain:
     Args:
         endpoints: network names or websocket urls, the favourite first.
         signer: the validator's hotkey; the only key there is.
-        substrate: in place of the SDK's own access to a node, one for each client: for tests.
+        substrate: replaces the SDK's access to a node, one for each client; for tests.
     """
 
     def __init__(  # noqa: PLR0913 - what a connection is made of
@@ -246,7 +245,7 @@ class BittensorChain:
         return await self._submit("set_weights", call, head)
 
     def submission_lifetime(self, valid_blocks: int) -> int:
-        """Return the era's length and what may pass before it begins, blocks."""
+        """Return the era's length plus the blocks that may pass before it begins."""
         return submission_lifetime(valid_blocks)
 
     async def last_update(self, mechid: int, uid: int) -> int:
@@ -270,7 +269,7 @@ class BittensorChain:
             return _registered_at(uid, *await (await node.newest()).query_many(*self._slot(uid)))
 
     async def commits(self, mechid: int) -> Sequence[int]:
-        """Return the blocks of this hotkey's commits that are not revealed; none where the runtime keeps none."""
+        """Return the blocks of this hotkey's commits that are not revealed; empty if the runtime keeps none."""
         async with self._node("commits") as node:
             view = await node.newest()
             for name in ("TimelockedWeightCommits", "CRV3WeightCommitsV2"):
@@ -287,7 +286,7 @@ class BittensorChain:
             return {int(target): int(value) for target, value in sorted(row or ()) if int(value)}
 
     async def commitment(self, hotkey: str) -> Commitment | None:
-        """Return what a hotkey has committed to (MissingError: the runtime keeps no commitments)."""
+        """Return a hotkey's commitment (MissingError: the runtime keeps no commitments)."""
         async with self._node("commitment") as node:
             return await commitment_of(node, self.netuid, hotkey)
 
@@ -296,7 +295,7 @@ class BittensorChain:
         return await self._submit("set_commitment", commitment_call(self.netuid, content, era_period(valid_blocks)))
 
     async def announce_axon(self, ip: str, port: int) -> None:
-        """Announce on chain where this hotkey listens: for miners.
+        """Announce this hotkey's address on chain, for miners.
 
         Raises:
             ChainUnreachableError: no connection, or no answer in time.
@@ -325,7 +324,7 @@ class BittensorChain:
             return await Submission(spare, self._clock, self._signer, self._limits, what).send(call, head)
 
     async def _elsewhere(self, read: Callable[[], Awaitable[T]]) -> T:
-        """Return what is read, from the next endpoint where this one shows another chain or old blocks."""
+        """Return the result of a read; use the next endpoint if this one shows another chain or old blocks."""
         try:
             return await read()
         except (OtherChainError, BehindError) as error:
@@ -334,7 +333,7 @@ class BittensorChain:
         return await read()
 
     def _watch(self, number: int) -> None:
-        """Leave an endpoint whose newest block stays the same, or that is slow while another is well."""
+        """Leave an endpoint whose newest block stays the same, or that is slow while another is healthy."""
         now, used, call_s = self._clock.monotonic(), self._connection.endpoint, self.latency_s or 0.0
         endpoint, newest, since = self._newest
         self._slow_heads = self._slow_heads + 1 if call_s > SLOW_S else 0
@@ -360,7 +359,7 @@ class BittensorChain:
 
     @asynccontextmanager
     async def _spare(self) -> AsyncIterator[Connection]:
-        """Connect once more, to sign one thing."""
+        """Open a second connection for one signature."""
         if self._connection.closed:
             raise ChainUnreachableError("the connection was closed")
         connection = self._connect(stubborn=False)
@@ -381,7 +380,7 @@ class BittensorChain:
         return self._connection.node(what)
 
     async def _read_genesis(self, connection: Connection) -> str:
-        """Read it from the state: an answer of the node to that number may be one it remembers."""
+        """Return the genesis, read from the state: the node may answer a call for block 0 from its memory."""
         async with connection.node("genesis") as node:
             return self._same_chain(await node.query(*_GENESIS))
 
@@ -426,7 +425,7 @@ class BittensorChain:
         return genesis_hash
 
     def _require(self, there: object) -> None:
-        """Raise NoSubnetError without a subnet: where there is none the chain has default values for everything."""
+        """Raise NoSubnetError without a subnet, for which the chain returns default values."""
         if not there:
             raise NoSubnetError(f"netuid {self.netuid}; check validator.netuid and chain.endpoints")
 
@@ -475,7 +474,7 @@ class BittensorChain:
         return self._or(name, MISSING, otherwise)
 
     def _or(self, name: str, value: Any, otherwise: T) -> T:
-        """Return the value, or what takes its place where the runtime does not have the item."""
+        """Return the value, or the substitute if the runtime does not have the item."""
         if value is not MISSING:
             return cast("T", value)
         if name not in self._missing:
@@ -485,7 +484,7 @@ class BittensorChain:
 
 
 def numbered_epoch(block: int, netuid: int, tempo: int, registered: int) -> tuple[int, int | None]:
-    """Return the epoch's index and the last block before the next step, where the block's number decides.
+    """Return the epoch's index and its last block, for a runtime in which the block's number decides.
 
     The index is D-22's count of lengths since the subnet was registered, which does not know where the chain steps: as
     a rule it changes within what is between two steps. It falls if the tempo is raised.
@@ -504,7 +503,7 @@ def numbered_epoch(block: int, netuid: int, tempo: int, registered: int) -> tupl
 
 
 def planned_end(block: int, planned: int | None, since_step: int) -> int | None:
-    """Return the epoch's last block, where a schedule decides; None without a plan.
+    """Return the epoch's last block, for a runtime with a schedule; None without a plan.
 
     Args:
         block: the block whose state is meant, its step included.
@@ -531,7 +530,7 @@ def _item(name: str, *keys: Any) -> Item:
 
 
 def _axon(announced: str | None, tls: bool) -> Axon | None:
-    """Return what `ip:port` says; an IPv6 address is in brackets."""
+    """Return the axon of `ip:port`; an IPv6 address is in brackets."""
     if announced is None:
         return None
     ip, _, port = announced.rpartition(":")

@@ -31,7 +31,7 @@ class _Look(NamedTuple):
 
 
 class ClockWatch:
-    """Compares the local clock with the blocks that it is shown."""
+    """Comparison of the local clock with recorded blocks."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -58,7 +58,7 @@ class ClockWatch:
 
     @property
     def off(self) -> float | None:
-        """Seconds by which the local clock is ahead of the chain's (behind: negative); None where it is not known.
+        """Seconds by which the local clock is ahead of the chain's (behind: negative); None if unknown.
 
         0 also means that no deviation can be measured. A clock that was set meanwhile is off by so much more.
         """
@@ -76,12 +76,12 @@ class ClockWatch:
 
     @property
     def unsure(self) -> bool:
-        """True while only old blocks have been seen, so that a fresh one must decide; at most 90 s."""
+        """True while only old blocks are known, so that a fresh one must decide; at most 90 s."""
         waited = self._clock.monotonic() - self._since
         return bool(self._looks) and self._known is None and waited < _GIVEN_UP_S
 
     def _arrived(self) -> None:
-        """Judge by the newest block and the one before it, if both were seen to come, in step with time."""
+        """Compare the clock with the two newest blocks, if both arrived in step with time."""
         looks = self._looks
         first, last = looks[0], looks[-1]
         if len(looks) < _ENOUGH:

@@ -32,7 +32,7 @@ _TRIES: Final = 3  # connections in a row that may be lost before a submission g
 
 
 class Substrate(bt.Substrate, Protocol):
-    """The SDK's access to a node, and what it lacks."""
+    """The SDK's access to a node, with two reads that it lacks."""
 
     async def pin(self) -> str:
         """Return the newest block's hash. Reads at that hash take one round trip each."""
@@ -56,7 +56,7 @@ class NodeSubstrate(bt.RpcSubstrate):
         self._limits = limits
 
     async def connect(self) -> None:
-        """Open the connection; whatever goes wrong in it leaves none open."""
+        """Open the connection; an error leaves none open."""
         if self._substrate is not None:
             return
         substrate = self._interface(self.endpoint, [])
@@ -80,7 +80,7 @@ class NodeSubstrate(bt.RpcSubstrate):
         )
 
     async def _dialed(self, _url: str) -> EndpointSocket:
-        """Dial the endpoint that is chosen; one that cannot be had is left for the next (ConnectionError: none can)."""
+        """Dial the chosen endpoint, or the next one if that fails (ConnectionError: all fail)."""
         for _ in self._endpoints.all:
             endpoint = await self._endpoints.choose()
             try:
@@ -169,7 +169,7 @@ class Node:
 
 
 class View:
-    """The state of one block, in the form in which the SDK's reads take one."""
+    """The state of one block, in the form that the SDK's reads take."""
 
     def __init__(
         self,
@@ -190,17 +190,17 @@ class View:
         return cast("list[Any]", await self._timed(self._substrate.query_many(items, self.block_hash)))
 
     async def query_map(self, pallet: str, name: str, params: list[Any]) -> list[tuple[Any, Any]]:
-        """Return what a map holds under `params`."""
+        """Return the entries of a map under `params`."""
         read = self._substrate.query_map(pallet, name, params, self.block_hash)
         return cast("list[tuple[Any, Any]]", await self._timed(read))
 
     async def runtime(self, method: tuple[str, str], params: list[Any]) -> Any:
-        """Return what a call of the runtime's answers."""
+        """Return the result of a runtime call."""
         return await self._timed(self._substrate.runtime_call(*method, params, self.block_hash))
 
 
 def substrate_of(client: bt.Client) -> Substrate:
-    """Return what the client reads through."""
+    """Return the client's access to the node."""
     return cast("Substrate", client._substrate)  # noqa: SLF001 - its own reads ask for a block's hash each time
 
 
@@ -249,7 +249,7 @@ def open_client(
 
 
 class Connection:
-    """One client, opened when it is first asked something, for one event loop.
+    """One client for one event loop; the first call opens it.
 
     Args:
         opened: makes a client that is not connected yet.
@@ -280,17 +280,17 @@ class Connection:
 
     @property
     def endpoint(self) -> str:
-        """The endpoint that it is or was last connected to; empty where none is known."""
+        """The current or last endpoint; empty before the first."""
         socket = self._socket
         return "" if socket is None else socket.endpoint
 
     def leave(self, reason: str) -> bool:
-        """Leave the endpoint, if another one is well; return whether."""
+        """Leave the endpoint and return True, if another one is healthy."""
         socket = self._socket
         return socket is not None and socket.leave(reason)
 
     def drop(self, reason: str) -> None:
-        """Break the connection: the endpoint is chosen anew."""
+        """Break the connection; the endpoint is chosen again."""
         if (socket := self._socket) is not None:
             socket.drop(reason)
 
@@ -301,7 +301,7 @@ class Connection:
 
     @asynccontextmanager
     async def node(self, what: str) -> AsyncIterator[Node]:
-        """Give the node to read from; the limit is for each of its calls, not for all of them.
+        """Yield the node to read from; the time limit applies to each of its calls.
 
         Raises:
             ChainError: as `ask`, and of what the body raises all that is the SDK's.
@@ -312,7 +312,7 @@ class Connection:
     async def ask(
         self, what: str, call: Callable[[bt.Client], Coroutine[Any, Any, T]], limit_s: float | None = None
     ) -> T:
-        """Return what `call` makes of the client, within `limit_s` if that is given.
+        """Return the result of `call` on the client, within `limit_s` if given.
 
         Raises:
             ChainUnreachableError: no connection, or no answer in time.
@@ -325,7 +325,7 @@ class Connection:
 
     @asynccontextmanager
     async def asking(self, what: str, limit_s: float | None = None) -> AsyncIterator[bt.Client]:
-        """Give the client; errors as `ask`, of a body that is to take `limit_s` at most."""
+        """Yield the client; the errors of the body are translated as in `ask`."""
         client = await self.client()
         try:
             yield client
@@ -361,7 +361,7 @@ class Connection:
         except SDK_ERRORS as error:
             raise self.translated("connecting", error) from error
         finally:
-            # Only this attempt: anyone who was told before may have begun another one.
+            # Only this attempt: another caller may have begun the next one.
             if self._opening is opening and opening.done() and (opening.cancelled() or opening.exception()):
                 self._opening = None
 
@@ -375,7 +375,7 @@ class Connection:
         return answer
 
     def translated(self, what: str, error: Exception) -> ChainError:
-        """Return the error of this program for one of the SDK; endpoints in its text are hidden."""
+        """Return this program's error for one of the SDK, with endpoints hidden."""
         if isinstance(error, _NONSENSE) and not is_missing(error):
             where = shown_url(self.endpoint) if self.endpoint else self._endpoints.described()
             self.leave(f"its answer to `{what}` cannot be read")
@@ -388,7 +388,7 @@ class Connection:
         return kind(f"{what}: {text}")
 
     async def close(self) -> None:
-        """Close the client; calls that are under way fail."""
+        """Close the client; open calls fail."""
         self.closed = True
         opening, self._opening = self._opening, None
         if opening is None:

@@ -1,7 +1,7 @@
-"""Endpoints of one chain: which are well, and which were left, why and until when.
+"""Endpoints of one chain: which are healthy, and why and until when the others are not used.
 
-All connections of a process share one value: what a reader has learned of an endpoint keeps a submission away from it.
-A process that begins looks at all of them before it uses one.
+All connections of a process share one value: a submission avoids an endpoint that a reader has found unhealthy. A new
+process probes all endpoints before it uses one.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from validator.settings.urls import shown_url
 from validator.sources import Clock
 from validator.telemetry import Event
 
-_PAUSE_S: Final = 600.0  # for so long an endpoint is left
+_PAUSE_S: Final = 600.0  # for so long an unhealthy endpoint is not used
 _log = structlog.get_logger()
 
 
@@ -31,7 +31,7 @@ class Endpoints:
 
     Attributes:
         genesis: of the chain whose endpoints are preferred; None: all must be of the same one.
-        highest: the highest block that was seen.
+        highest: the highest block of any endpoint.
     """
 
     def __init__(self, endpoints: Sequence[str], clock: Clock, limits: Limits) -> None:
@@ -44,20 +44,20 @@ class Endpoints:
 
     @property
     def unhealthy(self) -> Mapping[str, str]:
-        """Reasons for not using endpoints, by their shown url; a single one is used all the same."""
+        """Reasons for not using endpoints, by their shown url; empty if there is only one endpoint."""
         return {shown_url(one): unhealthy.reason for one, unhealthy in self._unhealthy.items() if len(self.all) > 1}
 
     def described(self) -> str:
-        """Return each endpoint, with what is wrong with it where that is known; for messages."""
+        """Return all endpoints, each with its known problem; for messages."""
         reasons = {one: f": {unhealthy.reason}" for one, unhealthy in self._unhealthy.items()}
         return "; ".join(dict.fromkeys(shown_url(one) + reasons.get(one, "") for one in self.all))
 
     def has_other(self, endpoint: str) -> bool:
-        """Return whether another endpoint is well, as far as is known."""
+        """Return whether another endpoint is healthy, as far as is known."""
         return any(one != endpoint and one not in self._unhealthy for one in self.all)
 
     def leave(self, endpoint: str, reason: str) -> bool:
-        """Note that an endpoint is not to be used for some minutes; return whether another one is well."""
+        """Mark an endpoint as unhealthy for `_PAUSE_S`; return whether another one is healthy."""
         known, reason = endpoint in self._unhealthy, printable(reason, 300)
         self._unhealthy[endpoint] = _Unhealthy(reason, self._clock.monotonic() + _PAUSE_S)
         if not known and len(self.all) > 1:
@@ -65,12 +65,12 @@ class Endpoints:
         return self.has_other(endpoint)
 
     async def choose(self) -> str:
-        """Return the endpoint to connect to: the first that is well, else the first that is a node at all.
+        """Return the endpoint to connect to: the first healthy one, else the first that is a node at all.
 
-        All that are not left are looked at; where none of them is well, the others too.
+        It probes all that are not marked as unhealthy; if none of them is healthy, the others too.
 
         Raises:
-            ConnectionError: none is a node, or they are of different chains; it says what each is.
+            ConnectionError: none is a node, or they are of different chains; the text names each.
         """
         nodes: list[str] = []
         unhealthy = self._unhealthy.keys() & self.all
@@ -83,16 +83,16 @@ class Endpoints:
         return min(nodes, key=self.all.index)
 
     async def has_better(self, used: str) -> bool:
-        """Look at the endpoints whose pause is over; return whether one before `used` is well again."""
+        """Probe the endpoints whose pause is over; return whether one before `used` is healthy again."""
         now = self._clock.monotonic()
         due = [one for one, unhealthy in self._unhealthy.items() if unhealthy.until <= now]
-        for one in due:  # nobody else looks meanwhile
+        for one in due:  # no other caller probes them meanwhile
             self._unhealthy[one] = self._unhealthy[one]._replace(until=now + _PAUSE_S)
         await self._look(due)
         return used in self.all and any(one not in self._unhealthy for one in self.all[: self.all.index(used)])
 
     async def _look(self, endpoints: Sequence[str]) -> list[str]:
-        """Look at endpoints, all at once, and note which are well; return those that are nodes of the chain."""
+        """Probe endpoints, all at once, and mark each; return those that are nodes of the chain."""
         limit_s = self._limits.look_s if len(self.all) > 1 else self._limits.call_s - self._limits.look_s
         results = await asyncio.gather(*(look_at(one, limit_s) for one in endpoints))
         for endpoint, reason in zip(endpoints, endpoint_problems(results, self.genesis, self.highest), strict=True):

@@ -1,4 +1,4 @@
-"""Time limits of chain calls: what contains another limit outlasts it, for all but two follow from one number."""
+"""Time limits of chain calls. A call that contains another has the larger limit: all but two follow from one number."""
 
 from typing import Final, NamedTuple
 
@@ -12,7 +12,7 @@ class Limits(NamedTuple):
     Attributes:
         call_s: to connect, and for every single call.
         submit_s: for a submission, from its preparation until it is final.
-        no_block_s: a chain that shows no new block for so long counts as unreachable for those who wait for one.
+        no_block_s: time without a new block after which a chain counts as unreachable for those who wait for one.
     """
 
     call_s: float = 20.0
@@ -21,17 +21,17 @@ class Limits(NamedTuple):
 
     @property
     def look_s(self) -> float:
-        """Time in which an endpoint must show that it is well before it is used, where others are."""
+        """Limit of an endpoint's probe, if there are others."""
         return self.call_s / 4
 
     @property
     def answer_s(self) -> float:
-        """Time after which an endpoint that leaves a request without an answer is left, if another is well."""
+        """Time without an answer after which an endpoint is left, if another is healthy."""
         return self.call_s * 0.45
 
     @property
     def still_s(self) -> float:
-        """Time after which an endpoint that shows no new block is left, if another is well."""
+        """Time without a new block after which an endpoint is left, if another is healthy."""
         return self.call_s * 3
 
 

@@ -44,10 +44,10 @@ def real_chain(
 
 
 class Simulator(Protocol):
-    """What brings the simulated chain, as its entry point gives it."""
+    """Interface of the simulated chain's entry point."""
 
     def open_chain(self, settings: Settings, signer: Signer, clock: Clock) -> Chain:
-        """Return the chain in the settings' file, which is made where there is none (ChainError, ChainFileError)."""
+        """Return the chain in the settings' file, which is made if it does not exist (ChainError, ChainFileError)."""
 
     def read_chain(self, settings: Settings, clock: Clock, hotkey: str) -> Chain:
         """Return the chain in the settings' file, which stays as it is (ChainError, ChainFileError)."""
@@ -57,14 +57,14 @@ class Simulator(Protocol):
 
 
 def simulator() -> Simulator:
-    """Return what brings the simulated chain (NoSimulatorError: nothing that is installed does)."""
+    """Return the simulated chain's entry point (NoSimulatorError: none is installed)."""
     for entry in entry_points(group=SIMULATORS):
         return cast("Simulator", entry.load())
     raise NoSimulatorError('chain.kind = "simulated" needs the local network: install sssa-localnet')
 
 
 def reading_chain(settings: Settings, clock: Clock) -> Chain:
-    """Return the settings' chain for somebody who only reads: it takes no wallet, and must sign nothing.
+    """Return the settings' chain for reading alone: without a wallet, and it must sign nothing.
 
     Raises:
         ChainError: the simulated chain's file cannot be read, or is of another subnet.
@@ -77,7 +77,7 @@ def reading_chain(settings: Settings, clock: Clock) -> Chain:
 
 
 def chain_of(settings: Settings, signer: Signer, clock: Clock) -> Chain:
-    """Return the settings' chain; nothing is connected yet. The simulated one is made where its file is not there.
+    """Return the settings' chain; nothing is connected yet. The simulated one is made if its file does not exist.
 
     Raises:
         ChainError: the simulated chain's file cannot be read, or is of another subnet.
@@ -117,7 +117,7 @@ def _is_here(host: str | None) -> bool:
 
 
 def _is_own(family: int, address: tuple[object, ...]) -> bool:
-    """Return whether a socket can be bound to the address: only one of this machine's own lets itself be."""
+    """Return whether a socket can be bound to the address, which only an address of this machine allows."""
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as trial:
             trial.bind((address[0], 0))

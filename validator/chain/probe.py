@@ -1,4 +1,4 @@
-"""Probe of a chain endpoint: which chain, how fast, how high; or what answers instead, and the fix.
+"""Probe of a chain endpoint: its chain, speed and height; or what answers instead of a node, with the fix.
 
 It speaks JSON-RPC over one websocket, without the SDK. `endpoints.py` chooses by it.
 """
@@ -54,7 +54,7 @@ class Rpc:
         self._socket: aiohttp.ClientWebSocketResponse
 
     async def __aenter__(self) -> Self:
-        """Connect (NoNodeError: no websocket exists; it says what is)."""
+        """Connect (NoNodeError: no websocket answers; it names what does)."""
         self._session = aiohttp.ClientSession(trust_env=False)
         try:
             self._socket = await self._session.ws_connect(self._url, max_msg_size=_LONGEST, autoclose=True)
@@ -68,7 +68,7 @@ class Rpc:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the connection without waiting for the node's consent."""
+        """Close the connection without waiting for the node."""
         await self._session.close()
 
     async def ask(self, method: str, *params: Any) -> Any:
@@ -111,7 +111,7 @@ class Rpc:
             raise _broken(error) from None
 
     async def _received(self, method: str) -> dict[str, Any]:
-        """Return the next message that is an object; `method` is what is waited for."""
+        """Return the next message that is an object; `method` is the call that waits."""
         try:
             message = await self._socket.receive()
         except (aiohttp.ClientError, OSError) as error:
@@ -155,20 +155,20 @@ def _result(answer: dict[str, Any], method: str) -> Any:
 
 
 def is_refusal(error: Any) -> bool:
-    """Return whether the error of a JSON-RPC answer refuses us, whatever was asked: a limit, a policy, no object."""
+    """Return whether a JSON-RPC error is a refusal of any call: a rate limit, a policy, or no object at all."""
     if not isinstance(error, dict):
         return True
     return error.get("code") in _REFUSALS or "too many requests" in str(error.get("message")).lower()
 
 
 def refusal_text(error: Any) -> str:
-    """Return the code and the words of a JSON-RPC error, harmless to show."""
+    """Return the code and text of a JSON-RPC error, harmless to show."""
     code, text = (error.get("code"), error.get("message")) if isinstance(error, dict) else (None, error)
     return printable(f"{code} {text}" if isinstance(code, int) else str(text), _SHOWN)
 
 
 def _no_websocket(error: Exception, *, secure: bool) -> NoNodeError:  # noqa: PLR0911 - one for each thing that answers instead
-    """Return what is wrong and what to do; the url, which may hold a key, is in neither."""
+    """Return the fault of a failed connection with its fix, without the url, which may hold a key."""
     if isinstance(error, aiohttp.WSServerHandshakeError):
         if error.status == _TLS_NEEDED and not secure:
             return NoNodeError(
@@ -241,7 +241,7 @@ SPEC: Final = "node-subtensor"
 
 
 def endpoint_problems(seen: Sequence[ProbeResult], genesis: str | None, highest: int = 0) -> list[str]:
-    """Return why each endpoint is not to be used, as far as they and what is known of the chain tell; empty: it is.
+    """Return the problem of each endpoint; empty for a healthy one.
 
     Args:
         seen: what each shows.
@@ -287,7 +287,7 @@ def _time(raw: Any) -> float | None:
 
 
 async def look_at(endpoint: str, limit_s: float) -> ProbeResult:
-    """Return what is at an endpoint, within `limit_s`."""
+    """Probe an endpoint, within `limit_s`."""
     try:
         url = resolve_endpoint(endpoint)[1]
     except ValueError:
@@ -335,7 +335,7 @@ async def _ask_node(url: str, rpc: Rpc, limit_s: float) -> Node:
 
 
 def _u32(number: object) -> int:
-    """Return what may be a block's number or a runtime's version (ValueError: it is neither)."""
+    """Return a block's number or a runtime's version, checked (ValueError)."""
     if not isinstance(number, int) or not 0 <= number <= _HIGHEST:
         raise ValueError
     return number

@@ -1,7 +1,7 @@
 """Rules of the subtensor runtime that this program copies, in one table, each with its source and spec version. Pure.
 
-What the runtime can be asked is asked: the subnet's parameters, the calls that it has, the plan of its epochs, its spec
-version. What is here can only be read in its source, opentensor/subtensor at spec version 425, under
+The program reads from the runtime what it offers: the subnet's parameters, its calls, the plan of its epochs, its spec
+version. The rules in this table are only in its source, opentensor/subtensor at spec version 425, under
 pallets/subtensor/src.
 """
 
@@ -47,7 +47,7 @@ class SubmissionFacts(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """A rule's answer: refused or not, the numbers behind it, what to do, the first block at which that can change."""
+    """Verdict of a rule: refused or not, the numbers, the advice, the first block at which it can change."""
 
     refused: bool
     detail: str
@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """True if a refusal is over by itself at a known block."""
+        """True if a refusal ends by itself at a known block."""
         return self.retry is not None
 
 
@@ -160,6 +160,6 @@ RULES: Final = (
 def preconditions(
     snapshot: MetagraphSnapshot, parameters: SubnetParameters, me: Neuron, mechid: int
 ) -> Iterator[tuple[RuntimeRule, Verdict]]:
-    """Yield what the runtime asks of weights before any row is computed, as of the snapshot."""
+    """Yield each rule with its verdict before any row is computed, as of the snapshot."""
     facts = SubmissionFacts(snapshot, parameters, me, mechid, me.last_update)
     return ((rule, rule.judge(facts)) for rule in RULES)

@@ -38,7 +38,7 @@ class NotSignedError(ChainError):
 
 
 class OneSignature:
-    """The hotkey for one extrinsic, in the form in which the SDK takes a signer.
+    """The hotkey as an SDK signer for one extrinsic.
 
     What comes before the signature is certain not to have been sent, whatever the SDK says about it.
 
@@ -102,7 +102,7 @@ class Submission:
         self._what = what
 
     async def send(self, execute: Execute, head: int | None = None) -> WeightsResult:
-        """Submit with the client and the signature that `execute` is given, and wait until it is final.
+        """Submit through `execute`, which gets client and signature, and wait until it is final.
 
         Nothing is sent once the chain is more than half of the slack past `head`.
 
@@ -193,7 +193,7 @@ class OwnRow(bt.SetWeights):  # type: ignore[misc]
 
 
 def weights_call(netuid: int, mechid: int, weights: Mapping[int, float], period: int) -> Execute:
-    """Return what submits a row for one mechanism, as a commitment where the subnet wants one."""
+    """Return the call that submits a row for one mechanism, as a commitment if the subnet wants one."""
     row = to_u16(weights)
 
     async def execute(client: bt.Client, once: OneSignature) -> Any:
@@ -204,7 +204,7 @@ def weights_call(netuid: int, mechid: int, weights: Mapping[int, float], period:
 
 
 def _refusal_before_signing(error: Exception) -> WeightsResult | None:
-    """Return the refusal that the SDK foresees; None where it only failed to find out."""
+    """Return the refusal that the SDK foresees; None if its check failed."""
     if isinstance(error, bt.ChainError):
         return None if error.code is bt.ErrorCode.UNKNOWN else _refused(error, None, None)
     if isinstance(error, bt.RpcConnectionError) or not isinstance(error, bt.BittensorError):
@@ -227,7 +227,7 @@ _RAW: Final = "Raw"
 
 
 def commitment_call(netuid: int, content: bytes, period: int) -> Execute:
-    """Return what submits `content` as one plain field. The fee, if the chain takes one, is the coldkey's."""
+    """Return the call that commits `content` as one plain field. A fee is the coldkey's."""
 
     async def execute(client: bt.Client, once: OneSignature) -> Any:
         field = {f"{_RAW}{len(content)}": content}
@@ -244,7 +244,7 @@ def commitment_call(netuid: int, content: bytes, period: int) -> Execute:
 
 
 async def commitment_of(node: Node, netuid: int, hotkey: str) -> Commitment | None:
-    """Return what `hotkey` has committed to on the subnet, None if nothing."""
+    """Return the commitment of `hotkey` on the subnet; None without one."""
     record = await node.query("Commitments", "CommitmentOf", [netuid, hotkey])
     if not record:
         return None
@@ -253,7 +253,7 @@ async def commitment_of(node: Node, netuid: int, hotkey: str) -> Commitment | No
 
 
 def _plain(fields: list[Any]) -> bytes | None:
-    """Return the bytes of the one plain field; None where there is anything else."""
+    """Return the bytes of the one plain field; None for anything else."""
     if len(fields) != 1 or not isinstance(fields[0], dict) or len(fields[0]) != 1:
         return None
     ((variant, value),) = fields[0].items()

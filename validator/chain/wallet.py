@@ -32,7 +32,7 @@ class SecretFileError(ValidatorError):
 
 
 def read_secret(file: Path, setting: str) -> str:
-    """Return what is in the file that a setting names, without the line break behind it.
+    """Return the secret in the file that a setting names, without its final line break.
 
     Raises:
         SecretFileError: it is not there, no plain file, open to others, empty or no one line of UTF-8. The text
@@ -130,7 +130,7 @@ def _place(settings: WalletSettings) -> str:
 
 
 def hotkey_file(settings: WalletSettings) -> Path:
-    """Return where the hotkey's file is, or would be.
+    """Return the path of the hotkey's file, which may not exist.
 
     Raises:
         HotkeyMissingError: the wallets are in a home folder that nobody knows.
@@ -143,7 +143,7 @@ def hotkey_file(settings: WalletSettings) -> Path:
 
 
 def _unlocked(data: bytes, place: str, password_file: Path | None) -> bytes:
-    """Return the file's content in the clear; the password lives no longer than this call."""
+    """Return the file's content in the clear; the password is not kept."""
     if not keyfile_data_is_encrypted(data):
         if password_file is not None:
             raise HotkeyPlainError(f"{place}; encrypt it, or remove wallet.password_file")

@@ -13,7 +13,7 @@ _M_ARENA_MAX: Final = -8
 
 
 def settle_allocator() -> None:
-    """Bound what the C library keeps of freed memory; call it before there are threads.
+    """Bound the freed memory that the C library keeps; call it before any thread starts.
 
     glibc gives threads up to eight arenas a core, and each keeps the most that it ever held: with some twenty threads
     the process grows until every one of them has met its worst answer. Here they share `ARENAS`. What takes `MAPPED`
@@ -35,7 +35,7 @@ def settle_allocator() -> None:
 
 
 def settle_collector() -> None:
-    """Leave what exists now out of every later search for garbage; call it once everything is put together.
+    """Exclude all current objects from later garbage collections; call it at the end of the start.
 
     Two hundred thousand objects of imports stay permanently. With them a full search stops every thread for 0.1 s, and
     is put off until a quarter as many new ones wait.

@@ -175,7 +175,7 @@ def _signing_services(  # noqa: PLR0913, PLR0917 - the parts of which they are m
     board: Board,
     pay: PayWatch,
 ) -> Sequence[Service]:
-    """Return what signs for the chain, a service per mechanism and the anchor's; they sign one after the other."""
+    """Return the services that sign for the chain, one after the other: one per mechanism, and the anchor's."""
     lock, signing = WeightsLock(store, world.clock, stop_file_of(settings)), asyncio.Lock()
     anchor = AnchorService(
         store=store,

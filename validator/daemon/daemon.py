@@ -29,10 +29,10 @@ _log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Drains:
-    """Looks into the store for a request that was made while this validator runs.
+    """Requests to drain, read from the store, that are made while this validator runs.
 
     Args:
-        before: the number of the newest request at the start: that one was for somebody else.
+        before: number of the newest request at the start, which was for an earlier process.
     """
 
     store: Store
@@ -41,7 +41,7 @@ class Drains:
     _taken: int | None = field(init=False, default=None)
 
     async def requested(self) -> None:
-        """Return once there is a request; it is noted as taken."""
+        """Wait for a request and mark it as taken."""
         while self._taken is None:
             try:
                 async with self.store.read() as tx:
@@ -56,7 +56,7 @@ class Drains:
             await self.clock.sleep(_DRAIN_EVERY_S)
 
     async def over(self) -> None:
-        """Note that the round was finished, for those who wait for the request they made."""
+        """Mark the request as done, for the command that waits for it."""
         if self._taken is not None:
             taken = self._taken
             with suppress(StoreAwayError):  # who waits finds the validator gone
@@ -144,7 +144,7 @@ class Daemon:
 
 
 def _first_known(failures: BaseExceptionGroup[BaseException]) -> ValidatorError | None:
-    """Return the first error among nested groups that was raised on purpose."""
+    """Return the first ValidatorError of nested groups."""
     for failure in failures.exceptions:
         known = _first_known(failure) if isinstance(failure, BaseExceptionGroup) else failure
         if isinstance(known, ValidatorError):

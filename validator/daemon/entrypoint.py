@@ -24,7 +24,7 @@ _READ_S: Final = 1.0
 
 
 class Program:
-    """A program in its own process, to which SIGTERM and SIGINT are handed on.
+    """A program in its own process, which gets SIGTERM and SIGINT.
 
     It has its own process group: a terminal's Ctrl-C would else reach it twice, which means at once.
     """
@@ -77,7 +77,7 @@ class _Copy(threading.Thread):
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run `validator` with these arguments and return what to end with.
+    """Run `validator` with these arguments and return the exit code.
 
     Raises:
         OSError: the program is not next to this interpreter.

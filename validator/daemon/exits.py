@@ -1,4 +1,4 @@
-"""Exit codes of the `validator` command. Those of a fatal condition have number and words from the catalogue."""
+"""Exit codes of the `validator` command. Those of a fatal condition take number and text from the catalogue."""
 
 from collections.abc import Mapping
 from enum import IntEnum

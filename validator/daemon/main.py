@@ -27,7 +27,7 @@ _log = structlog.get_logger()
 
 
 def tell_failure(error: Exception, code: int) -> None:
-    """Write in the log's own form why the process ends; on a terminal the line on standard error is enough.
+    """Log why the process ends; on a terminal the line on standard error is enough.
 
     Args:
         error: a ValidatorError or OSError is written as its text, any other with its traceback.

@@ -1,4 +1,4 @@
-"""A parked container: its program ended and would end the same way again, so it waits, unhealthy, and says why."""
+"""Waiting of a container whose program ended and would end the same way again: unhealthy, with the reason."""
 
 import asyncio
 import os
@@ -31,11 +31,11 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """Says once an hour what it waits for, and shows it where health is asked for.
+    """Logs once an hour why the container waits, and shows it in the health report.
 
     Args:
         code: what the program ended with.
-        reason: its last words.
+        reason: its last line.
     """
 
     code: Exit
@@ -59,11 +59,11 @@ class Parked:
 
 
 def park(code: Exit, reason: str, arguments: Sequence[str], stop_requested: Callable[[], bool]) -> int:
-    """Wait for SIGTERM or SIGINT and return the code. What asks for health is answered, if the settings can be read.
+    """Wait for SIGTERM or SIGINT and return the code. The health endpoint answers, if the settings can be read.
 
     Args:
         code: what the program ended with.
-        reason: its last words; what the code means, if there are none.
+        reason: its last line; what the code means, if there are none.
         arguments: of the program: its command, and maybe its settings' file.
         stop_requested: whether there was a signal before this could take any.
     """

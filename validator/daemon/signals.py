@@ -1,4 +1,4 @@
-"""Signals as requests to stop, and how long the process may take to end, whatever it is doing.
+"""Signals as requests to stop, and a deadline by which the process ends in any case.
 
 The interpreter writes a signal to a socket as it arrives, and its own thread reads there: neither a frozen event
 loop nor slow threads, transactions or processes hold it up. Called by `validator run`, `worker` and `serve`; the
@@ -53,7 +53,7 @@ class Stop:
         self.at_once = asyncio.Event()
 
     def request(self) -> None:
-        """Ask, or insist when asked before."""
+        """Request a stop, or the second time a stop at once."""
         (self.at_once if self.requested.is_set() else self.requested).set()
 
     def listen(self) -> None:
@@ -71,7 +71,7 @@ class StoppedAtStartError(ValidatorError):
 
 
 class Signals:
-    """Takes SIGTERM, SIGINT and SIGHUP as requests to stop, and sees to it that the process ends in time.
+    """Takes SIGTERM, SIGINT and SIGHUP as requests to stop; the process ends in time.
 
     While the daemon starts, one request ends it. Afterwards the first one gives the round in hand the grace time, the
     second one all that is open a second; more change nothing. When the time is over the process ends where it is:
@@ -89,7 +89,7 @@ class Signals:
         self._reading, self._writing = socket.socketpair()
 
     def listen(self) -> None:
-        """Begin, from the main thread, for as long as the process lives: its very end can hang as well."""
+        """Start listening, from the main thread, until the process ends: its end can hang as well."""
         self._writing.setblocking(False)
         take_signals(_ignore)  # without a handler nothing is written to the socket
         signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
@@ -170,6 +170,6 @@ class Signals:
 
 
 def _print_fault(raised: threading.ExceptHookArgs) -> None:
-    """Print what a thread raised, unless it only found the event loop closed: nobody waits for its result any more."""
+    """Print what a thread raised, unless the event loop was closed and its result is not needed any more."""
     if not (isinstance(raised.exc_value, RuntimeError) and str(raised.exc_value) == "Event loop is closed"):
         threading.__excepthook__(raised)

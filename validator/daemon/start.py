@@ -1,4 +1,4 @@
-"""First look at chain and store, before any service starts; a new store is bound to its chain."""
+"""Check of chain and store before any service starts; it binds a new store to its chain."""
 
 import asyncio
 from typing import Final
@@ -29,7 +29,7 @@ _log = structlog.get_logger()
 
 
 async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: str, store: Store | None = None) -> None:
-    """Refuse to start where nothing can be done, and log what keeps weights from being sent, a line for each.
+    """Raise if the validator cannot work; log each precondition of weights.
 
     A store that belongs to no chain yet belongs to this one from then on.
 
@@ -69,10 +69,7 @@ async def check_start(chain: Chain, clock: Clock, settings: Settings, hotkey: st
 
 
 async def settle_chain(store: Store, genesis: str, netuid: int, clock: Clock) -> None:
-    """Hold the store to its chain and subnet (OtherStoreError).
-
-    One that knows none adopts these, and the log says so.
-    """
+    """Check that the store belongs to this chain and subnet (OtherStoreError); a new store adopts them."""
     async with store.read() as tx:
         if await require_chain(tx, genesis, netuid):
             return  # without a write, which a store in trouble would not take now

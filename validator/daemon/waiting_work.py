@@ -32,7 +32,7 @@ _GOAL: Final = 60  # code points of each
 
 @dataclass(frozen=True, slots=True)
 class QueueWatch:
-    """Looks at executions and code checks now and then; a service of the daemon.
+    """Watch on executions and code checks; a service of the daemon.
 
     Args:
         at_once: how many executions this process tries at a time; 0: there is no sandbox.
@@ -49,7 +49,7 @@ class QueueWatch:
     elsewhere: Callable[[str], int] | None = None
 
     async def run(self) -> None:
-        """Look all the time. A store that is away has its own condition."""
+        """Look until cancelled. A store outage has its own condition."""
         if not self.at_once and self.elsewhere is None:
             self.health.board.raise_("executions_off")
         while True:
@@ -81,7 +81,7 @@ class QueueWatch:
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedWatch:
-    """Looks now and then which tasks cannot be judged, and how many plans wait; a service of the daemon."""
+    """Watch on tasks that cannot be judged and plans that wait; a service of the daemon."""
 
     goals: GoalSource
     store: Store
@@ -89,7 +89,7 @@ class UnjudgedWatch:
     board: Board
 
     async def run(self) -> None:
-        """Look all the time. A store that is away has its own condition."""
+        """Look until cancelled. A store outage has its own condition."""
         while True:
             with contextlib.suppress(StoreAwayError):
                 await self.look()
@@ -118,7 +118,7 @@ def executes(world: World) -> bool:
 async def waiting_work(
     world: World, store: Store, metrics: Metrics, health: HealthState, stack: AsyncExitStack
 ) -> Sequence[Service]:
-    """Return the services that see to waiting work; what they hold is closed with the stack.
+    """Return the services of waiting work; the stack closes their resources.
 
     Raises:
         QueueError: the queue cannot be used; the text says why.

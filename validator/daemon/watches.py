@@ -395,7 +395,7 @@ class RetentionService:
 
 @dataclass(frozen=True, slots=True)
 class BudgetService:
-    """Learns in a worker what the dearest legal answer costs here, and lets judging cost ten times as much (D-27)."""
+    """Measures the most expensive legal answer in a worker; judging may cost ten times as much (D-27)."""
 
     workers: Workers
 

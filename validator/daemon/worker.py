@@ -139,7 +139,7 @@ async def serve(outfit: Outfit, signals: Signals) -> int:
 
 
 def own_name() -> str:
-    """Return a name that no other worker process of this machine has, and that the next one after this has again."""
+    """Return a name that is unique among worker processes of this machine, and used again after this one."""
     host = re.sub(r"[^A-Za-z0-9.-]", "-", socket.gethostname())[:200]
     for slot in range(_SLOTS):
         path = Path(tempfile.gettempdir()) / f"validator-worker-{os.getuid()}-{slot}.lock"
@@ -154,7 +154,7 @@ def own_name() -> str:
 
 
 def _workers(outfit: Outfit, store: Store, clock: Clock, jobs: "JobQueue", judging: Workers) -> "Sequence[QueueWorker]":
-    """Return a worker for what needs the sandbox, and one for the rest, which continues without an engine."""
+    """Return one worker for executions and one for code checks; each has its own condition."""
     from validator.waiting.worker import QueueWorker  # noqa: PLC0415 - of the extra `scale`
 
     make = partial(

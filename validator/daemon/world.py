@@ -83,11 +83,11 @@ class World:
     listeners: Sequence[RoundListener] = ()
 
     def open_store(self, settings: Settings) -> Opening:
-        """Return an opening of the store for its only writer; its tables are made where there are none."""
+        """Return an opening of the store for its only writer; missing tables are made."""
         return open_store(settings.store.url.reveal(), writer=True, create=True, handles=self.handles)
 
     def close_with(self, stack: AsyncExitStack) -> None:
-        """Close all of it, but for the store, when the stack is closed."""
+        """Close all of it except the store when the stack closes."""
         held = (self.chain, self.source, self.workers, self.miners, self.steps, self.sandbox, self.code)
         for one in held:
             if one is not None:

@@ -44,7 +44,7 @@ class Body:
         return self._file.read() + self._data
 
     def close(self) -> None:
-        """Free the memory and the file; `read` then gives nothing any more."""
+        """Free memory and file; `read` returns nothing afterwards."""
         self._data = b""
         if self._file is not None:
             self._file.close()
@@ -78,7 +78,7 @@ class Spool:
             await self._write_off_loop(block)
 
     def raw(self, *, complete: bool) -> RawAnswer:
-        """Return what is kept permanently of the bytes so far; before `finish` and `discard`."""
+        """Return the permanent facts of the bytes so far; call it before `finish` and `discard`."""
         whole = self._hash.copy()
         whole.update(self._buffer)
         return RawAnswer(whole.hexdigest(), self.size, complete)
@@ -89,7 +89,7 @@ class Spool:
         return Body(bytes(self._buffer), file, self.size)
 
     def discard(self) -> None:
-        """Throw away what has been collected."""
+        """Discard the bytes."""
         self._buffer.clear()
         if self._file is not None:
             self._file.close()
@@ -192,10 +192,7 @@ _NO_THREAD: Final = "can't start new thread"
 
 
 def cause_of(error: BaseException, *, ipv6: bool) -> Cause | None:
-    """Return what on this machine may have caused a failure, by what it was raised from.
-
-    None where nothing speaks for that.
-    """
+    """Return what on this machine may have caused a failure, by the chain of its exceptions; None for nothing."""
     causes = {_own_cause(each, ipv6=ipv6) for each in _chain(error)}
     if "resources" in causes:
         return "resources"

@@ -85,7 +85,7 @@ class RequestSigner:
         self._crypto = {} if signer.crypto == _DEFAULT else {"X-Bittensor-Crypto": signer.crypto}
 
     def headers(self, method: str, path: str, body_sha256: str, receiver: str) -> dict[str, str]:
-        """Return the headers for one try of one request; takes some 40 µs, all of which hold the interpreter's lock.
+        """Return the headers for one try of one request; takes about 40 µs and holds the interpreter's lock.
 
         The path is the request target with query, as sent; `receiver` is the hotkey that it is for.
         """
@@ -144,7 +144,7 @@ class Exchange:
         return self._wire is not None and self._wire.heard is not None
 
     async def run(self, url: URL, connect_timeout_s: float) -> Reply:
-        """Return the result of the call to `url` (CancelledError: and whatever `sent` raises)."""
+        """Return the result of the call to `url` (raises what `sent` raises, and CancelledError)."""
         self._began = self._loop.time()
         writing: asyncio.Future[None] | None = None
         try:
@@ -189,7 +189,7 @@ class Exchange:
         return await self._loop.run_in_executor(self.threads, lambda: sha256_hex(self.call.whole))
 
     async def _send(self, wire: Wire, head: bytes) -> "asyncio.Future[None] | None":
-        """Start the miner's clock and write; return what still writes: a verdict may come before all of it is out."""
+        """Start the miner's clock and write; return the open write of a large body, which an answer may precede."""
         self._started = self._loop.time()
         wire.expect_response()
         if self._size <= _INLINE:
@@ -203,7 +203,7 @@ class Exchange:
             await wire.write(piece)
 
     async def _answer(self, wire: Wire) -> tuple[RawResponseMessage, StreamReader]:
-        """Return the head of the response, and its body as far as it comes."""
+        """Return the head of the response, and its body as a stream."""
         async with self._in_time():
             return await wire.response()
 
@@ -240,7 +240,7 @@ class Exchange:
         return self._started, self._wire.ended - self._started
 
     def _broken(self, error: Exception, url: URL) -> Reply:
-        """Return the failure that an exception on the way means."""
+        """Return the reply for an exception."""
         cause = cause_of(error, ipv6=":" in (url.host or ""))
         if cause == "resources":
             return self._failed(Reason.LOCAL_RESOURCES, f"{type(error).__name__}: {error}")
@@ -255,7 +255,7 @@ class Exchange:
         return reply if isinstance(error, HttpProcessingError) else replace(reply, ended=self._lost(error))
 
     def _lost(self, error: Exception) -> float | None:
-        """Return when the other side ended the connection, in a handshake too; None where it did not."""
+        """Return when the other side ended the connection or the handshake; None if it did not."""
         if self._wire is not None:
             return self._wire.lost
         return self._loop.time() if isinstance(error, ConnectionResetError) else None

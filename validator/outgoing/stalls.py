@@ -33,7 +33,7 @@ class Stall(NamedTuple):
 
 
 def stall_between(beat: float, after: float) -> Stall | None:
-    """Return the stall between two beats, or from the last one until now; None where it was none."""
+    """Return the stall between two beats, or from the last one until now; None without one."""
     late = after - beat - BEAT_S
     return Stall(beat, after - beat) if late >= LEAST_STALL_S else None
 
@@ -44,7 +44,7 @@ def overlap(stalls: Iterable[Stall], start: float, end: float) -> float:
 
 
 def own_seconds(measured: float, stalled: float, t_min: float) -> float:
-    """Return the time of an answer that counts: what was measured, less what of it was the validator's standing still.
+    """Return the time of an answer that counts: the measured time without the validator's stalls.
 
     An answer that was not early by the clock, for its role's `t_min`, does not become early.
     """

@@ -21,7 +21,7 @@ _OVERHEAD: Final = 32 * 1024  # bytes after it that are no data, and half as man
 
 
 class TlsError(ssl.SSLError):
-    """The peer's TLS exceeds what is taken from it."""
+    """The peer's TLS exceeds a bound."""
 
 
 class Tls:
@@ -65,7 +65,7 @@ class Tls:
         return record
 
     def shake(self, record: bytes) -> bool:
-        """Take a record of the handshake, none to begin it; return whether it is over. Takes milliseconds.
+        """Make one step of the handshake with a record, the first without; return whether it is complete. Takes ms.
 
         Raises:
             OSError: it failed, or is longer than any that is needed.

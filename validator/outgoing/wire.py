@@ -68,7 +68,7 @@ class Wire(ResponseHandler):
         self._lost: tuple[BaseException | None] | None = None
 
     async def write(self, data: bytes) -> None:
-        """Send all of it, however slowly the peer reads; a peer that is gone is for those who read to notice."""
+        """Send all of it, at the peer's pace; a closed connection is noticed by the reader."""
         view = memoryview(data)
         while view and self.transport is not None and not self.transport.is_closing():
             self.transport.write(self._tls.seal(view[:_WRITTEN]) if self._tls else view[:_WRITTEN])
@@ -78,7 +78,7 @@ class Wire(ResponseHandler):
                     await self._drain_helper()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Read nothing before the request is on its way."""
+        """Pause reading until the request is sent."""
         super().connection_made(transport)
         if self.transport is not None:
             self.transport.pause_reading()
@@ -104,7 +104,7 @@ class Wire(ResponseHandler):
                 return message, content
 
     def data_received(self, data: bytes) -> None:
-        """Take what the transport read; without data, let the parser continue with what it held back."""
+        """Feed data to the parser; without data, let it continue with what it held back."""
         if not data:
             super().data_received(data)
             return
@@ -134,7 +134,7 @@ class Wire(ResponseHandler):
             self._schedule_turn()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """End the response, but not before what came is parsed."""
+        """End the response after everything that arrived is parsed."""
         if not self._done and self.lost is None:
             self.lost = self._loop.time()
         if self._done or not (self._waiting or self._reading_paused):

@@ -53,11 +53,11 @@ class ContainerCodeSandbox:
         self._tried: RuntimeImage | None = None
 
     async def start(self) -> SandboxFailure | None:
-        """Return what keeps code from being judged in any image."""
+        """Return why no code can be judged in any image; None if it can."""
         return await self._containers.start()
 
     async def check(self, job: CodeJob) -> CodeReport | SandboxFailure:
-        """Return what the tests and the linter found; an image is tried first. See `CodeSandbox.check`."""
+        """Return the report of tests and linter; the image is tried first. See `CodeSandbox.check`."""
         if (failure := await self.start()) is not None:
             return failure
         async with self._trying:
@@ -75,10 +75,10 @@ class ContainerCodeSandbox:
         return NOTHING
 
     async def close(self) -> None:
-        """Do nothing: the containers belong to somebody else."""
+        """Do nothing: the owner closes the containers."""
 
     async def _try(self, image: RuntimeImage) -> SandboxFailure | None:
-        """Judge code that is known; return what is wrong with the image or the engine."""
+        """Judge known code; return the fault of image or engine, None if it is judged."""
         result = await self._once(CodeJob(image, *TRIAL))
         self._tried = image if result == _TRIED else None
         if self._tried or (isinstance(result, SandboxFailure) and result.ours):
@@ -108,7 +108,7 @@ class ContainerCodeSandbox:
 
 
 def sealed(key: bytes, data: bytes) -> bytes:
-    """Return the data so that only who has the key can read it, and the other way round; one key for one text.
+    """Encrypt or decrypt data with a one-time key.
 
     The bundle's folder can be read by the code that is judged, the keeper's variables cannot.
     """

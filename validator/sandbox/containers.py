@@ -55,7 +55,7 @@ _SCRATCH_ENTRIES: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the image's program (its entry point's argument), whatever it is for.
+    """One run of the image's program, which is its entry point's argument.
 
     `bundle` is a tar of its folder.
     """
@@ -163,14 +163,14 @@ _SLACK_S: Final = 600.0
 class Owner:
     """One process that runs images; no two that use one engine at a time have the same name.
 
-    What it left when it died is removed when it starts again; what others left, when its time is over.
+    Its own leftovers are removed when it starts again, those of others when their time is over.
     """
 
     name: str
     clock: Clock = field(default_factory=SystemClock)
 
     def labels(self, seconds: float) -> dict[str, str]:
-        """Return the labels of something that is of use for so many seconds at most."""
+        """Return the labels of something that is used for so many seconds at most."""
         until = self.clock.now().timestamp() + seconds + _SLACK_S
         return {OWNER: self.name, UNTIL: str(int(until))}
 
@@ -261,7 +261,7 @@ class Containers:
         self._clean = False
 
     async def start(self) -> SandboxFailure | None:
-        """Look whether the engine is fit, and remove what an earlier process left there.
+        """Check that the engine is suitable, and remove leftovers of earlier processes.
 
         Return what keeps images from running.
 
@@ -273,7 +273,7 @@ class Containers:
             return _ours(error)
 
     async def execute(self, image: RuntimeImage, run: Run) -> Evidence | SandboxFailure:
-        """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
+        """Return the evidence of the run, or why there is none; nothing of the run remains."""
         try:
             if (problem := await self._start()) is not None:
                 return problem
@@ -304,7 +304,7 @@ class Containers:
             return None
 
     async def _remove_leftovers(self) -> None:
-        """Remove what earlier runs left. What the engine does not remove is set aside, and not tried again."""
+        """Remove leftovers of earlier runs. Those that the engine does not remove are renamed and not tried again."""
         for container in await self._engine.containers(OWNER):
             name = container["Names"][0].lstrip("/")
             if self._is_leftover(name, container["Labels"]):
@@ -336,7 +336,7 @@ class Containers:
             await complete(self._remove(name))
 
     async def _hold(self, name: str, image: Mapping[str, Any], run: Run) -> None:
-        """Make the two volumes, keep them, and put the bundle into its own."""
+        """Make the two volumes and their holder, and unpack the bundle."""
         labels = self._labels(run)
         await self._engine.make_volume(f"{name}-bundle", labels, bundle_options())
         await self._engine.make_volume(f"{name}-evidence", labels, evidence_options(run.limits))
@@ -368,7 +368,7 @@ class Containers:
         return Evidence(files, ended if in_time else Ended.OUT_OF_TIME, state["ExitCode"], seconds, log)
 
     async def _evidence(self, name: str, run: Run) -> dict[str, bytes]:
-        """Return the evidence folder's files; its archive is a stranger's as far as names, kinds and contents go."""
+        """Return the evidence folder's files; names, kinds and contents in the archive are hostile."""
         most = tar_bound(run.limits.evidence, run.limits.entries)
         data = await self._engine.get(f"{name}-holder", EVIDENCE, most)
 
@@ -399,7 +399,7 @@ class ContainerSandbox(Containers):
     """A `Sandbox` over a container engine."""
 
     async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
-        """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
+        """Return the evidence of the run, or why there is none; nothing of the run remains."""
         bundle = job.bundle
         files = {} if bundle is None else await asyncio.to_thread(read_bundle, bundle)
         return await self.execute(job.image, Run(TRACER, pack_tar(files), environment(job), job.limits))

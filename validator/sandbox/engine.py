@@ -1,4 +1,4 @@
-"""HTTP client of the container engine, as far as a sandbox needs it: every call has an end, every reply a size."""
+"""HTTP client of the container engine for the sandbox: every call has a time limit, every reply a size limit."""
 
 import asyncio
 import contextlib
@@ -39,11 +39,11 @@ class NotThereError(EngineError):
 
 
 class RefusedError(EngineError):
-    """The container engine takes the request for wrong."""
+    """The container engine refused the request."""
 
 
 class TooLargeError(ValidatorError):
-    """More than is read of it."""
+    """There is more data than the limit."""
 
 
 class Engine:
@@ -72,7 +72,7 @@ class Engine:
             await self._client.close()
 
     async def info(self) -> Mapping[str, Any]:
-        """Return what the engine says of itself."""
+        """Return the engine's description of itself."""
         async with self._call("info"):
             return await self._docker.system.info()
 
@@ -84,7 +84,7 @@ class Engine:
         return None
 
     async def untag(self, reference: str) -> None:
-        """Remove this name of an image, and with its last name the image; nothing happens while a container uses it."""
+        """Remove this name of an image, and the image with its last name; do nothing while a container uses it."""
         with contextlib.suppress(NotThereError, RefusedError):
             async with self._call("remove an image"):
                 await self._docker.images.delete(reference)
@@ -99,7 +99,7 @@ class Engine:
                     raise EngineError(f"pull an image: {printable(str(event['error'])[:_MAX_SHOWN])}")
 
     async def make_volume(self, name: str, labels: Mapping[str, str], options: Mapping[str, str]) -> None:
-        """Make a volume of the local driver; once asked for it is made, and a cancellation waits for that."""
+        """Make a volume of the local driver; a cancellation waits until it is made."""
         config = {"Name": name, "Labels": dict(labels), "Driver": "local", "DriverOpts": dict(options)}
 
         async def make() -> None:
@@ -121,7 +121,7 @@ class Engine:
                 await self._docker._query_json(f"volumes/{name}", "DELETE")  # noqa: SLF001 - see _reply
 
     async def make_container(self, name: str, config: Mapping[str, Any]) -> None:
-        """Make a container, which does not run yet; once asked for it is made, and a cancellation waits for that."""
+        """Make a container, which does not run yet; a cancellation waits until it is made."""
 
         async def make() -> None:
             async with self._call("make a container"):
@@ -150,7 +150,7 @@ class Engine:
                 await self._docker.containers.container(name).kill()
 
     async def container(self, name: str) -> Mapping[str, Any]:
-        """Return all that the engine knows of a container."""
+        """Return the engine's description of a container."""
         async with self._call("look at a container"):
             return await self._docker.containers.container(name).show()
 
@@ -161,7 +161,7 @@ class Engine:
         return [container._container for container in listed]  # noqa: SLF001 - it has no other way to its facts
 
     async def remove_container(self, name: str) -> None:
-        """Kill a container and remove it with its nameless volumes, if it exists."""
+        """Kill and remove a container with its anonymous volumes, if it exists."""
         with contextlib.suppress(NotThereError):
             async with self._call("remove a container"):
                 await self._docker.containers.container(name).delete(force=True, v=True)
@@ -186,7 +186,7 @@ class Engine:
         return data
 
     async def log(self, name: str, most: int) -> bytes:
-        """Return at most `most` bytes, the last that the log has of what a container wrote to its two outputs."""
+        """Return the last bytes, at most `most`, of a container's two outputs."""
         params = {"stdout": "true", "stderr": "true"}
         async with self._call("read a log"), self._reply(f"containers/{name}/logs", params) as reply:
             data = await _bounded(reply, 64 * most)  # headers take eight bytes a line, and lines may be short
@@ -196,7 +196,7 @@ class Engine:
     async def _reply(
         self, path: str, params: Mapping[str, str], method: str = "GET", tar: bytes | None = None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Yield a reply before its body is read: what aiodocker offers reads all of it, however large."""
+        """Yield a reply before its body is read; aiodocker's own calls read all of it, however large."""
         body = None if tar is None else io.BytesIO(tar)  # large bytes would go out in one piece
         headers = None if tar is None else {"Content-Type": "application/x-tar"}
         query = self._docker._query(path, method, params=dict(params), data=body, headers=headers)  # noqa: SLF001
@@ -232,7 +232,7 @@ def _kind(status: int) -> type[EngineError]:
 
 
 async def _bounded(reply: aiohttp.ClientResponse, most: int) -> bytes:
-    """Return the body, or of a larger one a little more than `most` bytes."""
+    """Return the body, or the first bytes of a larger one, a little more than `most`."""
     data = bytearray()
     async for piece in reply.content.iter_any():
         data += piece
@@ -265,7 +265,7 @@ def platform_of(system: object, architecture: object) -> str:
 
 
 def lacks(info: Mapping[str, Any], runtime: str | None) -> list[str]:
-    """Return what the engine cannot do, by what it says of itself, in words; empty if it is fit for the OCI runtime."""
+    """Return what the engine lacks, by its own description; empty if it can run the sandbox with the OCI runtime."""
     listed = [description for name, description in _LIMITS.items() if info.get(name) is not True]
     if platform_of(info.get("OSType"), info.get("Architecture")) != PLATFORM:
         listed.append(f"images for {PLATFORM}")

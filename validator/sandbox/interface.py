@@ -1,4 +1,4 @@
-"""Interfaces of the sandboxes: jobs, limits, evidence, failures, and what the image finds inside (SPEC 12, 15).
+"""Interfaces of the sandboxes: jobs, limits, evidence, failures, and the image's environment (SPEC 12, 15).
 
 Types alone: no I/O. Containers, scripted sandboxes and the local network implement them; waiting work calls them.
 """
@@ -105,10 +105,10 @@ class Sandbox(Protocol):
     """Runs bundles of strangers in the runtime image, any number at once."""
 
     async def start(self) -> SandboxFailure | None:
-        """Remove what an earlier process left; return what keeps bundles from being run, None if nothing does."""
+        """Remove leftovers of an earlier process; return why bundles cannot be run, None if they can."""
 
     async def run(self, job: SandboxJob) -> Evidence | SandboxFailure:
-        """Return what the run left behind, or why there was none; nothing of it remains afterwards."""
+        """Return the evidence of the run, or why there is none; nothing of the run remains."""
 
     async def close(self) -> None:
         """Free what it holds. Runs that continue must be cancelled before."""
@@ -139,10 +139,10 @@ class CodeSandbox(Protocol):
     """Judges strangers' code away from the host, any number at once."""
 
     async def start(self) -> SandboxFailure | None:
-        """Remove what an earlier process left; return what keeps code from being judged, None if nothing does."""
+        """Remove leftovers of an earlier process; return why code cannot be judged, None if it can."""
 
     async def check(self, job: CodeJob) -> CodeReport | SandboxFailure:
-        """Return what the tests and the linter found, or why they found nothing; nothing of the run remains.
+        """Return the report of tests and linter, or why there is none; nothing of the run remains.
 
         Whatever the code does is a report: code that hangs, dies or writes gigabytes passes fewer tests. A failure that
         is `ours` is tried again later; any other is the task's (`sandbox_tests`): its tests judge nobody's code.

@@ -70,7 +70,7 @@ class Beginning:
     database: str
 
     def settings(self) -> Mapping[str, Any]:
-        """Return what is in the settings, `section.key` to plain value."""
+        """Return the settings, `section.key` to plain value."""
         given: dict[str, Any] = {
             "validator.netuid": self.netuid,
             "wallet.path": str(self.wallets),
@@ -111,7 +111,7 @@ def begin(folder: Path, beginning: Beginning) -> tuple[Path, ...]:
 
 
 def _secrets(database: str) -> dict[Path, str]:
-    """Return the files that hold a database's secrets, by what is in each; none for SQLite."""
+    """Return file to content of a database's secrets; empty for SQLite."""
     if not _on_postgres(database):
         return {}
     files = {URL_FILE: database}
@@ -133,7 +133,7 @@ def _runs_alongside(database: str) -> bool:
 
 
 def _take_back(file: Path, kind: type[BaseException] | None, *_: object) -> None:
-    """Delete a file that was written where not all were."""
+    """Delete a written file if a later one failed."""
     if kind is not None:
         with suppress(OSError):
             file.unlink()
@@ -162,7 +162,7 @@ def _environment(beginning: Beginning) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return a value that compose, systemd and a shell read alike (SettingsError: no quotation marks make it so)."""
+    """Return a value quoted for compose, systemd and a shell (SettingsError: impossible)."""
     if "'" in text or not text.isprintable():
         raise SettingsError([f"`{printable(text)}`: a path with a quotation mark or a control character; use another"])
     return f"'{text}'"

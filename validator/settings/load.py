@@ -163,7 +163,7 @@ def _shown(known: KeyReference, value: Any) -> str:
 
 
 def _conflicts(values: Values) -> list[str]:
-    """Return what one key demands of another; judged on raw values, so that it is reported with other faults."""
+    """Return violated rules between keys; checked on raw values, to be reported with other faults."""
 
     def given(dotted: str) -> Any:
         section, _, key = dotted.partition(".")
@@ -233,7 +233,7 @@ def _read_environment(environ: Mapping[str, str]) -> tuple[dict[str, Override], 
 
 
 def _unusable(name: str, error: OSError, entry: KeyReference) -> str:
-    """Say what keeps the file from being read, but no name that may be the secret itself in the wrong variable."""
+    """Return why a file cannot be read, without a name that may be the secret itself."""
     folder = Path(name).parent
     there = any(part.strip("/") for part in folder.parts) and folder.is_dir()
     hidden = entry.secret and not there and entry.pattern and re.fullmatch(entry.pattern, name)
@@ -265,7 +265,7 @@ def _convert(text: str, entry: KeyReference) -> Any:
 
 
 def _meant(name: str) -> str | None:
-    """Return what the name of a variable that sets nothing should be, None where it is somebody else's.
+    """Return advice on a variable that sets nothing; None if it is another program's.
 
     It is ours where it has two underscores, or is a setting's but for case, underscores or section; with `_FILE` behind
     it, too.

@@ -22,7 +22,7 @@ _WEBSOCKET: Final = re.compile(r"wss?://[^\x00-\x20\x7f]+")
 
 
 class SecretUrl(Secret[str]):
-    """A url that shows without what may be secret in it; `reveal` gives it whole. `redact` knows its secrets."""
+    """A url that is shown without its secrets; `reveal` returns it whole, `redact` knows its secrets."""
 
     def __init__(self, secret_value: str, *rest: Any) -> None:
         for secret in secrets_of(secret_value):
@@ -58,7 +58,7 @@ def shown_url(url: str) -> str:
 
 
 def secrets_of(url: str) -> tuple[str, ...]:
-    """Return what must not be shown of a url: its password, passwords in its query, keys in a websocket's path."""
+    """Return the secrets in a url: its password, passwords in its query, keys in a websocket's path."""
     match = _URL.fullmatch(url)
     if match is None:
         return (url,) if "@" in url else ()

@@ -111,7 +111,7 @@ def configure_logging(
 
 
 def harmless(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
-    """Make every value of a record fit to be written; never raises."""
+    """Make every value of a record harmless to write; never raises."""
     return {
         # structlog's own entries start with _ and are removed again before a line is written.
         key: value if key.startswith("_") else _safe_trace(value) if key == "exception" else _safe(value, MAX_DEPTH)
@@ -120,7 +120,7 @@ def harmless(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> Eve
 
 
 def _name_library(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
-    """Make an event of ours of a library's record."""
+    """Turn a library's record into an event of ours."""
     message = event_dict.pop("event", "")
     return {"event": str(Event.LIBRARY), "library": event_dict["_record"].name, "message": message, **event_dict}
 
@@ -200,8 +200,8 @@ def _collection(value: Mapping[Any, Any] | Iterable[Any], depth: int) -> Any:
 class Folding:
     """Drops lines that were written within the hour; the next one that is written carries `repeats`.
 
-    Which events, and which of their fields tell one from another, is declared in `Event.folds`. Metrics have counted
-    every line before. Loggers that show debug lines fold nothing: anyone who turned that on wants to see each.
+    `Event.folds` declares which events are folded, and by which fields. Metrics have counted every line before. Loggers
+    that show debug lines fold nothing.
 
     Args:
         clock: measures how long the same line was not logged.
@@ -349,9 +349,9 @@ def _complain(text: str) -> None:
 
 
 class LibraryFolding(logging.Filter):
-    """The same for warnings and errors of libraries: one that comes again from the same place is counted.
+    """Folding of warnings and errors of libraries: repetitions from the same place are counted.
 
-    Numbers tell no two apart: a library that tries again says after how many seconds.
+    Numbers are ignored in the comparison: a library that retries names its seconds.
     """
 
     def __init__(self, clock: Clock) -> None:

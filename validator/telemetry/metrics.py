@@ -41,7 +41,7 @@ _WEIGHTS: Final = tuple(reason for reason in Reason if reason.startswith("weight
 
 
 class Figure(Collector):
-    """One number, or none."""
+    """A gauge that may have no value."""
 
     def __init__(self, name: str, meaning: str, registry: CollectorRegistry) -> None:
         self._name = name
@@ -50,11 +50,11 @@ class Figure(Collector):
         registry.register(self)
 
     def set(self, value: float | None) -> None:
-        """Show this from now on; None shows nothing."""
+        """Set the value; None: none."""
         self._value = lambda: value
 
     def follow(self, value: Callable[[], float | None]) -> None:
-        """Ask for the value whenever it is shown."""
+        """Read the value anew whenever it is shown."""
         self._value = value
 
     @property
@@ -73,7 +73,7 @@ class Figure(Collector):
 
 
 class Described(NamedTuple):
-    """A metric as the reference shows it: its type and labels, and one sentence."""
+    """Description of a metric for the reference: type, labels, one sentence."""
 
     kind: str
     labels: tuple[str, ...]
@@ -89,24 +89,24 @@ class MetricFactory:
         self._prefix = prefix
 
     def counter(self, name: str, meaning: str, *labels: str) -> Counter:
-        """Make what only grows; it is shown with `_total` behind its name."""
+        """Make a counter; it is shown with `_total` behind its name."""
         full = self._note(name, "counter", meaning, labels, "_total")
         return Counter(full, meaning, labels, registry=self.registry)
 
     def gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
-        """Make what goes up and down."""
+        """Make a gauge."""
         return Gauge(self._note(name, "gauge", meaning, labels), meaning, labels, registry=self.registry)
 
     def figure(self, name: str, meaning: str) -> Figure:
-        """Make a gauge that says nothing before something is known."""
+        """Make a gauge without a value until one is set."""
         return Figure(self._note(name, "gauge", meaning), meaning, self.registry)
 
     def histogram(self, name: str, meaning: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
-        """Make a distribution over buckets, whose upper bounds are given."""
+        """Make a histogram with these upper bounds."""
         return Histogram(self._note(name, "histogram", meaning), meaning, registry=self.registry, buckets=buckets)
 
     def _note(self, name: str, kind: str, meaning: str, labels: tuple[str, ...] = (), suffix: str = "") -> str:
-        """Note a metric, and return the name that its library wants."""
+        """Record the description of a metric; return its name without the suffix."""
         full = f"{self._prefix}_{name}"
         self.described[f"{full}{suffix}"] = Described(kind, labels, meaning)
         return full
@@ -218,7 +218,7 @@ class Metrics:
         self.receipts = made.figure("receipts", "Receipts in the log; /readyz tells the newest one's digest.")
 
     def observe(self, name: str, fields: Mapping[str, Any]) -> None:
-        """Count what an event tells. A field that is missing or odd is ignored: metrics never cost a log line."""
+        """Count an event. A missing or odd field is ignored: metrics never cost a log line."""
         handler = self._handlers.get(name)
         if handler is None:
             return
@@ -249,13 +249,13 @@ class Metrics:
         self.queue_at_once.labels(kind).set(at_once)
 
     def keeps(self, by_hotkey: Mapping[str, int]) -> None:
-        """Note what answers of the newest rounds keep permanently; who left is forgotten."""
+        """Show the bytes that answers of the newest rounds keep permanently; only these hotkeys stay."""
         self.kept_bytes.clear()
         for hotkey, number in by_hotkey.items():
             self.kept_bytes.labels(hotkey).set(number)
 
     def pays(self, mechid: int, unpaid: Collection[str]) -> None:
-        """Note why each unpaid window of a mechanism's vector is (SPEC 11, D-23)."""
+        """Show the unpaid windows of a mechanism's vector by reason (SPEC 11, D-23)."""
         self._unpaid[mechid] = len(unpaid)
         for reason in REMEDIES:
             self.unpaid.labels(str(mechid), str(reason)).set(sum(one == reason for one in unpaid))
@@ -303,7 +303,7 @@ class Metrics:
         self._block(fields, None)
 
     def _block(self, fields: Mapping[str, Any], reason: Reason | None) -> None:
-        """Show what keeps any mechanism's weights from being sent: what goes out of one says nothing of another."""
+        """Show why any mechanism's weights cannot be sent; each mechanism has its own reason."""
         self._blocked[fields.get("mechid")] = reason
         self.weights_blocked.clear()
         for one in self._blocked.values():

@@ -9,7 +9,7 @@ _QUIET_S: Final = 60.0
 
 
 def place_of(error: BaseException) -> str:
-    """Return what an error is and where it was raised: the same for the same fault, whatever it says."""
+    """Return type and place of an error: equal for the same fault, regardless of its text."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -36,7 +36,7 @@ class Once:
         return repeats
 
     def over(self) -> None:
-        """Note that it works again: the next failure is news."""
+        """Note a success: the next failure is logged."""
         self._last, self._repeats = None, 0
 
 

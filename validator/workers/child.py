@@ -1,4 +1,4 @@
-"""A worker process: takes calls one after the other, within limits that the kernel holds even while C code computes.
+"""A worker process: makes calls one after the other, within limits that the kernel enforces even in C code.
 
 Started as `python -m validator.workers.child DESCRIPTOR PARENT`. It imports little: every worker pays for it.
 """
@@ -79,7 +79,7 @@ def _serve(link: socket.socket, start: int | None) -> None:
 
 
 def _answer(data: bytearray, cpu_s: float) -> tuple[int, bytes]:
-    """Make the call; the kernel ends this process when it has taken `cpu_s`, whatever code that is spent in."""
+    """Make the call; the kernel ends this process after `cpu_s` of CPU time in any code."""
     signal.setitimer(signal.ITIMER_PROF, cpu_s)
     try:
         call = pickle.loads(data)  # noqa: S301 - from the pool
@@ -146,7 +146,7 @@ def _give_way() -> None:
 
 
 def _mapped() -> int | None:
-    """Return the bytes of this process's address space, None where the kernel does not tell (nor bounds) them."""
+    """Return the bytes of this process's address space, None if the kernel neither reports nor bounds them."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
     except OSError:

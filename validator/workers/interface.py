@@ -1,4 +1,4 @@
-"""Calls to worker processes about what strangers sent: their budget, who pays for it, their frames (SPEC 5, D-27)."""
+"""Calls to worker processes on strangers' input: budget, owner, frames (SPEC 5, D-27)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Budget:
 
     @property
     def wall_s(self) -> float:
-        """Seconds after which a worker is taken for stopped: far more than a busy machine needs for `cpu_s`."""
+        """Seconds after which a worker counts as stopped: far more than a busy machine needs for `cpu_s`."""
         return _WALL_S + _WALL_FACTOR * self.cpu_s
 
     def times(self, factor: int) -> Self:
@@ -53,7 +53,7 @@ EXIT_OURS: Final = 77
 
 
 class Hello(NamedTuple):
-    """The first message to a worker: where it finds modules, what it imports before it takes its measure, its nice."""
+    """The first message to a worker: module path, modules to import before memory is measured, niceness."""
 
     path: tuple[str, ...]
     preload: tuple[str, ...]
@@ -70,7 +70,7 @@ class TooCostlyError(ValidatorError):
 
 
 class WorkersError(ValidatorError):
-    """No worker could do it, and that is the validator's own fault."""
+    """No worker could do it, through a fault of the validator's own."""
 
 
 class WorkerKilledError(WorkersError):
@@ -96,7 +96,7 @@ class Workers(Protocol):
 
     @property
     def behind_s(self) -> float:
-        """Seconds that the call has waited which waits for its turn for the longest time; 0 where none does."""
+        """Longest time that a call waits for its turn, seconds; 0 if none waits."""
 
     async def run(self, whose: Whose, make: Callable[[], Callable[[], T]], *, urgent: bool = False) -> T:
         """Return what the made call returns; raise what it raises.
@@ -117,7 +117,7 @@ class Workers(Protocol):
 
 
 class Here:
-    """Runs every call where it is made, unbounded: for virtual time and for trusted input."""
+    """Runs every call in the caller's process, unbounded: for virtual time and for trusted input."""
 
     budget: Budget | None = None
     behind_s: float = 0.0

@@ -189,7 +189,7 @@ class Worker:
         return Reply(status == RAISED, data)
 
     async def _ended(self) -> WorkerEndedError:
-        """Return why the process ended by itself; what only closed its socket is ended, and that kill is our own."""
+        """Return why the process ended; one that only closed its socket is killed first."""
         code = await self._reaped()
         if code is None:
             await self.end()
@@ -197,7 +197,7 @@ class Worker:
         return WorkerEndedError(_ENDS.get(code, "died"), _how(code))
 
     def kill(self) -> None:
-        """End the process without waiting for it; who waits for an answer hears of it."""
+        """Kill the process without waiting; a caller that waits for an answer gets an error."""
         self.usable = False
         self.process.kill()
         with contextlib.suppress(OSError):
@@ -210,7 +210,7 @@ class Worker:
 
     @asynccontextmanager
     async def _talk(self) -> AsyncIterator[None]:
-        """Keep the socket open meanwhile: the event loop would wait for ever for one that was closed."""
+        """Keep the socket open meanwhile: the event loop never returns from a closed one."""
         self._talking = True
         try:
             yield
@@ -320,7 +320,7 @@ class WorkerPool:
 
     @property
     def behind_s(self) -> float:
-        """Seconds that the call has waited which waits for a worker for the longest time; 0 where none does."""
+        """Longest time that a call waits for a worker, seconds; 0 if none waits."""
         now = self._clock.monotonic()
         return max((now - since for since in self._waiting.values()), default=0.0)
 
@@ -358,7 +358,7 @@ class WorkerPool:
     async def _tried_again(
         self, whose: Whose, make: Callable[[], Any], budget: Budget, first: WorkerEndedError
     ) -> Reply | WorkerEndedError:
-        """Make the call alone; where the machine kills it, one that was over its own budget before stays too costly."""
+        """Make the call alone. If the machine kills it, a call that exceeded its budget before stays too costly."""
         try:
             async with self._alone.turn(whose.hotkey):
                 return await self._tried(whose, make, budget, again=True)
@@ -377,7 +377,7 @@ class WorkerPool:
         urgent: bool = False,
         call: int = -1,
     ) -> Reply | WorkerEndedError:
-        """Make the call once; where the fault is ours, it is made again with the same budget."""
+        """Make the call once; repeat it with the same budget if the fault is ours."""
         reached: Reached = "wall"
         for pause in (*_KILLED_PAUSES_S, 0.0):
             packed = await self._off_loop(_packed, make)
