@@ -31,6 +31,7 @@ from validator.store import Store, open_store, upgrade
 
 if TYPE_CHECKING:
     from chain_worlds import Build
+    from doctor_kit import Place
     from engine_kit import Registry
 
     from validator.protocol.runtime_image import RuntimeImage
@@ -225,15 +226,26 @@ async def store(store_url: str) -> AsyncIterator[Store]:
         yield opened
 
 
+@pytest.fixture
+def sdk_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let the SDK read and write its files in a folder of the test's own."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> "Place":
+    """The folder of an operator whose registered validator has nothing wrong but that it has no tasks."""
+    from doctor_kit import Place  # noqa: PLC0415 - only tests of the doctor pay for it
+
+    return Place.made(tmp_path)
+
+
 @pytest.fixture(params=["simulated", "sdk", pytest.param("served", marks=pytest.mark.faults), "node"])
-async def build(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> "AsyncIterator[Build]":
+async def build(request: pytest.FixtureRequest, sdk_home: None) -> "AsyncIterator[Build]":
     """Make worlds of each kind for the contract of every `Chain`; a served node's time is real."""
     from chain_kinds import worlds_of  # noqa: PLC0415 - only tests of chains pay for the SDK
 
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
     async with worlds_of(request.param) as made:
         yield made
 

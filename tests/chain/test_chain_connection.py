@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, cast
 
 import bittensor as bt
@@ -27,10 +26,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+pytestmark = pytest.mark.usefixtures("sdk_home")
 
 
 @asynccontextmanager

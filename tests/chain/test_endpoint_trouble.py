@@ -58,9 +58,7 @@ STILL: Final = 6  # blocks of 12 s: more than a minute
 
 
 @pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+def home(monkeypatch: pytest.MonkeyPatch, sdk_home: None) -> None:
     speak_json(monkeypatch)  # for all worlds of a test
 
 

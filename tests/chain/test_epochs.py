@@ -1,7 +1,6 @@
 """When an epoch ends, against runtimes that step block after block without calculating anything ahead."""
 
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -19,10 +18,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 U16_MAX = 65_535
 
 
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+pytestmark = pytest.mark.usefixtures("sdk_home")
 
 
 class Follower:

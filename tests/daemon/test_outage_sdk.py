@@ -1,16 +1,11 @@
 """The same outage over the real SDK: a node in memory that is killed and comes back."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from daemon_kit import Running, over_the_sdk
 
-
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+pytestmark = pytest.mark.usefixtures("sdk_home")
 
 
 async def confirmed(daemon: Running) -> list[int]:

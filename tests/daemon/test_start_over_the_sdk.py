@@ -1,7 +1,6 @@
 """The first look at the chain through the real SDK, over a node in memory."""
 
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,10 +44,7 @@ class Start:
         return check_start(self.chain, self.clock, self.settings, VALIDATOR.hotkey)
 
 
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+pytestmark = pytest.mark.usefixtures("sdk_home")
 
 
 @pytest.mark.parametrize("lacks", [frozenset(), NEWER], ids=["current", "older"])

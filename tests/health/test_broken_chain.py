@@ -153,9 +153,7 @@ async def test_the_clock_against_blocks(ahead_s: float, status: str, seen: str, 
     assert advice in finding.advice
 
 
-async def test_a_node_whose_subnet_cannot_be_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(place.folder))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", place.folder / "symbols.json")
+async def test_a_node_whose_subnet_cannot_be_read(place: Place, sdk_home: None) -> None:
     async with node() as url:
         place.on(url)
         found = await place.examined("subnet", "miners")
@@ -165,10 +163,7 @@ async def test_a_node_whose_subnet_cannot_be_read(place: Place, monkeypatch: pyt
     assert (unknown.about, unknown.status) == ("miners", "unknown")
 
 
-async def test_a_runtime_that_takes_no_commitments_where_the_subnet_wants_them(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(place.folder))
+async def test_a_runtime_that_takes_no_commitments_where_the_subnet_wants_them(place: Place, sdk_home: None) -> None:
     world = await ServedWorld.open("", {"reveal_epochs": 1})
     try:
         world.node.lacks = NEWER

@@ -148,10 +148,7 @@ class Network:
         return [line["event"] for line in log]
 
 
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
+pytestmark = pytest.mark.usefixtures("sdk_home")
 
 
 async def test_a_miner_announces_itself_once() -> None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -22,7 +21,7 @@ from validator.weights.plan import mechanisms
 from validator.weights.service import WeightService
 from validator.weights.watch import WeightsLock
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("sdk_home")]
 Log = list[MutableMapping[str, Any]]
 
 
@@ -116,12 +115,6 @@ async def looping(url: str) -> AsyncIterator[Loop]:
                 yield Loop(world, store, log)
     finally:
         await world.close()
-
-
-@pytest.fixture(autouse=True)
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("bittensor.config.DEFAULT_TOKEN_SYMBOLS_PATH", tmp_path / "symbols.json")
 
 
 @pytest.mark.parametrize("name", CASES)
