@@ -309,6 +309,7 @@ def test_values_are_bounded_before_anything_is_built() -> None:
         decode_plain(b"[[1,2]]", limit=100, values=2, depth=1)
     assert decode_plain(b"[1,2]", limit=100, values=3) == [1, 2]
     assert decode_plain(b'[",,,,[[[["]', limit=100, values=2) == [",,,,[[[["]
+    assert not has_more_values(json.dumps(["[," * 50_000, 1]).encode(), 3)  # a text over more than a chunk of marks
     with pytest.raises(SchemaError, match="values"):
         parse_answer(b"[" + b"[]," * limits.MAX_ANSWER_VALUES + b"1]", limit=limits.MAX_BODY)
 

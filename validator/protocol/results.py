@@ -1,7 +1,7 @@
 """Results of a round before it is scored: answers that passed their gates, rejections, void tasks (SPEC 5, D-6)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from msgspec import Meta, to_builtins
 
@@ -55,7 +55,6 @@ class Submission(Document, frozen=True):
         checks: facts for epsilon.
         semantic_subset: gate 7; None where it does not apply (D-21).
         shell_commands: expected commands that the shell_commands trace shows; None where sigma does not apply.
-        signed_part: what replay calls the stored document of an answer of this kind.
     """
 
     task_id: str
@@ -67,8 +66,6 @@ class Submission(Document, frozen=True):
     checks: Checks
     semantic_subset: float | None = None
     shell_commands: tuple[str, ...] | None = None
-
-    signed_part: ClassVar[str] = "sssa"
 
     @property
     def sha256(self) -> str:
@@ -94,7 +91,6 @@ class WorkflowSubmission(Document, frozen=True):
         plan_sha256: of its canonical bytes with the signature's value.
         run: every step as it went.
         quality: of the output; None while it cannot be judged (deferred).
-        signed_part: what replay calls the stored documents of an answer of this kind.
     """
 
     task_id: str
@@ -105,8 +101,6 @@ class WorkflowSubmission(Document, frozen=True):
     plan_sha256: str
     run: RunRecord
     quality: Unit | None
-
-    signed_part: ClassVar[str] = "plan_or_run"
 
     @property
     def sha256(self) -> str:

@@ -725,8 +725,6 @@ def _published_member(member: MemberOutcome, committed: Collection[str]) -> Memb
     tally = member.tally
     if isinstance(tally, Tally):
         tally = structs.replace(tally, **dict.fromkeys(TALLY_FROM_TRUTH))
-    if isinstance(member, FailedMember):
-        return structs.replace(member, tally=tally, answer_score=None, curated_score=None)
     return structs.replace(member, tally=tally, answer_score=None, curated_score=None)
 
 

@@ -9,7 +9,7 @@ from validator.scoring.v1.collusion import add_sample, auditors_are_witnesses, w
 from validator.scoring.v1.consensus import consensus_parts, score_members
 from validator.scoring.v1.emission import answer_emission, emission_of
 from validator.scoring.v1.execution import compare_execution, executed_tasks
-from validator.scoring.v1.groups import auditor_streak, draw_auditors, exclusion_reason
+from validator.scoring.v1.groups import auditor_streak, exclusion_reason, rank_candidates
 from validator.scoring.v1.keys import FindingKeys, finding_key, key_parts
 from validator.scoring.v1.late_quality import deferred_runs, fill_run, filled_entries
 from validator.scoring.v1.output_quality import (
@@ -124,7 +124,6 @@ __all__ = [
     "consensus_parts",
     "criteria_met",
     "deferred_runs",
-    "draw_auditors",
     "emission_of",
     "event_of_failure",
     "evidence_parts",
@@ -146,6 +145,7 @@ __all__ = [
     "penalties",
     "plan_round",
     "quality_axes",
+    "rank_candidates",
     "read_quality",
     "rests_on_reference",
     "result_of",

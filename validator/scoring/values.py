@@ -89,13 +89,6 @@ class Ranked(NamedTuple):
     draw: bytes
 
 
-class Drawn(NamedTuple):
-    """A ranked candidate that is no primary, with its auditor draw."""
-
-    hotkey: str
-    draw: bytes
-
-
 class PlannedTask(NamedTuple):
     """A task with its candidates as they stood when its turn came, and its group."""
 

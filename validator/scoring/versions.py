@@ -36,7 +36,7 @@ class Version:
     complete = planning.complete
     plan_tasks = planning.plan_tasks
     select_group = groups.select_group
-    rank_candidates = groups.rank_candidates
+    rank_key = groups.rank_key
 
     # Rounds (SPEC 4 to 10)
     score_group = round.score_group
@@ -61,7 +61,7 @@ class Version20(Version):
     complete = inputs_2.complete
     plan_tasks = inputs_2.plan_tasks
     select_group = groups_2.select_group  # type: ignore[assignment]  # its candidates have turns
-    rank_candidates = groups_2.rank_candidates
+    rank_key = groups_2.rank_key  # type: ignore[assignment]  # the same
     score_group = round_2.score_group
     collusion_round = staticmethod(round_2.collusion_round)
     member_event = round_2.member_event

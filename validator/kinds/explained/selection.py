@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from validator.protocol.draws import draws_of
 from validator.protocol.reasons import Reason, meaning_of
 from validator.protocol.round import RoundInput
 from validator.protocol.sssa import Document
@@ -16,8 +17,8 @@ from validator.scoring import (
     TurnCandidate,
     Version,
     auditor_streak,
-    draw_auditors,
     exclusion_reason,
+    rank_candidates,
 )
 
 _DRAW: Final = 8
@@ -78,13 +79,14 @@ def explain_selection(version: Version, frozen: RoundInput, planned: PlannedTask
     if own is None:
         return None
     key = (bytes.fromhex(frozen.seed), frozen.round_id, planned.task.task_id)
-    ranked = version.rank_candidates(planned.candidates, *key)
+    ranked = rank_candidates(version, planned.candidates, *key)
     group = planned.group
     by_turn = isinstance(own, TurnCandidate)
     rest = [r.candidate.hotkey for r in ranked if r.candidate.hotkey not in group.primaries]
-    drawn = draw_auditors([one for one, _ in group.members] if by_turn else rest, *key)
+    auditor_draw = draws_of(key[0], "auditor", *key[1:])
+    drawn = sorted((auditor_draw(one), one) for one in ([one for one, _ in group.members] if by_turn else rest))
     rank = next((i for i, r in enumerate(ranked, 1) if r.candidate.hotkey == hotkey), None)
-    place = next((i for i, d in enumerate(drawn, 1) if d.hotkey == hotkey), None)
+    place = next((i for i, (_, one) in enumerate(drawn, 1) if one == hotkey), None)
     pairs = tuple(zip(group.promoted, group.demoted, strict=True))
     excluded = exclusion_reason(version, own)
     facts = Selection(
@@ -100,24 +102,17 @@ def explain_selection(version: Version, frozen: RoundInput, planned: PlannedTask
         candidates=len(planned.candidates),
         pool=len(ranked),
         rank=rank,
-        tied=sum(1 for r in ranked if _order(r.candidate) == _order(own)) - 1 if rank else 0,
+        tied=sum(version.rank_key(r.candidate) == version.rank_key(own) for r in ranked) - 1 if rank else 0,
         rank_draw=draw_prefix(ranked[rank - 1].draw) if rank else None,
         auditor_place=place,
         auditor_pool=len(drawn),
-        auditor_draw=draw_prefix(drawn[place - 1].draw) if place else None,
+        auditor_draw=draw_prefix(drawn[place - 1][0]) if place else None,
         pushed_out=next((out for up, out in pairs if up == hotkey), None),
         pushed_by=next((up for up, out in pairs if out == hotkey), None),
         excluded=excluded,
         meaning=meaning_of(excluded),
     )
     return _with_why(version.rules, facts, own, excluded)
-
-
-def _order(candidate: AnyCandidate) -> tuple[float, ...]:
-    """Return what candidates are ordered by before their draws."""
-    if isinstance(candidate, TurnCandidate):
-        return candidate.turn, candidate.total
-    return (candidate.reputation,)
 
 
 def _place(hotkey: str, planned: PlannedTask, excluded: Reason | None) -> Place:

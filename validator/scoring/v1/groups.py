@@ -10,7 +10,8 @@ from validator.protocol.draws import draws_of
 from validator.protocol.reasons import Reason
 from validator.protocol.round import GroupPlan, Mode
 from validator.scoring.v1.rules import GroupRules, Ruled
-from validator.scoring.values import AnyCandidate, Candidate, Drawn, Ranked
+from validator.scoring.v1.version_calls import Ranking
+from validator.scoring.values import AnyCandidate, Candidate, Ranked
 
 C = TypeVar("C", bound=AnyCandidate)
 Draw = Callable[[str], bytes]
@@ -65,20 +66,17 @@ def select_group(
 
 
 def rank_candidates(
-    version: Ruled, candidates: Sequence[AnyCandidate], seed: bytes, round_id: str, task_id: str
+    version: Ranking, candidates: Sequence[AnyCandidate], seed: bytes, round_id: str, task_id: str
 ) -> list[Ranked]:
-    """Return those that may be selected: reputation descending, ties by rank draw ascending (SPEC 8.2)."""
-    pool = [c for c in candidates if exclusion_reason(version, c) is None]
+    """Return those that may be selected in the version's order, ties by rank draw ascending (SPEC 8.2)."""
     rank_draw = draws_of(seed, "rank", round_id, task_id)
-    drawn = [Ranked(c, rank_draw(c.hotkey)) for c in pool]
-    return sorted(drawn, key=lambda one: (-one.candidate.reputation, one.draw))
+    drawn = [Ranked(c, rank_draw(c.hotkey)) for c in candidates if exclusion_reason(version, c) is None]
+    return sorted(drawn, key=lambda one: (*version.rank_key(one.candidate), one.draw))
 
 
-def draw_auditors(rest: Sequence[str], seed: bytes, round_id: str, task_id: str) -> list[Drawn]:
-    """Return those that are no primaries by auditor draw, ascending; the first two are the auditors (SPEC 8.5)."""
-    auditor_draw = draws_of(seed, "auditor", round_id, task_id)
-    drawn = [Drawn(hotkey, auditor_draw(hotkey)) for hotkey in rest]
-    return sorted(drawn, key=lambda one: one.draw)
+def rank_key(version: Ruled, candidate: AnyCandidate) -> tuple[float, ...]:  # noqa: ARG001 - 2.0.0 ranks by turns
+    """Return what candidates are ordered by before their draws: reputation, descending."""
+    return (-candidate.reputation,)
 
 
 def _rotate(

@@ -15,7 +15,14 @@ from validator.protocol.round import (
 )
 from validator.scoring.v1.keys import FindingKeys
 from validator.scoring.v1.rules import Ruled
-from validator.scoring.values import PlannedTask, ScoredTask
+from validator.scoring.values import AnyCandidate, PlannedTask, ScoredTask
+
+
+class Ranking(Ruled, Protocol):
+    """A version, as far as the order of candidates needs it."""
+
+    def rank_key(self, candidate: AnyCandidate) -> tuple[float, ...]:
+        """Return what candidates are ordered by before their draws."""
 
 
 class Scoring(Ruled, Protocol):

@@ -8,7 +8,7 @@ from validator.protocol.round import GroupPlan
 from validator.protocol.tallies import NO_PRESENCE, Presence
 from validator.scoring.v1.groups import MODES, exclusion_reason, first_of
 from validator.scoring.v2.rules import Ruled20
-from validator.scoring.values import AnyCandidate, LastTurn, Ranked, TurnCandidate
+from validator.scoring.values import LastTurn, TurnCandidate
 
 AUDITORS = {5: 2, 4: 1}  # of a group of so many; of fewer, none
 
@@ -43,7 +43,7 @@ def select_group(
     reasons = {one.hotkey: exclusion_reason(version, one) for one in candidates}
     pool = [one for one in candidates if reasons[one.hotkey] is None]
     most = rules.primaries + rules.auditors
-    ordered = first_of(most, pool, _served, draws_of(seed, "rank", round_id, task_id))
+    ordered = first_of(most, pool, attrgetter("turn", "total"), draws_of(seed, "rank", round_id, task_id))
     members = sorted((one.hotkey for one in ordered), key=draws_of(seed, "auditor", round_id, task_id))
     auditors = AUDITORS.get(len(members), 0)
     return GroupPlan(
@@ -57,15 +57,6 @@ def select_group(
     )
 
 
-def rank_candidates(
-    version: Ruled20, candidates: Sequence[AnyCandidate], seed: bytes, round_id: str, task_id: str
-) -> list[Ranked]:
-    """Return those that may be selected, the least served first (D-35)."""
-    rank_draw = draws_of(seed, "rank", round_id, task_id)
-    pool = [one for one in candidates if exclusion_reason(version, one) is None]
-    return sorted(
-        (Ranked(one, rank_draw(one.hotkey)) for one in pool), key=lambda one: (*_served(one.candidate), one.draw)
-    )
-
-
-_served = attrgetter("turn", "total")
+def rank_key(version: Ruled20, candidate: TurnCandidate) -> tuple[float, ...]:  # noqa: ARG001 - called as a method
+    """Return what candidates are ordered by before their draws: the least served first."""
+    return candidate.turn, candidate.total
