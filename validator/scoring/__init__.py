@@ -5,13 +5,12 @@ Pure: touches no clock, randomness, I/O or settings. Called by kinds, rounds, st
 
 from validator.scoring.eligibility import standing_of, windows_of
 from validator.scoring.v1.claims import claims_of, majority_threshold
-from validator.scoring.v1.collusion import add_sample, auditors_are_witnesses, window_means
+from validator.scoring.v1.collusion import add_sample, auditors_are_witnesses, pair_of, task_samples, window_means
 from validator.scoring.v1.consensus import consensus_parts, score_members
 from validator.scoring.v1.emission import answer_emission, emission_of
 from validator.scoring.v1.execution import compare_execution, executed_tasks
 from validator.scoring.v1.groups import auditor_streak, exclusion_reason, rank_candidates
 from validator.scoring.v1.keys import FindingKeys, finding_key, key_parts
-from validator.scoring.v1.late_quality import deferred_runs, fill_run, filled_entries
 from validator.scoring.v1.output_quality import (
     code_of,
     code_quality,
@@ -27,13 +26,22 @@ from validator.scoring.v1.reputation import apply_event, event_of_failure
 from validator.scoring.v1.round import round_outcome, score_round, window_entries
 from validator.scoring.v1.rules import ExecutionRules, Rules
 from validator.scoring.v1.run_checks import rests_on_reference, submission_fault
-from validator.scoring.v1.samples import pair_of, task_samples
 from validator.scoring.v1.semantics import semantic_subsets
 from validator.scoring.v1.step import measured_runs
 from validator.scoring.v1.task import answer_facts, compare_answers
 from validator.scoring.v1.weights import kind_weights, miner_score, share_of, type_score, unpaid_reason, warm_up
-from validator.scoring.v1.workflow import penalties, score_workflow, worth_parts
-from validator.scoring.v1.workflow_runs import ceiling_of, measure, result_of, totals_fault
+from validator.scoring.v1.workflow import (
+    ceiling_of,
+    deferred_runs,
+    fill_run,
+    filled_entries,
+    measure,
+    penalties,
+    result_of,
+    score_workflow,
+    totals_fault,
+    worth_parts,
+)
 from validator.scoring.v2.groups import next_turns
 from validator.scoring.v2.pay import paid_scores
 from validator.scoring.v2.tallies import TalliedAnswer, tally_task

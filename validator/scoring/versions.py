@@ -8,7 +8,7 @@ from typing import Final
 from validator.protocol.errors import ValidatorError
 from validator.protocol.runtime_image import ScheduleError, check_starts, name_at
 from validator.protocol.text import printable
-from validator.scoring.v1 import events, groups, planning, round, samples, step, weights  # noqa: A004 - its term
+from validator.scoring.v1 import collusion, groups, planning, reputation, round, step, weights  # noqa: A004 - its term
 from validator.scoring.v1.rules import RULES as RULES_1
 from validator.scoring.v1.rules import Rules
 from validator.scoring.v2 import groups as groups_2
@@ -40,8 +40,8 @@ class Version:
 
     # Rounds (SPEC 4 to 10)
     score_group = round.score_group
-    collusion_round = samples.collusion_round
-    member_event = events.member_event
+    collusion_round = collusion.collusion_round
+    member_event = reputation.member_event
     step = step.step
 
     # Weights (SPEC 11)

@@ -13,7 +13,7 @@ from validator.protocol.workflow_run import StepOutput, StepRecord, run_id_of
 from validator.protocol.workflow_task import WorkflowTask
 from validator.scoring.v1.output_quality import read_quality
 from validator.scoring.v1.rules import Ruled
-from validator.scoring.v1.workflow_runs import ceiling_of, result_of, totals_fault
+from validator.scoring.v1.workflow import ceiling_of, result_of, totals_fault
 from validator.scoring.values import Fault
 
 _FIRST_AND_UNPLANNED: Final = 2  # tries beyond the declared retries (SPEC 12)

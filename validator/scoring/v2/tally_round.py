@@ -24,7 +24,7 @@ from validator.protocol.round import (
 )
 from validator.protocol.tallies import NO_RECORD, Record, Tally
 from validator.protocol.task import Truth
-from validator.scoring.v1 import events
+from validator.scoring.v1 import reputation
 from validator.scoring.v1 import round as round_1_0
 from validator.scoring.v1 import step as step_1_0
 from validator.scoring.v1.keys import FindingKeys
@@ -148,7 +148,7 @@ def epsilon_of(version: Ruled20, answer: Submission, truth: Truth | None) -> flo
 def member_event(version: Ruled20, member: MemberOutcome) -> ReputationKind | None:
     """Return the event of what one dispatch came to: of the truth, where the task was planted (D-38)."""
     if isinstance(member, FailedMember):
-        return events.member_event(version, member)
+        return reputation.member_event(version, member)
     score = member.answer_score if isinstance(member, AssessedMember) else None
     return event_of_score(version, score) if isinstance(score, float) else None
 
