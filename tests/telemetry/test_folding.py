@@ -104,7 +104,7 @@ async def test_libraries_warnings_are_folded_by_what_they_say_and_where() -> Non
     retries = [written(logging.WARNING, f"All endpoints unreachable; retrying in {delay}s") for delay in (1, 2, 16)]
     assert retries == ["All endpoints unreachable; retrying in 1s", None, None]
     await clock.advance(HOUR)
-    assert written(logging.ERROR, "lost %s", "100 %") == "lost 100 % (1 more since it was said last)"
+    assert written(logging.ERROR, "lost %s", "100 %") == "lost 100 % (1 more since the last line)"
 
 
 def test_a_room_has_a_level_of_its_own() -> None:
