@@ -17,7 +17,7 @@ _HEAD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """One rule: something that wakes somebody (`page`), or that somebody should look at by day (`ticket`).
+    """One rule; its severity is `page` (wakes somebody) or `ticket` (for working hours).
 
     Attributes:
         minutes: how long the expression must hold.
@@ -35,7 +35,7 @@ class Alert:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """The conditions that it asks for."""
+        """The conditions that trigger it."""
         return tuple(one for one in CONDITIONS.values() if one.alert == self.name)
 
     @property

@@ -19,7 +19,7 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class ActiveCondition:
-    """An active condition: what it is, what was seen, and for how many seconds."""
+    """An active condition, with its detail and its age in seconds."""
 
     condition: Condition
     detail: str
@@ -54,7 +54,7 @@ class Board:
                 tell(name, False)  # so that metrics show it from the start
 
     def raise_(self, name: str, detail: str = "", of: str = "", cause: str = "") -> None:
-        """Note that the condition is active; see `Reports`. The detail is made harmless here."""
+        """Raise the condition; see `Reports`. The detail is escaped here."""
         state = self._states[name]
         state.causes[of] = cause
         state.detail = printable(detail, _DETAIL)
@@ -65,7 +65,7 @@ class Board:
             self._say(name, state)
 
     def clear(self, name: str, of: str = "") -> None:
-        """Note that the condition is not active; for this part, where several report."""
+        """Clear the condition; for this part only, where several report."""
         state = self._states[name]
         state.causes.pop(of, None)
         if state.since is not None and not state.causes:
@@ -73,7 +73,7 @@ class Board:
             self._changed(name, state)
 
     def mark(self, name: str, detail: str | None, of: str = "", cause: str = "") -> None:
-        """Note that the condition is active, or where the detail is None that it is not; see `Reports`."""
+        """Raise the condition, or clear it if the detail is None; see `Reports`."""
         if detail is None:
             self.clear(name, of)
         else:
@@ -84,7 +84,7 @@ class Board:
         return self._states[name].since is not None
 
     def record_round(self, facts: RoundFacts) -> None:
-        """Look at a round that ended."""
+        """Raise or clear the conditions of a round that ended."""
         for name, condition in CONDITIONS.items():
             if condition.in_round is None:
                 continue
@@ -98,7 +98,7 @@ class Board:
                 self.raise_(name, detail)
 
     def tick(self) -> None:
-        """Let time count: to be called every few seconds."""
+        """Log changes that have waited long enough; to be called every few seconds."""
         for name, state in self._states.items():
             self._say(name, state)
 
@@ -119,7 +119,7 @@ class Board:
         self._say(name, state)
 
     def _say(self, name: str, state: _State) -> None:
-        """Log a change that the log does not have; one that comes back soon waits, and so does another cause."""
+        """Log a change of the condition; a condition that returns soon waits, and so does a changed cause."""
         now, condition = self._clock.monotonic(), CONDITIONS[name]
         active, causes = state.since is not None, set(state.causes.values())
         if active == state.logged and causes <= state.logged_causes:
@@ -143,6 +143,6 @@ class Board:
 
 
 def advice_on(facts: RoundFacts) -> dict[str, str]:
-    """Return what is odd about one round and what to do, a line by condition; the board waits for a second round."""
+    """Return one round's conditions with advice, one line each; the board waits for a second round."""
     details = ((one, one.in_round(facts)) for one in CONDITIONS.values() if one.in_round is not None)
     return {one.name: f"{one.name}: {detail}. {one.advice}" for one, detail in details if detail is not None}

@@ -1,4 +1,4 @@
-"""The catalogue of conditions: everything that can keep the validator from its work, in one place.
+"""The catalogue of conditions: everything that can prevent the validator's work.
 
 An entry says what happened, what to do, how the daemon sees it, how `validator doctor` sees it before a start, and
 which alert asks for it. `/readyz`, metrics, log lines, `status`, `doctor`, exit codes, the alert rules, the dashboard
@@ -82,7 +82,7 @@ CHECKS: Final[Mapping[str, Check]] = {
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Something that keeps the validator from its work.
+    """A condition that prevents the validator's work.
 
     Attributes:
         name: the code, snake_case.
@@ -117,7 +117,7 @@ class Condition:
 
     @property
     def alert(self) -> str:
-        """Name of the alert rule that asks for it; empty for a note, and for a fatal one: `ValidatorDown` asks."""
+        """Name of its alert rule; empty for a note, and for a fatal one, which `ValidatorDown` covers."""
         return "" if self.severity in {"note", "fatal"} else self.own_alert or CHECKS[self.check].alert
 
     @property

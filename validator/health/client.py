@@ -1,4 +1,4 @@
-"""Asking a running validator for its health; with the standard library alone, because containers ask often."""
+"""Client of the health endpoint; with the standard library alone, because containers call it often."""
 
 import http.client
 from collections.abc import Collection, Mapping
@@ -22,7 +22,7 @@ class HealthAddressError(ValidatorError):
 
 @dataclass(frozen=True, slots=True)
 class HealthAnswer:
-    """Answer of a validator.
+    """Answer of a validator's health endpoint.
 
     Attributes:
         address: where it was asked; empty where the settings leave that to chance.
@@ -41,7 +41,7 @@ class HealthAnswer:
 
 
 def ask_health(settings: HealthSettings, timeout_s: float) -> HealthAnswer:
-    """Return what the validator that runs with these settings says of itself. Blocks, at most `timeout_s` per step.
+    """Return the health of the validator that runs with these settings. Blocks, at most `timeout_s` per step.
 
     Raises:
         HealthAddressError: the settings leave the port to chance.
@@ -90,7 +90,7 @@ def _read(address: str, body: bytes) -> HealthAnswer:
 
 
 def _advice(report: Mapping[str, Any], active: Collection[str]) -> tuple[str, ...]:
-    """Return the last round's advice. An answer of another form has none."""
+    """Return the last round's advice; empty if the answer has another form."""
     match report:
         case {"checks": {"rounds": {"last_ended": str(round_id), "last_advice": {**said}}}}:
             return tuple(f"round {round_id}: {line}" for name, line in said.items() if name not in active)

@@ -53,7 +53,7 @@ def health_app(state: HealthState, metrics: Metrics | None = None, token: str | 
 
 
 def _admit(request: web.Request, token: str | None) -> None:
-    """Let readers with the token in, and keep their connection while others come; all, where there is no token."""
+    """Admit readers with the token, and keep their connection while others connect; without a token, admit all."""
     if token is not None and not bears(request, token):
         raise web.HTTPUnauthorized(headers={**_HEADERS, "WWW-Authenticate": "Bearer"})
     trusted(request)
@@ -61,7 +61,7 @@ def _admit(request: web.Request, token: str | None) -> None:
 
 @dataclass(slots=True)
 class HealthService:
-    """The service that answers for the health, and notes that the loop runs."""
+    """The service of the health endpoint, which also records that the loop runs."""
 
     settings: HealthSettings
     state: HealthState
@@ -71,13 +71,13 @@ class HealthService:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Host and port that it listens on; the port is the real one where the settings say 0 (HealthEndpointError)."""
+        """Host and port that it listens on; the real port if the settings have 0 (HealthEndpointError)."""
         if self._server is None:
             raise HealthEndpointError("it was not started")
         return self._server.addresses[0]
 
     async def start(self) -> None:
-        """Listen (HealthEndpointError: the address cannot be had)."""
+        """Listen (HealthEndpointError: the address cannot be bound)."""
         server = BoundedServer(
             "health",
             health_app(self.state, self.metrics, self.settings.token),
@@ -99,7 +99,7 @@ class HealthService:
             self._server = None
 
     async def run(self) -> None:
-        """Listen until cancelled (HealthEndpointError: the address cannot be had)."""
+        """Listen until cancelled (HealthEndpointError: the address cannot be bound)."""
         if self._server is None:
             await self.start()
         try:

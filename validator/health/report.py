@@ -32,7 +32,7 @@ _STUCK: Final = ("loop_stuck", "rounds_silent")
 
 
 def checked(seen: Mapping[str, Mapping[str, Any]], board: Board) -> dict[str, dict[str, Any]]:
-    """Return the report's rows: `ok`, the sentence, the advice where the check fails, and what was seen by check."""
+    """Return the report's rows by check: `ok`, the sentence, the advice if the check fails, and its fields."""
     active = [each.condition for each in board.active()]  # the worst first
     return {name: _row(name, seen.get(name), active) for name in CHECKS}
 
@@ -74,7 +74,7 @@ class HealthReport:
 
     @property
     def ready(self) -> bool:
-        """No stop was asked for, and no check fails but those that others can make fail."""
+        """No stop was requested, and no check fails except those that others can make fail."""
         failing = {name for name, row in self.checks.items() if row["ok"] is False}
         return self.status != "stopping" and all(CHECKS[name].theirs for name in failing)
 
@@ -102,7 +102,7 @@ class HealthReport:
 
 @dataclass(slots=True)
 class HealthState:
-    """State of a running validator: what its services did last. All methods are for the event loop's thread.
+    """State of a running validator, kept by its services. All methods are for the event loop's thread.
 
     Without word of rounds that start, silence may last a pause, the longest deadline and some slack; with it, a pause
     and the slack between rounds, and the round's own longest deadline and the slack while one is in hand.
@@ -134,26 +134,26 @@ class HealthState:
         self._active = self._beaten = self.clock.monotonic()
 
     def round_started(self, round_id: str, deadline_s: float | None = None) -> None:
-        """Note a round in hand; `deadline_s` is its longest deadline (tasks may carry their own windows)."""
+        """Record the current round; `deadline_s` is its longest deadline (tasks may carry their own windows)."""
         self._active = self.clock.monotonic()
         self._in_hand = (round_id, max(self.deadline_s, deadline_s or 0.0), self._active)
 
     def round_ended(self, round_id: str, advice: Mapping[str, str] | None = None) -> None:
-        """Note that a round ended, however it did, and what is odd about it: a line by condition."""
+        """Record the end of a round, with or without an error, and its conditions, one line each."""
         self._active = self.clock.monotonic()
         self._in_hand = None
         self._ended = (round_id, self.clock.now(), advice or {})
 
     def waits(self) -> None:
-        """Note that rounds wait for something on this machine, which another condition names."""
+        """Record that rounds wait for something on this machine, which another condition names."""
         self._active = self.clock.monotonic()
 
     def record(self, check: str, **facts: Any) -> None:
-        """Note what a check of `CHECKS` shows next to its verdict."""
+        """Record the fields that a check of `CHECKS` shows next to its verdict."""
         self._seen[check] = facts
 
     def record_block(self, number: int, epoch: int | None = None, latency_s: float | None = None) -> None:
-        """Note the newest block, the epoch it belongs to, and how long the chain took for an answer."""
+        """Record the newest block, its epoch, and the duration of the chain's answer."""
         self.epoch = epoch if epoch is not None else self.epoch
         self._head_at = self.clock.monotonic()
         if number != self.block:
@@ -163,13 +163,13 @@ class HealthState:
         self._latencies = (*self._latencies[-1:], latency_s or 0.0)
 
     def lost_chain(self, problem: str) -> None:
-        """Note why no block can be seen; until one is."""
+        """Record why no block can be read, until one is."""
         if self._head_at is None:
             self._head_at = self.clock.monotonic()
         self.chain_problem = problem
 
     def record_standing(self, missing: Reason | None, paused: bool) -> None:
-        """Note what the hotkey lacks on the subnet, and whether rounds wait for it: then their silence is meant."""
+        """Record what the hotkey lacks on the subnet, and whether rounds wait for it, so that none is expected."""
         self._seen["standing"] = {"missing": None if missing is None else str(missing), "paused": paused}
         if missing is None:
             self.board.clear("no_standing")
@@ -179,21 +179,21 @@ class HealthState:
             self._active = self.clock.monotonic()
 
     def beat(self) -> None:
-        """Note that the event loop runs."""
+        """Record that the event loop runs."""
         self._beaten = self.clock.monotonic()
 
     @property
     def in_hand_s(self) -> float | None:
-        """For how many seconds the round in hand has run; None without one."""
+        """Age of the current round, seconds; None without one."""
         return None if self._in_hand is None else self.clock.monotonic() - self._in_hand[2]
 
     @property
     def block_age_s(self) -> float | None:
-        """For how many seconds the newest block has been the newest; None before the first."""
+        """Age of the newest block, seconds since it was first read; None before the first."""
         return None if self.block is None else self.clock.monotonic() - self._block_seen
 
     def report(self) -> HealthReport:
-        """Return the report as of now."""
+        """Return the current report."""
         checks = self.look()
         conditions = self.board.active()
         severities = {each.condition.severity for each in conditions}
@@ -202,7 +202,7 @@ class HealthState:
         return HealthReport(status, conditions, checks, self.started_at, self.version, self.log)
 
     def stuck(self) -> ActiveCondition | None:
-        """Return what only a restart ends: an event loop or rounds that stopped; None where they continue."""
+        """Return what only a restart ends: an event loop or rounds that stopped; None while they continue."""
         self.look()
         return next((each for each in self.board.active() if each.condition.name in _STUCK), None)
 
@@ -252,5 +252,5 @@ class HealthState:
         return chain | ({"latency": {"call_s": round(self._latencies[-1], 3)}} if self._latencies else {})
 
     def _head_s(self) -> float | None:
-        """For how many seconds no head was read; None before the first try."""
+        """Seconds since the last head was read; None before the first try."""
         return None if self._head_at is None else self.clock.monotonic() - self._head_at

@@ -78,7 +78,7 @@ class OnChain:
 
 
 async def on_chain(chain: Chain, clock: Clock, settings: Settings, hotkey: str) -> OnChain:
-    """Return what the chain shows now (ChainError, TimeoutError: it could not be read)."""
+    """Return the chain's current state (ChainError, TimeoutError: it could not be read)."""
     wanted = tuple(mechanisms(settings.weights))
     looks = asyncio.gather(*(ChainReader(chain, clock, hotkey, mechid).look() for mechid in wanted))
     head, views, validators = await asyncio.gather(chain.head(), looks, chain.validators())
@@ -145,7 +145,7 @@ class Stored:
 
 
 async def stored(tx: Transaction, settings: Settings, now: datetime) -> Stored:
-    """Return what the store says now."""
+    """Return the store's current content."""
     pays, netuid = mechanisms(settings.weights), settings.validator.netuid
     sends = pays if settings.weights.enabled and not settings.weights.dry_run else ()
     newest = [await tx.weights.newest(netuid, mechid) for mechid in pays]
@@ -206,7 +206,7 @@ class Overview:
 
 @dataclass
 class Observer:
-    """A look, once or again and again; what it connects to is kept. Use it from one event loop, and close it.
+    """Source of looks, which keeps its connections. Use it from one event loop, and close it.
 
     `hotkey` is the validator's, None: that of the wallet; `handles` open the store, None: as usual.
     """
@@ -230,7 +230,7 @@ class Observer:
             self._wallet_problem = _error_text(error)
 
     async def look(self) -> Overview:
-        """Return how things are; takes some 30 s where the chain does not answer."""
+        """Return a look; takes about 30 s if the chain does not answer."""
         running, ((of_store, disk, store_problem), (of_chain, chain_problem)) = await asyncio.gather(
             asyncio.to_thread(self._running), self._read()
         )
@@ -239,7 +239,7 @@ class Observer:
         return Overview(self.clock.now(), netuid, self._hotkey, running, of_store, disk, of_chain, problems, epochs)
 
     async def close(self) -> None:
-        """Let go of store and chain."""
+        """Close store and chain."""
         for one in (self._store, self._chain):
             if one is not None:
                 await one.close()

@@ -21,7 +21,7 @@ _THREADS: Final = 4
 
 
 class MinerClient(Protocol):
-    """Sends requests to miners. Every outcome is a `Reply`; only CancelledError and what `sent` raises come out."""
+    """Sender of requests to miners. Every outcome is a `Reply`; it only raises CancelledError and errors of `sent`."""
 
     async def post(self, call: Call, sent: Sent | None = None) -> Reply:
         """Send `call` as POST, once: it is never tried again."""
@@ -97,7 +97,7 @@ class HttpMinerClient:
 
 
 def axon_url(axon: Axon, path: str, *, allow_private: bool = False) -> URL:
-    """Return where a request for `path` goes (AddressRefusedError: see `axon_address`)."""
+    """Return the URL of a request for `path` (AddressRefusedError: see `axon_address`)."""
     address = axon_address(axon, allow_private=allow_private)
     host = f"[{address}]" if isinstance(address, IPv6Address) else str(address)
     return URL(f"{'https' if axon.tls else 'http'}://{host}:{axon.port}{path}", encoded=True)

@@ -37,7 +37,7 @@ _BY_FAULT: Final[Mapping[type[ValidatorError], Reason]] = {
 
 
 class Declaration(NamedTuple):
-    """A valid declaration: whose, the signed bytes as they came, and its times."""
+    """A valid declaration: its hotkey, the signed bytes as received, and its times."""
 
     hotkey: str
     document: bytes
@@ -47,7 +47,7 @@ class Declaration(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The reason why a declaration does not count, with the document as it came and the HTTP status, if any."""
+    """The reason why a declaration does not count, with the document as received and the HTTP status, if any."""
 
     reason: Reason
     detail: str
@@ -58,7 +58,7 @@ class Refused(NamedTuple):
 async def ask_declaration(
     client: MinerClient, workers: Workers, clock: Clock, hotkey: str, axon: Axon
 ) -> Declaration | Refused:
-    """Return what the miner declares now, or why that does not count; it is read by a worker."""
+    """Return the miner's current declaration, or why it does not count; a worker parses it."""
     reply = await client.get(Call(hotkey, axon, PATH, b"", DEADLINE_S, MAX_CAPABILITIES_BODY))
     if reply.reason is not None:
         return Refused(reply.reason, reply.detail, reply.status)
@@ -78,7 +78,7 @@ async def ask_declaration(
 
 
 def _content(reply: Reply) -> bytes:
-    """Return the body, or nothing at all, which no document is."""
+    """Return the body; without one an empty one, which is no document."""
     if reply.body is None:
         return b""
     with reply.body as body:
@@ -110,7 +110,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class CapabilityDirectory:
-    """The last valid declaration of each miner, asked for by the validator's hotkey and read by workers.
+    """The last valid declaration of each miner, requested by the validator's hotkey and parsed by workers.
 
     `tell` is called with the result of every refresh.
     """
@@ -123,7 +123,7 @@ class CapabilityDirectory:
     tell: Callable[[Declared], None] = lambda _: None
 
     async def refresh(self, snapshot: MetagraphSnapshot) -> Declared:
-        """Ask every registered miner that has an axon, and store what is valid.
+        """Request the declaration of every registered miner that has an axon, and store the valid ones.
 
         A miner that does not answer, or answers with an invalid document or one issued before the stored one, keeps
         what is stored until that expires.
@@ -158,7 +158,7 @@ class CapabilityDirectory:
             return await ask_declaration(self.client, self.workers, self.clock, hotkey, axon)
 
     async def _keep(self, fetched: list[Declaration]) -> int:
-        """Store the documents that are not older than what exists; return how many."""
+        """Store the documents that are not older than the stored ones; return their number."""
 
         async def write(tx: Transaction) -> int:
             kept = 0

@@ -48,7 +48,7 @@ NAMES: Final = tuple(check.name for check in CHECKS)
 
 
 async def _signer(settings: Settings, limit_s: float) -> Signer | None:
-    """Return the hotkey, None where it cannot be read, or not in time: the check of the wallet tells why."""
+    """Return the hotkey; None if it cannot be read in time, which the check of the wallet explains."""
     try:
         async with asyncio.timeout(limit_s):
             return await asyncio.to_thread(load_signer, settings.wallet)
@@ -84,7 +84,7 @@ async def diagnose(
     only: Collection[str] = (),
     limits: Limits = LIMITS,
 ) -> Diagnosis:
-    """Examine the validator that these settings describe. Nothing stays written, no lock of a validator's is taken.
+    """Examine the validator of these settings. Nothing is left written, and no lock of a validator is taken.
 
     `workers` makes a pool of processes where what strangers send is judged; `only` names checks, none for all.
 

@@ -32,7 +32,7 @@ _MOST_SETTINGS: Final = 1024 * 1024
 
 
 def refused(error: SettingsError) -> list[Finding]:
-    """Return what keeps the settings from being used, a finding for each line."""
+    """Return the errors of the settings, one finding per line."""
     return [fault("settings", line, condition="settings_refused") for line in error.problems]
 
 
@@ -144,7 +144,7 @@ def _hotkey_findings(wallet: WalletSettings, unlocked: Signer | None) -> list[Fi
 
 
 def _what_is_there(file: Path) -> str:
-    """Say what exists instead."""
+    """Name the hotkeys that exist instead."""
     hotkeys, wallets = file.parent, file.parents[2]
     if names := _names(path for path in _inside(hotkeys) if path.is_file()):
         return f"set wallet.hotkey; in {printable(str(hotkeys))} there is: {names}"

@@ -1,4 +1,4 @@
-"""Frame of the doctor: the form of a check and a finding, what checks may look at, and how they run side by side."""
+"""Frame of the doctor: checks and findings, the site that checks examine, and their concurrent execution."""
 
 import asyncio
 import time
@@ -64,13 +64,13 @@ class Site:
     _looks: dict[object, asyncio.Task[Any]] = field(default_factory=dict)
 
     async def once(self, look: Callable[["Site"], Coroutine[Any, Any, T]]) -> T:
-        """Return what `look` returns of this site, or raise what it raises; it is done once."""
+        """Return the result of `look` on this site, or raise its error; `look` runs once."""
         if look not in self._looks:
             self._looks[look] = asyncio.create_task(look(self))
         return cast("T", await asyncio.shield(self._looks[look]))
 
     async def close(self) -> None:
-        """End the looks that are under way."""
+        """Cancel the looks that have not ended."""
         await ended(self._looks.values())
 
 
@@ -82,7 +82,7 @@ _MOST: Final = 400  # code points of a line
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at: what it is about, what was seen, with the numbers behind it, and what to do.
+    """Result of one examination: subject, observation with its numbers, and advice.
 
     Both are one harmless line; the advice is empty where there is nothing to do. `condition` is the one of the
     catalogue that it would be in a running validator; empty where there is none.
@@ -96,7 +96,7 @@ class Finding(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """One check that was made: its name, what it found, and how many seconds it took.
+    """One check that ran: its name, its findings, and its duration in seconds.
 
     `cut_off` says that it did not end in its time.
     """
@@ -151,7 +151,7 @@ _CLOSE_S: Final = 1.0
 
 
 async def examine(site: Site, checks: Iterable[Check]) -> tuple[Examined, ...]:
-    """Return what the checks find, in their order; takes at most `site.limits.whole` seconds and one more.
+    """Return the checks' findings, in their order; takes at most `site.limits.whole` + 1 seconds.
 
     A check that does not end is a fault of what it looks at; one that raises is an error of ours, and reported as such.
     """

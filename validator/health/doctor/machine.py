@@ -178,7 +178,7 @@ def _any_port(settings: HealthSettings) -> Finding:
 
 
 def _taken(settings: HealthSettings) -> str | None:
-    """Return why the port cannot be had, None if it can. It is bound for a moment and never listens."""
+    """Return why the port cannot be bound, None if it can. It is bound for a moment and never listens."""
     try:
         family, _, _, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, socket.SOCK_STREAM) as trial:

@@ -42,13 +42,13 @@ _SPARE: Final = "it is used when the others do not answer; correct or remove it"
 
 
 async def endpoints(site: Site) -> tuple[ProbeResult, ...]:
-    """Return what is at each endpoint, in order; for `Site.once`."""
+    """Return a probe of each endpoint, in order; for `Site.once`."""
     looks = (look_at(one.reveal(), site.limits.endpoint) for one in site.settings.chain.endpoints)
     return tuple(await asyncio.gather(*looks))
 
 
 async def faults(site: Site) -> Sequence[str]:
-    """Return why each endpoint is not to be used, judged as the validator does; for `Site.once`."""
+    """Return why each endpoint is unusable, by the validator's own rules; for `Site.once`."""
     return endpoint_problems(await site.once(endpoints), await site.once(store_genesis))
 
 
@@ -63,7 +63,7 @@ async def store_genesis(site: Site) -> str | None:
 
 
 async def nodes(site: Site) -> tuple[Node, ...]:
-    """Return the endpoints that are well, the favourite first; where none is, all subtensor nodes; for `Site.once`."""
+    """Return the healthy endpoints, the preferred one first; without one, all subtensor nodes; for `Site.once`."""
     seen = zip(await site.once(endpoints), await site.once(faults), strict=True)
     good = [(one, reason) for one, reason in seen if isinstance(one, Node) and one.spec == SPEC]
     return tuple(one for one, reason in good if not reason) or tuple(one for one, _ in good)
@@ -130,7 +130,7 @@ class ChainFault(ChainError):  # noqa: N818 - a chain error that brings its advi
 
 
 async def subnet(site: Site) -> Subnet:
-    """Return the subnet as it is now; for `Site.once` (ChainFault, or NotSeenError: there is nothing to ask)."""
+    """Return the current subnet; for `Site.once` (ChainFault, or NotSeenError: no endpoint is usable)."""
     chain = await _opened(site)
     try:
         return await within(site.clock, site.limits.chain, _read_subnet(chain))
@@ -144,7 +144,7 @@ async def subnet(site: Site) -> Subnet:
 
 
 async def seen_subnet(site: Site) -> Subnet:
-    """Return the subnet, for checks that only use it (NotSeenError: the check of the subnet tells why)."""
+    """Return the subnet, for checks that only use it (NotSeenError: the check of the subnet explains why)."""
     try:
         return await site.once(subnet)
     except ChainError:
@@ -168,7 +168,7 @@ async def _opened(site: Site) -> Chain:
 
 
 def simulated(site: Site, signer: Signer | None = None) -> Chain:
-    """Return the simulated chain as its file has it, which stays as it is (NotSeenError)."""
+    """Return the simulated chain of its file, which is not changed (NotSeenError)."""
     with simulation():
         return simulator().read_chain(site.settings, site.clock, signer.hotkey if signer else "")
 
@@ -248,7 +248,7 @@ async def check_clock(site: Site) -> list[Finding]:
 
 
 async def _wait_for_fresh(site: Site, node: Node, watch: ClockWatch) -> None:
-    """Show the watch what the node has, until it knows or time is up."""
+    """Record the node's blocks in the watch until it has a result or time is up."""
     try:
         async with asyncio.timeout(site.limits.fresh_block), Rpc(node.url) as rpc:
             while watch.unsure:
@@ -304,7 +304,7 @@ async def check_miners(site: Site) -> list[Finding]:
 async def _ask_declarations(
     site: Site, signer: Signer, listening: Sequence[tuple[str, Axon]]
 ) -> list[Declaration | Refused]:
-    """Return what came back in time; nothing of it is stored."""
+    """Return the replies that came in time; they are not stored."""
     client = HttpMinerClient(
         signer, max_open=_OPEN, connect_timeout_s=_CONNECT_S, allow_private=site.settings.miners.allow_private_axons
     )

@@ -192,7 +192,7 @@ async def _query_database(url: StoreUrl, engine: AsyncEngine) -> list[Finding]:
 
 
 async def _written(engine: AsyncEngine, *, made: bool = True) -> Finding:
-    """Write for real and take it back; the transaction is open for a moment, and no lock of the validator's is taken.
+    """Write and roll back; the transaction is open for a moment, and no lock of the validator is taken.
 
     What is written is the row of the tables' version as it is, or a table where there is none yet.
     """
@@ -247,7 +247,7 @@ def _growth(disk: DiskUse) -> Finding:
 
 
 async def _genesis(site: Site) -> str | None:
-    """Return the chain's, lower-case hex without 0x; None where no chain can be read."""
+    """Return the chain's genesis, lower-case hex without 0x; None if no chain can be read."""
     try:
         if site.settings.chain.kind == "simulated":
             return await simulated(site).genesis()
@@ -264,7 +264,7 @@ def _newest_round(newest: RoundRecord) -> Finding:
 
 
 async def _pinned(site: Site, newest: RoundRecord) -> Finding:
-    """Hold the block that the newest round is pinned to against the chain's."""
+    """Compare the newest round's block with the chain's."""
     try:
         there = await _block_hash(site, newest.block)
     except NotSeenError as error:

@@ -68,14 +68,14 @@ class _Folder(NamedTuple):
     curated: int = 0
 
     def counts(self, shown: str) -> str:
-        """Return how many there are of each type in the folder `shown`; empty where there are none."""
+        """Return the number of tasks of each type in the folder `shown`; empty without tasks."""
         counts = _by_type(self.types)
         more = f", and {self.passed_over} that were not looked into" if self.passed_over else ""
         more += f", the bundles of {self.unread} not read" if self.unread else ""
         return counts and f"{counts} in {shown}{more}"
 
     def lacking(self, kinds: Iterable[SkillType]) -> str:
-        """Return the types of which there are none; empty where not all was looked into."""
+        """Return the types without a task; empty if some tasks were not read."""
         return "" if self.passed_over else ", ".join(str(kind) for kind in kinds if not self.types.get(kind))
 
 
@@ -85,7 +85,7 @@ def _by_type(numbers: Mapping[str, int]) -> str:
 
 @check("check the disk of tasks.directory, or the task server", 14.0)
 async def check_tasks(site: Site) -> list[Finding]:
-    """The task folder by type, its newest task, and what is broken or packed; or what the task server gives."""
+    """The task folder by type, its newest task, its broken and packed tasks; or the task server's tasks."""
     tasks = site.settings.tasks
     scheduled = _NEEDS_SEEDED in (site.settings.scoring.schedule or ())
     if tasks.server_url is not None and tasks.server_hotkey is not None:
