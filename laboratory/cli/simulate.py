@@ -15,9 +15,9 @@ from laboratory.history import History, Rescored, population_of_history
 from laboratory.population import PopulationError, read_population, toml_of
 from laboratory.report import COLUMNS, html_page, report_of
 from laboratory.runs import play_all
+from validator.cli.errors import EXIT_NO
 from validator.cli.options import Json, group
 from validator.cli.output import print_json, print_line
-from validator.daemon.exits import Exit
 from validator.protocol.text import printable
 from validator.scoring import version
 
@@ -101,7 +101,7 @@ def study(  # noqa: PLR0913, PLR0917 - one for each option
     else:
         studies.table(answers, print_line)
     if any(row[-1] not in {"", "yes"} for one in answers for row in studies.rows_of(one)):
-        raise typer.Exit(Exit.NO)
+        raise typer.Exit(EXIT_NO)
 
 
 def _page(path: Path) -> str:
