@@ -1,7 +1,9 @@
 """Length of a command's way through the source: files and functions that run, moves from one file to another.
 
-Modules and classes that are only loaded do not count. A move is a call of a function in another file of the tree than
-that of the function called before. `python benchmarks/walks.py` prints them for `explain` and others.
+What runs while a module is loaded does not count, nor does a comprehension, which runs in its function from
+Python 3.12 on. A move is a call of a function in another file of the tree than that of the function called before.
+`PYTHONPATH=.:tests/core:tests python benchmarks/walks.py` prints them for `explain` and others; with `--files` also
+the files and how many of their functions ran.
 """
 
 import asyncio
@@ -11,6 +13,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, FrameType
@@ -20,6 +23,7 @@ ROOT: Final = Path(__file__).parents[1]
 ROOMS: Final = tuple(f"{ROOT}/{room}/" for room in ("validator", "localnet", "miner"))
 _MINERS: Final = 6
 _ROUNDS: Final = 3
+_COMPREHENSIONS: Final = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 _NEW_LOCALS: Final = 0x2  # of a code object: a function's; a module's and a class's have it not
 
 
@@ -42,7 +46,13 @@ class Walker:
     def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
         """Take note of a call."""
         code = frame.f_code
-        if event != "call" or not code.co_flags & _NEW_LOCALS or not code.co_filename.startswith(ROOMS):
+        if (
+            event != "call"
+            or not code.co_flags & _NEW_LOCALS
+            or code.co_name in _COMPREHENSIONS
+            or not code.co_filename.startswith(ROOMS)
+            or _is_loading(frame)
+        ):
             return
         self.seen.add(code)
         self.moves += self._before is not None and code.co_filename != self._before
@@ -53,9 +63,23 @@ class Walker:
         """The record."""
         return Walk(len({code.co_filename for code in self.seen}), len(self.seen), self.moves)
 
+    @property
+    def files(self) -> list[tuple[str, int]]:
+        """Number of functions that ran in each file of the tree, by its name."""
+        return sorted(Counter(code.co_filename.removeprefix(f"{ROOT}/") for code in self.seen).items())
 
-def walked(arguments: Sequence[str]) -> Walk:
-    """Run a command in this process; return its walk."""
+
+def _is_loading(frame: FrameType | None) -> bool:
+    """Return whether a module of the tree that is being loaded called this."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(ROOMS):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def walked(arguments: Sequence[str]) -> Walker:
+    """Run a command in this process; return what it ran."""
     from validator.cli import main  # noqa: PLC0415 - a process of its own for each command
 
     walker = Walker()
@@ -69,7 +93,7 @@ def walked(arguments: Sequence[str]) -> Walk:
                 raise
         finally:
             sys.setprofile(None)
-    return walker.walk
+    return walker
 
 
 async def _played(folder: Path) -> tuple[str, str]:
@@ -98,14 +122,18 @@ async def _played(folder: Path) -> tuple[str, str]:
 def main() -> None:
     """Print the walks of the commands that look at one answer, one round and one miner."""
     if sys.argv[1:2] == ["--walk"]:
-        print(json.dumps(walked(sys.argv[2:])))
+        walker = walked(sys.argv[2:])
+        print(json.dumps([*walker.walk, walker.files]))
         return
     with tempfile.TemporaryDirectory(prefix="walks") as name:
         round_id, uid = asyncio.run(_played(Path(name)))
         for arguments in (("explain", uid, "--round", round_id), ("replay", round_id), ("explain", uid)):
             command = [sys.executable, __file__, "--walk", *arguments, "--config", f"{name}/validator.toml"]
-            found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-            print(f"{' '.join(arguments):22}", *json.loads(found.splitlines()[-1]))
+            printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+            *walk, files = json.loads(printed.splitlines()[-1])
+            print(f"{' '.join(arguments):22}", *walk)
+            for file, functions in files if sys.argv[1:] == ["--files"] else ():
+                print(f"{functions:4} {file}")
 
 
 if __name__ == "__main__":
